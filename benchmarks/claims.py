@@ -216,6 +216,33 @@ def remembering(names: Names) -> list[float]:
     return [loss, names["best_table"], right, without, min(off.values()), int((mean > 0.5).sum()), float(mean.max())]
 
 
+# Lesson 02's readers, with more and fewer steps and examples.
+TRAINED_MORE = (
+    times("steps=400", STEPS)
+    | times("rate=0.01", RATE)
+    | {"half the sentences": {"examples(800": "examples(400", "randint(800": "randint(400"}}
+    | times("d_k=16", WIDTH)
+)
+
+
+def ratios(names: Names, model: str) -> list[float]:
+    """Of lesson 02's reader with one layer: the ratio of the weights on the two nouns for one ending, divided by that
+    for another."""
+    number = names["vocabulary"].index
+    said = [[number(word) for word in names["sentence"]("robot", "crate", ending)] for ending in ("heavy", "weak")]
+    heavy, weak = names[model](torch.tensor(said))[0]
+    lifter, lifted = names["LIFTER"], names["LIFTED"]
+    return [float(heavy[lifter] / heavy[lifted] / (weak[lifter] / weak[lifted]))]
+
+
+def looks(names: Names) -> list[float]:
+    """Of lesson 02's deeper reader: the share of right answers, and where "it" looks in the new sentences, on average:
+    the first layer's weight on the ending, the last one's on the noun that is meant."""
+    rows, places = names["two"](names["test_ids"]), names["test_places"]
+    meant = rows[-1].gather(1, places[:, None])
+    return [names["share"], float(rows[0][:, -1].mean()), float(meant.mean())]
+
+
 def worst_of(names: Names, heads: int) -> float:
     """The best of lesson 03's models with so many heads, by its worse question; of two heads the worst."""
     worse = [min(both) for (count, _), both in names["accuracy"].items() if count == heads]
@@ -240,16 +267,6 @@ def bugs(names: Names) -> list[float]:
 FOUR_WAYS = ("learnt", "sinusoidal", "bias", "rotary")
 
 CLAIMS = {
-    "scaling_undoes_the_width": Claim(
-        "largest weight at d_k = 1024: close to 1 unscaled, small when scaled",
-        lambda names: (names["unscaled"], names["scaled"]),
-        lambda unscaled, scaled: unscaled > 0.9 and scaled < 0.5,
-        {
-            "four times as wide": {"(4, 64, 1024)": "(4, 64, 4096)"},
-            "a quarter as wide": {"(4, 64, 1024)": "(4, 64, 256)"},
-            "forty keys": {"randn(10, width": "randn(40, width"},
-        },
-    ),
     "small_matrices_average": Claim(
         "untrained: the largest and the smallest weight of four tokens are both near a quarter",
         lambda names: (names["untrained"].max(), names["untrained"].min()),
@@ -269,37 +286,42 @@ CLAIMS = {
     "unscaled_rows_saturate": Claim(
         "entropy of a row in nats: unscaled at d_k = 1024, scaled at 4, scaled at 1024",
         lambda names: (
-            names["entropies"]["unscaled"][-1],
-            names["entropies"]["scaled"][1],
-            names["entropies"]["scaled"][-1],
+            names["entropies"]["unscaled"][1024],
+            names["entropies"]["scaled"][4],
+            names["entropies"]["scaled"][1024],
         ),
         lambda unscaled, narrow, wide: unscaled < 0.3 and min(narrow, wide) > 1.2,
-        {"forty keys": {"randn(10, width": "randn(40, width"}, "five keys": {"randn(10, width": "randn(5, width"}},
-    ),
-    "unscaled_stops_learning": Claim(
-        "last error: unscaled, scaled",
-        lambda names: [names["runs"][name][0][-1] for name in ("unscaled", "scaled")],
-        lambda unscaled, scaled: scaled < 0.1 < 0.5 < unscaled,
-        times("steps=200", STEPS)
-        | times("rate=0.1", RATE)
-        | {
-            "half as wide": {"width=64": "width=32", "64**-0.5": "32**-0.5"},
-            "twice as wide": {"width=64": "width=128", "64**-0.5": "128**-0.5"},
-        },
+        {"forty keys": {"(2000, 10)": "(2000, 40)"}, "five keys": {"(2000, 10)": "(2000, 5)"}},
     ),
     "no_step_size_is_enough": Claim(
         "the most tokens of 8 that the unscaled run finds at any step size, and the scaled run",
         lambda names: (max(names["found_at"][1.0]), max(names["found_at"][64**-0.5])),
         lambda unscaled, scaled: unscaled < 8 == scaled,
-        {
-            "four times the steps": {"train(scale, 600,": "train(scale, 2400,"},
-            "more step sizes": {"(0.003, 0.01, 0.03, 0.1, 0.3)": "(0.001, 0.005, 0.015, 0.05, 0.15, 0.5)"},
-        },
+        times("steps=600", {"four times the steps": 4})
+        | {"more step sizes": {"(0.003, 0.01, 0.03, 0.1, 0.3)": "(0.001, 0.005, 0.015, 0.05, 0.15, 0.5)"}},
     ),
     "rand_is_sharp": Claim(
-        "entropy of a row with a fair start, in nats",
-        lambda names: (names["entropy"],),
-        lambda entropy: entropy > 1,
+        "mean entropy of a row in nats: torch.rand, both signs",
+        lambda names: names["entropies"].mean(-1).tolist(),
+        lambda rand, fair: rand < 1 < fair,
+    ),
+    "one_layer_is_a_coin": Claim(
+        "one layer: share of right answers, mean of the last losses, robot over crate for heavy by that for weak",
+        lambda names: (names["share"], sum(names["losses"][-50:]) / 50, *ratios(names, "one")),
+        lambda share, loss, ratio: 0.35 < share < 0.65 and loss > 0.6 and abs(ratio - 1) < 1e-3,
+        TRAINED_MORE | {"all words change": {"is_it * output": "output"}},
+        exceptions={"four times the steps": lambda share, loss, ratio: share < 0.65 and abs(ratio - 1) < 1e-3},
+    ),
+    "two_layers_find_it": Claim(
+        "two layers: share of right answers, first layer's weight on the ending, last one's on what it stands for",
+        looks,
+        lambda share, ending, meant: share > 0.98 and ending > 0.4 and meant > 0.95,
+        TRAINED_MORE
+        | {"all words change": {"is_it * output": "output"}, "three layers": {"num_layers=2": "num_layers=3"}},
+        exceptions={
+            "all words change": lambda share, ending, meant: share > 0.98,
+            "three layers": lambda share, ending, meant: share > 0.98,
+        },
     ),
     "each_head_takes_a_question": Claim(
         "right answers to both questions without head 0, then without head 1",
@@ -411,6 +433,20 @@ CLAIMS = {
         times("range(300", STEPS)
         | times("lr=0.05", RATE)
         | {"twice as wide": {"nn.Linear(2, 16)": "nn.Linear(2, 32)", "nn.Linear(16, 1)": "nn.Linear(32, 1)"}},
+    ),
+    "a_dozen_by_heart": Claim(
+        "right sentences of 12",
+        lambda names: (names["my_right"],),
+        lambda right: right == 12,
+        times("steps=150", STEPS) | times("rate=0.003", RATE) | times("layers=2", DEPTH),
+    ),
+    "no_places_no_who": Claim(
+        "right sentences of 12 without positions in the source",
+        lambda names: (names["my_count"],),
+        lambda count: count == 6,
+        times("steps=150", {"four times the steps": 4})
+        | times("rate=0.003", {"twice the rate": 2})
+        | times("layers=2", DEPTH),
     ),
     "loss_falls_first": Claim(
         "after 40 steps: the loss, the share of right dates",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from grader.learner.memory import peak_bytes
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
+    from grader.learner.tables import draw_attention, draw_table, print_table
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
     from grader.report import Report
@@ -23,8 +24,11 @@ __all__ = [
     "broken_attentions",
     "check",
     "compare_guess",
+    "draw_attention",
+    "draw_table",
     "peak_bytes",
     "predict",
+    "print_table",
     "reset",
     "solution",
     "trained_dates",
@@ -33,8 +37,11 @@ __all__ = [
 _PLACES = {
     "check": "learner.check",
     "compare_guess": "learner.predict",
+    "draw_attention": "learner.tables",
+    "draw_table": "learner.tables",
     "peak_bytes": "learner.memory",
     "predict": "learner.predict",
+    "print_table": "learner.tables",
     "reset": "learner.starter_code",
     "solution": "learner.starter_code",
     "Report": "report",

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     about: queries, keys, values, scores and weights by hand; a softmax that does not overflow
+#     about: a sentence that needs attention; dot products, softmax, queries, keys and values by hand
 #     picture: an attention step by step
 #   jupytext:
 #     text_representation:
@@ -21,46 +21,42 @@
 # back at the other words and took what you needed from one of them.
 #
 # *Self-attention* does this with lists of numbers: every word looks at all words and takes from them what it
-# needs. In this lesson you work it out with numbers small enough for paper, then write it so that it works
-# for any sizes.
+# needs. You build it step by step, with numbers small enough for paper, and each step mends a failure of the one
+# before.
+#
+# One thing in advance: a single layer of attention will not solve our sentence, however well it is trained. You will
+# see why long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it takes.
 #
 # **You need** Python, and a little PyTorch: tensors, shapes, the matrix product `@`.
 #
 # **Afterwards you can**
 #
+# - say why a word needs a weighted average of the other words, and where its weights come from;
 # - compute queries, keys, values, scores, attention weights and outputs by hand;
-# - write scaled dot-product attention that works for one sequence or for a whole batch;
 # - write a softmax that does not overflow;
-# - tell whether a printed table of attention weights can be right.
+# - write scaled dot-product attention for one sequence or a whole batch.
 #
-# **Time:** <!-- time -->. The plan: mix vectors → project → score
-# → softmax → scale and put together → read a tutorial critically → test attention weights → a quiz.
+# **Time:** <!-- time -->. A good place for a break is the end of section 4.
 #
 # ## Four rules for your functions
 #
-# Cells, checks and hints work as in lesson 00. The examples are complete; what you write goes where
-# `raise NotImplementedError()` stands.
+# From here on, what you write goes where `raise NotImplementedError()` stands. Your functions
 #
-# Four rules hold for the functions you write, here and in the lessons that follow:
+# - accept float32 and float64, and return the type they were given;
+# - don't change their arguments;
+# - work for any number of leading axes where a shape begins with `...`;
+# - let gradients flow through them, so they take no detour through NumPy or Python numbers.
 #
-# - they accept float32 and float64, and return the type they were given;
-# - they don't change their arguments;
-# - where a shape begins with `...`, they work for any number of leading axes;
-# - gradients can flow through them, so no detour through NumPy or Python numbers.
-
-# %% [markdown]
-# ## Letters for shapes
+# Shapes are written with these letters: `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for `(2, 8, 3, 4)`.
 #
-# | letter | meaning | in the small example |
-# | --- | --- | --- |
-# | `B` | batch: sequences handled together | none at first |
-# | `T` | tokens in a sequence (`Tq`, `Tk` where queries and keys differ in number) | 3 |
-# | `E` | `d_model`, the width of a token's vector | 4 |
-# | `d_k` | width of a query and of a key (`D` for short) | 3 |
-# | `d_v` | width of a value | 3 |
-# | `...` | any number of leading axes, none included | |
-#
-# So `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for `(2, 8, 3, 4)`.
+# | letter | meaning |
+# | --- | --- |
+# | `B` | batch: sequences handled together |
+# | `T` | tokens in a sequence (`Tq`, `Tk` where queries and keys differ in number) |
+# | `E` | `d_model`, the width of a token's vector |
+# | `d_k` | width of a query and of a key (`D` for short) |
+# | `d_v` | width of a value |
+# | `...` | any number of leading axes, none included |
 
 # %%
 import math
@@ -68,345 +64,189 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
+from grader import draw_attention, draw_table, print_table
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
-# ## 1 · The whole idea: a weighted average
+# ## 1 · The plain average fails
 #
-# A model reads words as *tokens*, and each token is a *vector*: a list of numbers. At first the vector of
-# "it" says nothing about robots or crates. The simplest way to let it know its neighbours is to give it their
-# plain average. Take two numbers a word, "how much robot" and "how much crate":
+# A model reads words as *tokens*, and each token is a *vector*: a list of numbers. Training finds these numbers, and
+# nobody can read them. Ours are made up, so that you can. Stop the sentence at "it" and keep the four words that
+# matter. Three numbers each say whether it has to do with strength, whether it has to do with mass, and whether it
+# is a thing. About "it" we know only that it is a thing.
+#
+# The simplest way to let "it" know its neighbours is to give every word the plain average of all words. Here are the
+# four vectors, and what the average makes of them.
 
 # %%
-robot = torch.tensor([1.0, 0.0])
-crate = torch.tensor([0.0, 1.0])
+words = ["robot", "lift", "crate", "it"]
+meaning = ["strength", "mass", "thing"]
+four = torch.tensor([[1.0, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1]])
+print_table("word", four, words, meaning, form=".0f")
 
-print("plain average, for it:", (robot + crate) / 2)
+plain = four.mean(dim=0).expand(4, 3)
+print_table("average", plain, words, meaning)
 
 # %% [markdown]
-# Half robot, half crate, whatever the sentence says: the plain average fails. It counts every word the same,
-# so it can't tell the two sentences apart. "It" needs a **weighted** average: mostly crate in one sentence,
-# mostly robot in the other. And nobody can choose the weights beforehand. They must come from the words
-# themselves.
+# Now every word is the same word. The robot has become the crate, and nothing is left that could tell them
+# apart. The plain average fails because it counts every word alike, for everybody.
 #
-# So let each word say two things about itself in numbers. The noun says what it can be **found by**: how well
-# does "weak" go with it, and how well "heavy"? And "it" says what it **looks for**. By itself it can't know that:
-# "it" is the same word in both sentences. Suppose for now that the end of its sentence has reached it. Multiply
-# entry by entry and add up: what fits gets the large weight.
+# What "it" needs is a **weighted** average. Suppose somebody had chosen the weights: 0.5 for "crate", 0.3 for "it"
+# itself and 0.2 for "lift". They are not negative and sum to one, and mixing with them is one product of a row with a
+# table.
 
 # %%
-# How well it goes with "weak", and with "heavy".
-found_by = {"robot": torch.tensor([0.9, 0.1]), "crate": torch.tensor([0.1, 0.9])}
-looks_for = {"it was too heavy": torch.tensor([0.0, 1.0]), "it was too weak": torch.tensor([1.0, 0.0])}
+mixing = torch.tensor([0.5, 0.3, 0.2])
+taken = four[[2, 3, 1]]  # crate, it, lift
+print("one by one  ", 0.5 * taken[0] + 0.3 * taken[1] + 0.2 * taken[2])
+print("as a product", mixing @ taken)
 
-for ending, wanted in looks_for.items():
-    for_robot, for_crate = found_by["robot"] @ wanted, found_by["crate"] @ wanted
-    mixture = for_robot * robot + for_crate * crate
-    print(f"{ending:17s} robot {for_robot:.1f}, crate {for_crate:.1f} -> ", mixture)
+# %% [markdown]
+# This "it" attends 50 % to "crate", as one says, and has something to do with mass now. But nobody can choose such
+# weights beforehand. They must come from the words themselves.
+#
+# ## 2 · Compare every word with every word
+#
+# Which words matter to a word? As a first idea, those that resemble it. The **dot product** of two vectors (multiply
+# entry by entry, then add up) is large when both are large in the same places, so it measures how well they fit.
+
+# %%
+for name, a, b in zip(meaning, four[0], four[2], strict=True):
+    print(f"{name:8s} {a:g} · {b:g} = {a * b:g}")
+print(f"robot with crate: {four[0] @ four[2]:g}")
+
+
+def all_pairs(x):
+    """The dot product of every word with every word, one after another."""
+    table = torch.empty(len(x), len(x))
+    for i, x_i in enumerate(x):
+        for j, x_j in enumerate(x):
+            table[i, j] = torch.dot(x_i, x_j)
+    return table
+
+
+four_scores = all_pairs(four)
+
+# %% [markdown]
+# Such numbers are called *scores*. Row i of their table belongs to the word that looks, column j to the word that it
+# looks at. What does "it" fit, and what doesn't it fit at all?
 
 # %% role="draw"
-figure, panels = plt.subplots(1, 2, figsize=(8.4, 2.4), layout="constrained")
-for panel, (ending, wanted) in zip(panels, looks_for.items(), strict=True):
-    for place, (word, key) in enumerate(found_by.items()):
-        fit = (key @ wanted).item()
-        arc = {"arrowstyle": "-", "connectionstyle": "arc3,rad=0.4", "color": "tab:blue", "alpha": 0.6}
-        panel.annotate("", (place, 0.12), (2, 0.12), arrowprops=arc | {"lw": 10 * fit})
-        panel.text(place, 0, f"{word}\n{fit:.1f}", ha="center", va="top")
-    panel.text(2, 0, ending.replace("it ", "it\n"), ha="center", va="top")
-    panel.set(xlim=(-0.4, 2.6), ylim=(-0.35, 0.85))
-    panel.axis("off")
+figure, axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
+draw_table(axes, "scores", four_scores, words, form=".0f")
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two sentences. Arcs lead from "it" to "robot" and to "crate"; the thicker the arc, the
-# larger the weight. In "it was too heavy" the thick arc leads to "crate", in "it was too weak" to "robot".
+# *The picture in words:* a 4 × 4 grid with the words beside it. The diagonal is bright for robot, lift and crate,
+# with a score of 2. The cells of "it" with "lift" are the darkest, with 0. All others are 1.
 #
-# This is attention. What a token looks for is its **query**, what it can be found by is its **key**, and what
-# it hands over once it is found is its **value** (here: robot or crate). A query that fits a key well gives a
-# large weight, and the values are what is mixed (Vaswani et al. 2017).
+# "It" fits the robot, the crate and itself, because all three are things. It does not fit "lift".
 #
-# In a real model all three are computed from the token's vector, and **every** token has a query. (In the first
-# layer the vector of "it" is the same in both sentences, so one layer alone can't tell them apart. It takes a second
-# one, whose "it" has already collected the end of its sentence.) So each token has its own row of weights, and
-# with T tokens the rows stack into a T × T table. One row of it, and three values to mix:
+# Real vectors are wider, and before training they are random. They are kept in an **embedding**, a table with a row of
+# numbers for every word in a list. A word is given as its place in that list. The place is only a label: that "you" is 7
+# and "can" is 0 does not make "you" larger. These eight words come from a book chapter on attention, from here on "the
+# chapter".
 
 # %%
-vectors = torch.tensor([[1.0, 2.0, 3.0], [2.0, 8.0, 0.0], [2.0, 6.0, 3.0]])
-mixing = torch.tensor([0.5, 0.3, 0.2])
+eight = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
+sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])
+print("sentence", sentence, sep="\n")
 
-print("one by one  ", 0.5 * vectors[0] + 0.3 * vectors[1] + 0.2 * vectors[2])
-print("as a product", mixing @ vectors)
+torch.manual_seed(123)
+embed = nn.Embedding(10, 16)
+embedded_sentence = embed(sentence).detach()  # detach: no gradients needed here
+print("shape of the embedded sentence:", tuple(embedded_sentence.shape))
+
+omega = all_pairs(embedded_sentence)  # the chapter's name for this table
+print_table("omega", omega, eight, form=".1f")
 
 # %% [markdown]
-# The weights are not negative and sum to one. If they belong to token 0, then "token 0 attends 50 % to
-# itself, 30 % to token 1 and 20 % to token 2".
+# Look at the diagonal, the score of each word with itself. Then compare the score of "you" for "help" with that of
+# "help" for "you". Both come back soon.
 #
-# ## 2 · Queries, keys and values
+# Two loops take a million small steps for a thousand words. One product of two matrices does the same work in a
+# single call, since a matrix product *is* a table of dot products: of the rows of the left factor with the columns of
+# the right one. The words are rows, so one factor has to be *transposed* first: rows become columns. `.mT` and
+# `.transpose(-2, -1)` do this to each matrix of a batch, and turn (2, 5, 3) into (2, 3, 5). `.T` reverses **all** axes,
+# the batch too.
 #
-# Three tokens, four numbers each. Three weight matrices turn every token into its query, its key and its
-# value. A trained model has learnt these matrices; here they are chosen so that you can compute along.
-
-# %%
-x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
-
-w_query = torch.tensor([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-w_key = torch.tensor([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
-w_value = torch.tensor([[0.0, 2.0, 0.0], [0.0, 3.0, 0.0], [1.0, 0.0, 3.0], [1.0, 1.0, 0.0]])
-
-print("x      ", tuple(x.shape))
-print("w_query", tuple(w_query.shape), " w_key", tuple(w_key.shape), " w_value", tuple(w_value.shape))
-
-# %% [markdown]
-# One number first. The first entry of token 1's query pairs **row 1 of `x`** with **column 0 of `w_query`**
-# (we count from zero): multiply entry by entry, then add.
-
-# %%
-for number, weight in zip(x[1], w_query[:, 0], strict=True):
-    print(f"{number:g} · {weight:g} = {number * weight:g}")
-print("sum: ", (x[1] * w_query[:, 0]).sum())
-
-# %% [markdown]
-# The matrix product does this for every row and every column at once. Find the number you just computed: row
-# 1, column 0 of `queries`. Then compute one entry of `keys` and one of `values` on paper before you go on.
-
-# %%
-queries = x @ w_query
-keys = x @ w_key
-values = x @ w_value
-print("queries", queries, sep="\n")
-print("keys", keys, sep="\n")
-print("values", values, sep="\n")
-
-# %% [markdown]
-# The product works on the last two axes. Leading axes are carried along, so the same `@` serves a whole
-# batch. Below, two sequences are stacked, and the first comes out just as it did alone.
-
-# %%
-batch = torch.stack([x, 2 * x])
-print(tuple(batch.shape), "@", tuple(w_query.shape), "->", tuple((batch @ w_query).shape))
-print("first sequence unchanged:", torch.equal((batch @ w_query)[0], queries))
-
-# %% [markdown]
-# ### Exercise 1: `project_qkv`
+# ### Exercise 1: `pairwise_dot_products`
 #
 # Difficulty 1 of 5
 #
-# Return the three projections as a tuple, in the order query, key, value. The check uses sizes that all
-# differ, among them `d_v` ≠ `d_k`, and leading axes.
+# The table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
+# The check counts the operations that your code asks torch for, with 6 tokens and with 30. Then use it: which two
+# *different* words of the sentence fit best?
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
-# Write the two shapes side by side. In `a @ b` the last axis of `a` must equal the first axis of a
-# two-dimensional `b`. Which axis of `x` has length E, and which axis of a weight matrix? `nn.Linear` stores
-# its weight matrix transposed; here no transpose is needed.
+# Write the shapes side by side: (8, 16) and (8, 16). Which axis of the second should meet the 16 of the first,
+# and where is it now?
 #
 # </details>
 #
-# <details><summary>It works on one sequence, but not on a batch</summary>
+# <details><summary>My table is 16 × 16</summary>
 #
-# `torch.mm` and `.T` are for two axes only. Use an operation that takes leading axes along; the cell with
-# `batch` above shows one.
+# The axis that disappears in the product is the one that is added up. You added up over tokens and compared
+# features. Which factor has to be transposed?
 #
 # </details>
 #
-# <details><summary>Two of my results are the same</summary>
+# <details><summary>It works for one sentence but not for a batch</summary>
 #
-# Look for a line that was copied and only half changed. Each of the three weight matrices should appear
-# exactly once.
+# `.T` reverses *all* axes, so it is for two axes only. Two other ways, named above, leave the batch alone.
 #
 # </details>
 
 
-# %% exercise="project_qkv" role="solution"
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Project tokens to queries, keys and values, each as x @ w.
+# %% exercise="pairwise_dot_products" role="solution"
+def pairwise_dot_products(x: Tensor) -> Tensor:
+    """Dot product of every token with every token, not scaled.
 
-    x: (..., T, E); w_query and w_key: (E, d_k); w_value: (E, d_v).
-    Returns (query (..., T, d_k), key (..., T, d_k), value (..., T, d_v)).
+    x: (..., T, E). Returns (..., T, T): entry [i, j] is token i against
+    token j. No Python loop over tokens.
     """
     ### BEGIN SOLUTION
-    return x @ w_query, x @ w_key, x @ w_value
+    return x @ x.transpose(-2, -1)
     ### END SOLUTION
 
 
-# %% exercise="project_qkv" role="check"
-check(project_qkv)
+# %% exercise="pairwise_dot_products" role="check"
+check(pairwise_dot_products)
 
 # %% role="try"
-# Try it: does yours agree with the example?
-for mine, shown in zip(project_qkv(x, w_query, w_key, w_value), (queries, keys, values), strict=True):
-    print(torch.equal(mine, shown))
+# Try it: your table of the sentence, and whether it equals the loop's.
+my_omega = pairwise_dot_products(embedded_sentence)
+print(tuple(my_omega.shape), torch.allclose(my_omega, omega))
+best = my_omega.masked_fill(torch.eye(8).bool(), -math.inf).argmax().item()
+print("best fit of two different words:", eight[best // 8], eight[best % 8])
 
 # %% [markdown]
-# ## 3 · Scores: how well does a query fit a key?
-#
-# The **dot product** of two vectors (multiply entry by entry, add up) is large when both are large in the
-# same places. That makes it a measure of fit. First token 1's query against token 1's key, then every query
-# against every key. Row i of the table belongs to **query** i, column j to **key** j: row i tells how well
-# each token fits what token i looks for.
-
-# %%
-for q, k in zip(queries[1], keys[1], strict=True):
-    print(f"{q:g} · {k:g} = {q * k:g}")
-print("score of token 1 for token 1: ", queries[1] @ keys[1])
-
-scores = torch.zeros(3, 3)
-for i in range(3):
-    for j in range(3):
-        scores[i, j] = queries[i] @ keys[j]
-print("scores", scores, sep="\n")
-
-# %% [markdown]
-# Is the score of token 0 for token 2 the same as that of token 2 for token 0? In this table it is,
-# everywhere: the table is symmetric. That is an accident of these numbers. Change a single entry of token 0
-# and compute the two again:
-
-# %%
-altered = x.clone()
-altered[0, 1] = 1.0
-altered_queries, altered_keys = altered @ w_query, altered @ w_key
-print("symmetric before:", torch.equal(scores, scores.T))
-print("score of token 0 for token 2:", altered_queries[0] @ altered_keys[2])
-print("score of token 2 for token 0:", altered_queries[2] @ altered_keys[0])
-
-# %% [markdown]
-# "What I look for in you" and "what you look for in me" are two different things; queries and keys are kept
-# apart so that attention can express this difference. The small example hides it, and it also hides mix-ups
-# of sizes because T, d_k and d_v are all 3. Good for paper, bad for testing: the checks draw other sizes.
-#
-# ### All scores at once
-#
-# In a matrix product, rows meet columns. The keys are rows, so they have to be *transposed* first: rows
-# become columns. PyTorch has two ways to write that, and they differ as soon as there is a batch. `.mT`
-# transposes each matrix of the batch; `.T` reverses **all** axes, the batch too.
-
-# %%
-some_keys = torch.randn(2, 5, 3)  # two sequences of five keys
-print("shape             ", tuple(some_keys.shape))
-print(".mT               ", tuple(some_keys.mT.shape))
-print(".transpose(-2, -1)", tuple(some_keys.transpose(-2, -1).shape))
-print("all axes reversed ", tuple(some_keys.permute(2, 1, 0).shape), " as .T does")
-
-# %% [markdown]
-# ### Exercise 2: `attention_scores`
-#
-# Difficulty 2 of 5
-#
-# All dot products at once, no scaling yet. The number of queries and the number of keys may differ.
-#
-# <details><summary>I get a size mismatch in the matrix product</summary>
-#
-# `@` pairs rows of the left with *columns* of the right. The keys are rows. What has to happen to them first?
-# Write the shape of each factor beside it.
-#
-# </details>
-#
-# <details><summary>It works on the 3 × 3 example, but not in the check</summary>
-#
-# Which axes should change places, and which ones should stay where they are? The cell above shows one way
-# that leaves the batch alone and one that is safe without a batch only.
-#
-# </details>
-#
-# <details><summary>The shape is (..., Tk, Tq)</summary>
-#
-# Each row should belong to a query. Which of the two factors gives the product its rows?
-#
-# </details>
-
-
-# %% exercise="attention_scores" role="solution"
-def attention_scores(query: Tensor, key: Tensor) -> Tensor:
-    """Dot product of every query with every key, not scaled.
-
-    query: (..., Tq, D); key: (..., Tk, D). Returns (..., Tq, Tk): row i holds query i against each key.
-    """
-    ### BEGIN SOLUTION
-    return query @ key.transpose(-2, -1)
-    ### END SOLUTION
-
-
-# %% exercise="attention_scores" role="check"
-check(attention_scores)
-
-# %% role="try"
-# Try it: your scores of the small example, and whether they equal the loop's.
-my_scores = attention_scores(queries, keys)
-print(my_scores)
-print("as the loop says:", torch.equal(my_scores, scores))
-
-# %% [markdown]
-# ## 4 · Softmax: from scores to attention weights
+# ## 3 · Softmax: from scores to attention weights
 #
 # Scores can be any number. Attention weights must not be negative, and each row must sum to one. **Softmax**
 # does it in two steps: take *e* to the power of each score (always positive), then divide by the row's sum.
 #
-# The ratio of two weights depends only on the **difference** of their scores: exp(4) / exp(2) = exp(4 − 2).
-# Keep this in mind: with it you can check a printed softmax.
+# The ratio of two weights depends only on the **difference** of their scores: exp(2) / exp(1) = exp(2 − 1).
+# Keep this in mind, it will settle what one layer can do.
 
 # %%
-row = torch.tensor([2.0, 4.0, 4.0])
+row = four_scores[0]
+print("scores of robot", row, sep="\n")
 exponentials = row.exp()
-print("exponentials", exponentials)
-print("their sum   ", exponentials.sum())
-print("softmax     ", exponentials / exponentials.sum())
+print("exponentials", exponentials, "their sum", exponentials.sum(), sep="\n")
+robot_weights = exponentials / exponentials.sum()
+print("weights of robot", robot_weights, sep="\n")
 
-ratio = exponentials[1] / exponentials[0]
-print(f"second weight over first: {ratio:.4f}, exp(4 - 2) = {math.exp(4 - 2):.4f}")
-
-# %% [markdown]
-# ### Spot the slip
-#
-# A tutorial on attention, from here on "the tutorial", explains with these two lines how softmax reacts to
-# large scores:
-#
-# ```text
-# [100, 1, 1] -> softmax -> [0.99999, 0.00001, 0.00001]
-#  [10, 1, 1] -> softmax -> [0.99, 0.005, 0.005]
-# ```
-#
-# Take the ratio of first to second weight in each line and compare it with the exponential of the difference.
-
-# %%
-predict(
-    "01_softmax_lines",
-    "What is wrong with the printed weights?",
-    [
-        "nothing: the ratios fit",
-        "the first weight should be larger",
-        "the first weight should be smaller",
-    ],
-)
-
-# %% role="answer"
-print(f"[10, 1, 1]:  printed ratio {0.99 / 0.005:.0f}, true ratio exp(9) = {math.exp(9):.0f}")
-print(f"[100, 1, 1]: printed ratio {0.99999 / 0.00001:.0f}, true ratio exp(99) = {math.exp(99):.1e}")
-
-both = torch.tensor([[10.0, 1.0, 1.0], [100.0, 1.0, 1.0]], dtype=torch.float64)
-ten, hundred = both.softmax(-1).tolist()
-print("[10, 1, 1]  ->", ", ".join(f"{weight:.5f}" for weight in ten))
-print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
-
-tiny = torch.tensor(hundred[1], dtype=torch.float32)  # torch's usual dtype
-print(f"1e-43 in float32: {tiny:.2e}; its smallest normal number: {torch.finfo(torch.float32).tiny:.2e}")
-print("above zero:", bool(tiny > 0), " and 1 plus it is still 1:", bool(1 + tiny == 1))
-
-larger = ten[0] > 0.99 and hundred[0] > 0.99999
-compare_guess(
-    "01_softmax_lines", "the first weight should be larger" if larger else "nothing: the ratios fit"
-)
+ratio = robot_weights[0] / robot_weights[1]
+print(f"robot over lift: {ratio:.4f}, exp(2 - 1) = {math.exp(2 - 1):.4f}")
 
 # %% [markdown]
-# Both lines are far too mild. At a difference of 9 the largest weight is almost one; at 99 the others are so
-# small that float32 can barely write them down: they lie below its smallest *normal* number, among the
-# *subnormal* ones, which have few digits left.
-#
 # ### Large scores overflow
 #
 # exp grows fast. Already at 89 it leaves the range of float32, and infinity divided by infinity is NaN, "not
@@ -415,7 +255,8 @@ compare_guess(
 
 # %%
 large = torch.tensor([1000.0, 999.0, 998.0])
-print("exp(88), exp(89):", [f"{number:.2g}" for number in torch.tensor([88.0, 89.0]).exp().tolist()])
+ends = torch.tensor([88.0, 89.0]).exp().tolist()
+print("exp(88), exp(89):", [f"{number:.2g}" for number in ends])
 print("naive:          ", large.exp() / large.exp().sum())
 
 shifted = large - large.max()
@@ -425,26 +266,23 @@ print("stable:         ", shifted.exp() / shifted.exp().sum())
 # %% [markdown]
 # A table needs this **row by row**. One maximum for the whole table is not enough: where one row's scores are
 # far below another's, all its exponentials become zero, and so does their sum.
+#
+# To work row by row, reduce over the last axis, `dim=-1`, and keep that axis with length 1, so that the result
+# still lines up with the rows. Below, each row is then divided by its largest entry. Without `keepdim=True` the two
+# numbers lie side by side, and each *column* gets its own divisor. (`amax` returns the largest entries alone; `max`
+# with a `dim` returns where they are as well.)
 
 # %%
 table = torch.tensor([[1000.0, 999.0], [3.0, 2.0]])
 one_for_all = (table - table.max()).exp()
-print(one_for_all)
-print("sums of the rows:", one_for_all.sum(-1))
+print("one maximum for all:", one_for_all, one_for_all.sum(-1), sep="\n")
 
-# %% [markdown]
-# To work row by row, reduce over the last axis, `dim=-1`, and keep that axis with length 1, so that the result
-# still lines up with the rows. Here each row is divided by its largest entry. Without `keepdim=True` the two
-# numbers lie side by side, and each *column* gets its own divisor. (`amax` returns the largest entries alone;
-# `max` with a `dim` returns where they are as well.)
-
-# %%
 kept, dropped = table.amax(dim=-1, keepdim=True), table.amax(dim=-1)
 print("axis kept   ", tuple(kept.shape), table / kept, sep="\n")
 print("axis dropped", tuple(dropped.shape), table / dropped, sep="\n")
 
 # %% [markdown]
-# ### Exercise 3: `stable_softmax`
+# ### Exercise 2: `stable_softmax`
 #
 # Difficulty 2 of 5
 #
@@ -467,8 +305,7 @@ print("axis dropped", tuple(dropped.shape), table / dropped, sep="\n")
 #
 # <details><summary>The columns sum to one, the rows don't</summary>
 #
-# A row holds one query against all keys, and its entries differ along the *last* axis. Which axis do you
-# reduce?
+# A row belongs to the word that looks, and its entries differ along the *last* axis. Which axis do you reduce?
 #
 # </details>
 
@@ -477,7 +314,8 @@ print("axis dropped", tuple(dropped.shape), table / dropped, sep="\n")
 def stable_softmax(scores: Tensor) -> Tensor:
     """Softmax over the last axis, written without torch's softmax family.
 
-    scores: (..., Tq, Tk). Returns the same shape; every row sums to one. Finite for scores up to ±1e4.
+    scores: (..., Tq, Tk). Returns the same shape; every row sums to one.
+    Finite for scores up to ±1e4.
     """
     ### BEGIN SOLUTION
     shifted = scores - scores.amax(dim=-1, keepdim=True)
@@ -490,32 +328,359 @@ def stable_softmax(scores: Tensor) -> Tensor:
 check(stable_softmax)
 
 # %% role="try"
-# Try it: the rows from above, an ordinary one and a large one.
-print(stable_softmax(torch.tensor([[2.0, 4.0, 4.0], [1000.0, 999.0, 998.0]])))
+# Try it: the robot's row, and a large one.
+print(stable_softmax(torch.tensor([2.0, 1.0, 1.0, 1.0])))
+print(stable_softmax(torch.tensor([1000.0, 999.0, 998.0])))
 
 # %% [markdown]
-# ## 5 · Scaled dot-product attention
+# ## 4 · Mix: attention without parameters
 #
-# All the pieces in one line (Vaswani et al. 2017, section 3.2.1, equation 1):
+# Softmax turns each row of scores into attention weights. (`.softmax(-1)` is torch's own. The examples use it from here
+# on.) Mixing the words with one row gives that word's **context vector**: each word's vector times its weight, added
+# up.
+
+# %%
+four_weights = four_scores.softmax(-1)
+print_table("weights", four_weights, words, form=".4f")
+print("mixture for robot", robot_weights @ four, sep="\n")
+print_table("mixture", four_weights @ four, words, meaning)
+
+# %% role="draw"
+figure, axes = plt.subplots(1, 2, figsize=(9.0, 1.8), layout="constrained")
+for panel, place in zip(axes, (0, 3), strict=True):
+    title = f'what "{words[place]}" takes, and from whom'
+    draw_attention(panel, title, words, four_weights[place], place)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* the four words twice, with arcs from the word that looks; the thicker the arc, the larger
+# the weight. "Robot" takes most from itself and equally little from the three others. "It" takes equal shares from
+# "robot", from "crate" and from itself, and a thin one from "lift".
+#
+# This is much better than the plain average: four different words go in, and four different words come out. "It" has
+# found the two words that it may stand for. Between them it is torn, 0.30 against 0.30.
+#
+# ### Now let the sentence end
+#
+# We stopped at "it". Add the last word, once "heavy" and once "weak", and look at the row of "it" again.
+
+# %%
+endings = {"heavy": [0.0, 1.0, 0.0], "weak": [1.0, 0.0, 0.0]}
+for ending, vector in endings.items():
+    five = torch.cat([four, torch.tensor([vector])])
+    it_weights = (five @ five[3]).softmax(-1)  # row 3: it
+    names = [*words, ending]
+    print_table("weights", it_weights[None], ["it"], names)
+    print_table("mixture", (it_weights @ five)[None], ["it"], meaning)
+    print(f"robot over crate: {it_weights[0] / it_weights[2]:.4f}\n")
+
+# %% [markdown]
+# Two opposite meanings, and "it" attends to robot and crate exactly alike. It has to be so. "It" is the same vector in
+# both sentences, and so are "robot" and "crate". So their scores are the same, and the ratio of two weights depends on
+# nothing but the difference of their scores. The ending can take some weight away from both. It can never move weight
+# from one to the other.
+#
+# Do look at the mixtures, though. After "heavy" the new "it" has more mass than strength, after "weak" it is the
+# other way round. A trace of the ending has reached it. If this "it" could look a *second* time, it would no longer
+# be the same in both sentences. Lesson 02 takes up this trace.
+#
+# ### The same with wider vectors
+#
+# The chapter computes the context vector of "you" among its eight words in a loop. (It prints five digits of such
+# numbers. We print four, since the fifth depends on the processor. It also counts words from one: its `x_2` is the
+# second word.) A part of every mixture is the word itself. For "it" that was 30 %, for "robot" 48 %.
+
+# %%
+attention_weights = F.softmax(omega, dim=1)
+x_2 = embedded_sentence[1]
+context_vec_2 = torch.zeros(x_2.shape)
+for j in range(8):
+    context_vec_2 += attention_weights[1, j] * embedded_sentence[j]
+
+torch.set_printoptions(precision=3, sci_mode=True)
+print("context vector of you", context_vec_2, sep="\n")
+torch.set_printoptions(precision=4, sci_mode=False)
+
+predict(
+    "01_own_weight",
+    "How much of its own vector does one of these words keep, on average?",
+    low=0,
+    high=100,
+    unit="%",
+)
+
+# %% role="answer"
+print("shape of the attention weights:", tuple(attention_weights.shape))
+sums = attention_weights.sum(dim=1).round(decimals=4)
+print("sums of the rows", sums, sep="\n")
+
+figure, axes = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
+draw_table(axes, "weights of eight words", attention_weights, eight)
+plt.show()
+
+own = attention_weights.diagonal().mean().item()
+compare_guess("01_own_weight", round(100 * own, 1))
+
+# %% [markdown]
+# *The picture in words:* an 8 × 8 grid with the words beside it. There is a yellow diagonal, every cell close to 1,
+# and the rest is dark blue.
+#
+# ### Exercise 3: `context_vectors`
+#
+# Difficulty 1 of 5
+#
+# Easier than the last one, since you have both parts of it. All context vectors at once: softmax of the dot products,
+# **not scaled**, then the mixture. For any leading axes; torch's own softmax is allowed.
+#
+# <details><summary>Right for one sentence, wrong in the check for a batch</summary>
+#
+# The cell above says `dim=1`. For two axes that is the last one. Which axis is it for (B, T, T)? Count from
+# the end.
+#
+# </details>
+#
+# <details><summary>The table looks right but the mixtures are wrong</summary>
+#
+# This table is symmetric, so you can't see in it whether rows and columns are mixed up. Sum your weights along
+# the last axis: does each row give 1? And in the product, is the axis that disappears the one along which they
+# sum to one?
+#
+# </details>
+#
+# <details><summary>I get NaN for large entries</summary>
+#
+# Did you write the softmax with `exp` yourself? Section 3 subtracts something from each row first.
+#
+# </details>
+
+
+# %% exercise="context_vectors" role="solution"
+def context_vectors(x: Tensor) -> Tensor:
+    """Attention without parameters: softmax of the unscaled dot products,
+    then the mixture of the tokens.
+
+    x: (..., T, E). Returns (..., T, E): row i is what token i takes from all.
+    """
+    ### BEGIN SOLUTION
+    weights = stable_softmax(pairwise_dot_products(x))
+    return weights @ x
+    ### END SOLUTION
+
+
+# %% exercise="context_vectors" role="check"
+check(context_vectors)
+
+# %% role="try"
+# Try it: row 1 should be the loop's context vector of "you".
+mine = context_vectors(embedded_sentence)[1]
+print(torch.allclose(mine, context_vec_2, atol=1e-6))
+print_table("mixture", context_vectors(four), words, meaning)
+
+# %% [markdown]
+# ### What this attention can't do
+#
+# So much work, and "you" has hardly changed. A vector of 16 numbers of size about 1 has a dot product of about 16
+# with itself, while that of two unrelated vectors is anywhere around 0, four or so to either side. After the
+# exponential the diagonal takes nearly everything. That is the first of three limits:
+#
+# 1. With wide vectors every word looks mostly at itself.
+# 2. The table is symmetric: "me" can't get a high score for "you" unless "you" gets the same score for "me".
+# 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a
+#    word looks for, what it is found by and what it hands over then change together; they can't be learnt
+#    apart. "It" could never look for "crate" without "crate" looking for "it".
+#
+# Sections 5 and 6 deal with the last two, section 7 with the first. This is a good place for a break.
+#
+# ## 5 · Queries, keys and values
+#
+# Give "it" something to look *for*, apart from what it *is*. Below, the four words are found by the vectors that
+# they have, but "it" asks with another one: after "heavy" for a thing with mass, after "weak" for a thing with
+# strength.
+
+# %%
+looks_for = {"heavy": [0.0, 2.0, 2.0], "weak": [2.0, 0.0, 2.0]}
+figure, axes = plt.subplots(1, 2, figsize=(9.0, 1.8), layout="constrained")
+for panel, (ending, wanted) in zip(axes, looks_for.items(), strict=True):
+    row = (four @ torch.tensor(wanted)).softmax(-1)
+    draw_attention(panel, f"... it was too {ending}", words, row, query=3)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* two sentences. Arcs lead from "it" to the other words; the thicker the arc, the larger the
+# weight. In "it was too heavy" the thick arc leads to "crate", in "it was too weak" to "robot".
+#
+# This is attention. What a token looks for is its **query**, what it can be found by is its **key**, and what
+# it hands over once it is found is its **value** (Vaswani et al. 2017). A query that fits a key well gives a large
+# weight, and the values are what is mixed.
+#
+# Somebody who had read the whole sentence chose these two queries. In a model every token has a query, a key and a
+# value, and all three are computed from the token's vector, by three *weight matrices* that training finds. The "it"
+# of a first layer can't ask like that, since its vector has not yet heard of the ending. The "it" of a second layer,
+# with the trace that you saw, could.
+#
+# Here are three new words of four numbers each, and three matrices. The numbers mean nothing this time. They are chosen
+# so that you can follow on paper.
+
+# %%
+three = ["birds", "build", "nests"]
+x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
+w_query = torch.tensor([[1.0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]])
+w_key = torch.tensor([[0.0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]])
+w_value = torch.tensor([[0.0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]])
+
+queries, keys, values = x @ w_query, x @ w_key, x @ w_value
+for name, table in (("queries", queries), ("keys", keys), ("values", values)):
+    print_table(name, table, three, ["0", "1", "2"], form=".0f")
+
+for number, weight in zip(x[1], w_query[:, 0], strict=True):
+    print(f"{number:g} · {weight:g} = {number * weight:g}")
+
+# %% [markdown]
+# The last lines work out one number: the first entry of the query of "build" pairs **row 1 of `x`** with **column 0
+# of `w_query`** (we count from zero). Multiply entry by entry and add: 2, and there it stands in the table. Compute
+# one entry of `keys` and one of `values` on paper before you go on. The product works on the last two axes and carries
+# leading ones along: (2, 3, 4) @ (4, 3) gives (2, 3, 3).
+#
+# ### Exercise 4: `project_qkv`
+#
+# Difficulty 1 of 5
+#
+# Return the three projections as a tuple, in the order query, key, value. The check uses sizes that all differ, among
+# them `d_v` ≠ `d_k`, and leading axes.
+#
+# <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
+#
+# Write the two shapes side by side. In `a @ b` the last axis of `a` must equal the first axis of a
+# two-dimensional `b`. Which axis of `x` has length E, and which axis of a weight matrix? `nn.Linear` stores
+# its weight matrix transposed; here no transpose is needed.
+#
+# </details>
+#
+# <details><summary>It works on one sequence, but not on a batch</summary>
+#
+# `torch.mm` and `.T` are for two axes only. Use an operation that takes leading axes along.
+#
+# </details>
+#
+# <details><summary>Two of my results are the same</summary>
+#
+# Look for a line that was copied and only half changed. Each of the three weight matrices should appear
+# exactly once.
+#
+# </details>
+
+
+# %% exercise="project_qkv" role="solution"
+def project_qkv(
+    x: Tensor,
+    w_query: Tensor,
+    w_key: Tensor,
+    w_value: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Project tokens to queries, keys and values, each as x @ w.
+
+    x: (..., T, E); w_query and w_key: (E, d_k); w_value: (E, d_v).
+    Returns (query (..., T, d_k), key (..., T, d_k), value (..., T, d_v)).
+    """
+    ### BEGIN SOLUTION
+    return x @ w_query, x @ w_key, x @ w_value
+    ### END SOLUTION
+
+
+# %% exercise="project_qkv" role="check"
+check(project_qkv)
+
+# %% [markdown]
+# ## 6 · Scores: how well does a query fit a key?
+#
+# Now a query meets a key. Row i of the table belongs to **query** i, column j to **key** j: row i tells how well each
+# token fits what token i looks for. The table is symmetric once more, so the last lines change a single entry of
+# "birds" and compute two scores again.
+
+# %%
+for q, k in zip(queries[1], keys[1], strict=True):
+    print(f"{q:g} · {k:g} = {q * k:g}")
+print(f"score of build for build: {queries[1] @ keys[1]:g}")
+
+scores = torch.stack([keys @ query for query in queries])
+print_table("scores", scores, three, form=".0f")
+
+altered = x.clone()
+altered[0, 1] = 1.0
+altered_queries, altered_keys = altered @ w_query, altered @ w_key
+print("symmetric before:", torch.equal(scores, scores.T))
+print(f"birds for nests: {altered_queries[0] @ altered_keys[2]:g}")
+print(f"nests for birds: {altered_queries[2] @ altered_keys[0]:g}")
+
+# %% [markdown]
+# This time the symmetry was an accident of the numbers. "What I look for in you" and "what you look for in me" are two
+# different things, and queries and keys can express the difference. The small example also hides mix-ups of sizes,
+# because T, d_k and d_v are all 3. That is good for paper and bad for testing, so the checks draw other sizes.
+#
+# ### Exercise 5: `attention_scores`
+#
+# Difficulty 1 of 5
+#
+# All dot products of queries with keys at once, no scaling yet. The number of queries and the number of keys may
+# differ.
+#
+# <details><summary>I get a size mismatch in the matrix product</summary>
+#
+# `@` pairs rows of the left with *columns* of the right. The keys are rows. What has to happen to them first?
+# Write the shape of each factor beside it.
+#
+# </details>
+#
+# <details><summary>It works on the 3 × 3 example, but not in the check</summary>
+#
+# Which axes should change places, and which ones should stay where they are? Section 2 names two ways that leave
+# the batch alone and one that is safe without a batch only.
+#
+# </details>
+#
+# <details><summary>The shape is (..., Tk, Tq)</summary>
+#
+# Each row should belong to a query. Which of the two factors gives the product its rows?
+#
+# </details>
+
+
+# %% exercise="attention_scores" role="solution"
+def attention_scores(query: Tensor, key: Tensor) -> Tensor:
+    """Dot product of every query with every key, not scaled.
+
+    query: (..., Tq, D); key: (..., Tk, D).
+    Returns (..., Tq, Tk): row i holds query i against each key.
+    """
+    ### BEGIN SOLUTION
+    return query @ key.transpose(-2, -1)
+    ### END SOLUTION
+
+
+# %% exercise="attention_scores" role="check"
+check(attention_scores)
+
+# %% [markdown]
+# ## 7 · Scaled dot-product attention
+#
+# One limit is left: the wider the vectors, the larger their dot products, and the more of its weight every row
+# puts on a single word. So divide the scores by a number that grows with the width, the square root of d_k. With
+# that you have all the pieces (Vaswani et al. 2017, section 3.2.1, equation 1):
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
-# You know everything in it except the division by √d_k, the square root of the width of a key. In the small
-# example that is √3:
+# Why the square root, and not d_k itself? Lesson 02 measures it. First, what does dividing do to the attention
+# weights? It is easy to get backwards. Take the scores of "build", [4, 16, 12], and divide by larger and larger
+# numbers.
 
 # %%
 d_k = keys.shape[-1]
 print("root of d_k", torch.tensor(d_k).sqrt(), sep="\n")
-print("scaled scores", scores / math.sqrt(d_k), sep="\n")
+print_table("scaled", scores / math.sqrt(d_k), three, form=".4f")
 
-# %% [markdown]
-# What does dividing do to the attention weights? It is easy to get backwards. Take row 1 of the scores, [4, 16,
-# 12], and divide by more and more.
-
-# %%
 predict(
     "01_larger_divisor",
-    "The scores are divided by a larger number. What happens to the largest weight of the row?",
+    "Scores are divided by more. What happens to the largest weight of a row?",
     ["it grows", "it stays as it is", "it shrinks"],
 )
 
@@ -523,105 +688,44 @@ predict(
 for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
     print(f"divided by {divisor:6.2f}:", (scores[1] / divisor).softmax(-1))
 
-by_3, by_100 = ((scores[1] / divisor).softmax(-1).max() for divisor in (3.0, 100.0))
-compare_guess("01_larger_divisor", "it shrinks" if by_100 < by_3 else "it grows")
+by_3, by_100 = ((scores[1] / n).softmax(-1).max() for n in (3.0, 100.0))
+outcome = "it shrinks" if by_100 < by_3 else "it grows"
+compare_guess("01_larger_divisor", outcome)
 
 # %% [markdown]
-# (`.softmax(-1)` is torch's own softmax over the last axis. The examples use it from here on.)
+# ### From scores to outputs
 #
-# ### Why divide?
-#
-# A dot product of two vectors of width d_k adds up d_k products. The wider the vectors, the more the sums
-# spread: for random entries as √d_k, which lesson 02 works out. So wide keys give large scores, and you saw
-# above what softmax does with those: nearly all the weight on one key. Dividing by √d_k removes the dependence
-# on the width. The next cell measures it on ten random keys.
-
-# %% claim="scaling_undoes_the_width"
-generator = torch.Generator().manual_seed(0)
-print(" d_k   spread of scores   largest weight: unscaled   scaled")
-for width in (4, 64, 1024):
-    random_queries = torch.randn(1000, width, generator=generator)
-    random_keys = torch.randn(10, width, generator=generator)
-    random_scores = random_queries @ random_keys.T
-    unscaled = random_scores.softmax(-1).amax(-1).mean()
-    scaled = (random_scores / math.sqrt(width)).softmax(-1).amax(-1).mean()
-    print(f"{width:4d} {random_scores.std():18.1f} {unscaled:26.2f} {scaled:8.2f}")
-
-# %% [markdown]
-# Without scaling the average largest weight climbs towards 1; with scaling it stays about the same. A row
-# with one weight close to 1 also hardly learns any more, since the gradient of softmax is nearly zero there;
-# lesson 02 shows that too.
-#
-# ### The attention weights of the small example
-#
-# Scale, then softmax over each row. Printed twice: in scientific notation, and rounded to four decimals. Read
-# row 1: to which token does token 1 attend? How much does it take from token 0? Then look at the picture of
-# the same table. Its colour scale always runs from 0 to 1, so that pictures can be compared.
+# Scale, take softmax over each row, mix the values. Read the row of "build" in the weights: to which word does it
+# attend? How much does it take from "birds"? The last lines work out the first number of the output.
 
 # %%
 weights = (scores / math.sqrt(d_k)).softmax(dim=-1)
+print_table("weights", weights, three, form=".4e")
+print_table("weights, rounded", weights, three, form=".4f")
 
-torch.set_printoptions(sci_mode=True)
-print("weights", weights, sep="\n")
-torch.set_printoptions(sci_mode=False)
-print("weights, rounded", weights, sep="\n")
-print("sums of the rows", weights.sum(dim=-1).round(decimals=4), sep="\n")
+weighted_values = weights @ values
+print_table("weighted values", weighted_values, three, list("012"), form=".4f")
 
-
-# %% role="draw"
-def draw_weights(axes, weights, labels, title):
-    """One table of attention weights on the fixed colour scale from 0 to 1, each cell with its number."""
-    picture = axes.imshow(weights, cmap="cividis", vmin=0, vmax=1)
-    ticks = range(len(labels))
-    axes.set(title=title, xlabel="key: looked at", ylabel="query: who looks", xticks=ticks, yticks=ticks)
-    axes.set_xticklabels(labels)
-    axes.set_yticklabels(labels)
-    for i, j in [(i, j) for i in ticks for j in ticks]:
-        ink = "black" if weights[i, j] > 0.5 else "white"
-        axes.text(j, i, f"{weights[i, j]:.2f}", ha="center", va="center", color=ink)
-    return picture
-
-
-figure, axes = plt.subplots(figsize=(4.4, 3.6), layout="constrained")
-figure.colorbar(draw_weights(axes, weights, ["token 0", "token 1", "token 2"], "Small example"), ax=axes)
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* a 3 × 3 grid, dark blue for 0, yellow for 1. Row 0 is dark in its first cell and has
-# two equal grey ones. Row 1 has one bright yellow cell in the middle, the others are dark. Row 2 is a duller
-# yellow in the middle, bluish grey on the right, dark on the left. So the middle column, token 1, leads in rows
-# 1 and 2 and shares the lead in row 0.
-#
-# Last step: mix the values. Row 0 of the weights says how much of each token's value goes into token 0's
-# output. Its first entry by hand:
-
-# %%
 for weight, value in zip(weights[0], values[:, 0], strict=True):
     print(f"{weight:.4f} · {value:g} = {weight * value:.4f}")
 print(f"sum: {weights[0] @ values[:, 0]:.4f}")
 
-weighted_values = weights @ values
-print("weighted values", weighted_values, sep="\n")
-
 # %% [markdown]
-# Row 1 is close to token 1's own value, [2, 8, 0], because that is where its weight went. The output has one
-# row for each **query**, and the width of a **value**.
-#
-# ### The whole way, step by step
+# The output of "build" is close to its own value, [2, 8, 0], because that is where its weight went. The output has
+# one row for each **query**, and the width of a **value**.
 #
 # Below is the small example once more, to walk through. Run the cell, then go from step to step with its
 # buttons. Point at a number, or press Tab until the last table has a frame and use the arrow keys: you see how
-# the number was computed. Find the two numbers that you computed by hand above. In steps 5 to 7 a slider
-# changes the scale: what happens to row 1 of the attention weights at a tenth of √d_k, and what at ten times
-# √d_k?
+# the number was computed. In steps 5 to 7 a slider changes the scale: what happens to the row of "build" at a
+# tenth of √d_k, and what at ten times √d_k?
 
 # %% role="draw"
 from grader.views import AttentionExplorer
 
-AttentionExplorer(x, w_query, w_key, w_value)
+AttentionExplorer(x, w_query, w_key, w_value, tokens=three)
 
 # %% [markdown]
-# ### Exercise 4: `scaled_dot_product_attention`
+# ### Exercise 6: `scaled_dot_product_attention`
 #
 # Difficulty 2 of 5
 #
@@ -658,8 +762,12 @@ AttentionExplorer(x, w_query, w_key, w_value)
 
 
 # %% exercise="scaled_dot_product_attention" role="solution"
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-    """softmax(query @ key^T / sqrt(d_k)) @ value (Vaswani et al. 2017, equation 1).
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """softmax(query @ key^T / sqrt(d_k)) @ value (Vaswani et al. 2017, eq. 1).
 
     query: (..., Tq, d_k); key: (..., Tk, d_k); value: (..., Tk, d_v).
     Returns (output (..., Tq, d_v), weights (..., Tq, Tk)).
@@ -676,12 +784,12 @@ check(scaled_dot_product_attention)
 
 # %% role="try"
 # Try it: both differences should be zero, up to rounding.
-my_output, my_weights = scaled_dot_product_attention(queries, keys, values)
-print((my_output - weighted_values).abs().max().round(decimals=4))
-print((my_weights - weights).abs().max().round(decimals=4))
+mine = scaled_dot_product_attention(queries, keys, values)
+for ours, shown in zip(mine, (weighted_values, weights), strict=True):
+    print((ours - shown).abs().max().round(decimals=4))
 
 # %% [markdown]
-# ### Exercise 5: `self_attention`
+# ### Exercise 7: `self_attention`
 #
 # Difficulty 1 of 5
 #
@@ -703,7 +811,12 @@ print((my_weights - weights).abs().max().round(decimals=4))
 
 
 # %% exercise="self_attention" role="solution"
-def self_attention(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> tuple[Tensor, Tensor]:
+def self_attention(
+    x: Tensor,
+    w_query: Tensor,
+    w_key: Tensor,
+    w_value: Tensor,
+) -> tuple[Tensor, Tensor]:
     """Self-attention with one head: project x, then attend.
 
     x: (..., T, E); w_query and w_key: (E, d_k); w_value: (E, d_v).
@@ -718,126 +831,12 @@ def self_attention(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -
 # %% exercise="self_attention" role="check"
 check(self_attention)
 
-# %% role="try"
-# Try it: from the tokens to the weighted values in one call.
-my_output, my_weights = self_attention(x, w_query, w_key, w_value)
-print(my_output)
-
 # %% [markdown]
-# ## 6 · Reading a tutorial critically: "The cat sat"
+# ## 8 · What a new model does
 #
-# The tutorial with the two softmax lines also works through the whole formula, with three words and four
-# numbers a word. It leaves the projections open ("..."), prints scores, and then, after "scale, then
-# softmax", attention weights. Here are its three tables:
-
-# %%
-x_cat = torch.tensor(
-    [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]], dtype=torch.float64
-)
-words = ["The", "cat", "sat"]
-tutorial_scores = torch.tensor([[2.0, 1.5, 0.8], [1.5, 3.0, 2.1], [0.8, 2.1, 2.5]])
-tutorial_weights = torch.tensor([[0.50, 0.30, 0.20], [0.20, 0.60, 0.20], [0.15, 0.35, 0.50]])
-print("The cat sat", x_cat, sep="\n")
-print("the tutorial's scores", tutorial_scores, sep="\n")
-print("the tutorial's weights", tutorial_weights, sep="\n")
-print("sums of the rows", tutorial_weights.sum(dim=-1).round(decimals=4), sep="\n")
-
-# %% [markdown]
-# ### Spot the slip
-#
-# Every row sums to one, the diagonal leads: it looks fine. Do these weights come from these scores? Look at
-# the row of "cat" for a minute. You know enough: scaling divides all scores by one positive number, and the
-# ratio of two weights is the exponential of the difference of their scaled scores.
-
-# %%
-predict(
-    "01_cat_scales",
-    "Multiply the scores by which number, and softmax gives these weights?",
-    ["0.5, which is 1 divided by the root of 4", "some other number", "no number at all"],
-)
-
-# %% [markdown]
-# The **logarithm of the ratio of two weights, divided by the difference of their scores,** is the number that the
-# scores were multiplied by. It must be the same for every pair.
-
-# %% role="answer"
-factors = []
-for i, a, b in ((0, 0, 1), (0, 1, 2), (1, 1, 0), (1, 2, 0), (2, 2, 1), (2, 1, 0)):
-    gap = tutorial_scores[i, a] - tutorial_scores[i, b]
-    log_ratio = (tutorial_weights[i, a] / tutorial_weights[i, b]).log()
-    factor = log_ratio / gap
-    pair = f"{words[a]} over {words[b]}"
-    factors.append(factor.item())
-    print(
-        f"row {words[i]}, {pair}: score gap {gap:.1f}, log of ratio {log_ratio:.2f}, factor {factor:.2f}"
-    )
-
-same = max(factors) - min(factors) < 0.01
-compare_guess("01_cat_scales", "some other number" if same else "no number at all")
-
-# %% [markdown]
-# Six pairs, six factors. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet both get the weight 0.20:
-# that would take a factor of zero. **No scaling of these scores gives these weights.**
-#
-# There is a second slip, one step earlier. Look at the rows of the input: from word to word each number grows
-# by 0.4. So "sat" is twice "cat" minus "The". Projections keep such a relation, whatever the matrices are,
-# and so do dot products: the last row of the scores must be twice the middle one minus the first. It isn't.
-#
-# <details><summary>The same in the language of matrices</summary>
-#
-# The *rank* of a table says how many of its rows are independent, that is, can't be made from the others by
-# multiplying and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product never has a higher rank than
-# its factors.
-#
-# </details>
-
-# %%
-print("in the input: ", torch.allclose(2 * x_cat[1] - x_cat[0], x_cat[2]))
-print("scores: 2 · cat - The =", 2 * tutorial_scores[1] - tutorial_scores[0])
-print("printed for sat       =", tutorial_scores[2])
-print("rank of the input            ", torch.linalg.matrix_rank(x_cat, atol=1e-6).item())
-print("rank of the tutorial's scores", torch.linalg.matrix_rank(tutorial_scores, atol=1e-6).item())
-
-# %% [markdown]
-# So the tutorial's tables are illustrations: none follows from the one before it, and no choice of matrices
-# changes that. Such tables can show *what* a row of attention weights means. Don't use them to check your
-# code.
-#
-# Here are real ones, from random matrices with a fixed seed, d_k = 3 and d_v = 2:
-
-# %%
-generator = torch.Generator().manual_seed(5)
-u_query, u_key, u_value = (torch.randn(4, n, generator=generator, dtype=torch.float64) for n in (3, 3, 2))
-
-cat_scores = (x_cat @ u_query) @ (x_cat @ u_key).T
-cat_weights = (cat_scores / math.sqrt(3)).softmax(dim=-1)
-print("real scores", cat_scores, sep="\n")
-print("real weights", cat_weights, sep="\n")
-print("output", cat_weights @ (x_cat @ u_value), sep="\n")
-print("rank of the scores", torch.linalg.matrix_rank(cat_scores, atol=1e-6).item())
-print("2 · cat - The = sat:", torch.allclose(2 * cat_scores[1] - cat_scores[0], cat_scores[2]))
-
-# %% [markdown]
-# ### The complete example
-#
-# The tutorial ends with a run at other sizes: T = 4 tokens, d_model = 8, d_k = d_v = 4, and weight matrices
-# of small random numbers (times 0.1). It sets no seed, so its numbers can't be repeated; ours can.
-
-# %% claim="small_matrices_average"
-generator = torch.Generator().manual_seed(0)
-tokens = torch.randn(4, 8, generator=generator)
-v_query, v_key, v_value = (0.1 * torch.randn(8, 4, generator=generator) for _ in range(3))
-
-raw = (tokens @ v_query) @ (tokens @ v_key).T
-untrained = (raw / math.sqrt(4)).softmax(dim=-1)
-mixed = untrained @ (tokens @ v_value)
-print("input shape:", tuple(tokens.shape))
-print("output shape:", tuple(mixed.shape))
-print("attention weights shape:", tuple(untrained.shape))
-print("attention weights", untrained, sep="\n")
-
-# %% [markdown]
-# The tutorial writes all of it as one function in NumPy. It is the same line for line, and so are its numbers:
+# A new model starts with random matrices. A tutorial on attention, from here on "the tutorial", runs the whole formula
+# once that way: four tokens, d_model = 8, d_k = d_v = 4, and small random numbers (times 0.1) in the matrices. It sets
+# no seed, so its numbers can't be repeated; ours can. It works in NumPy, and so does the function below, line for line.
 
 
 # %%
@@ -845,230 +844,63 @@ def in_numpy(x, w_q, w_k, w_v):
     """Self-attention as the tutorial has it: x (T, d_model) to (T, d_v)."""
     q, k, v = x @ w_q, x @ w_k, x @ w_v
     scores = q @ k.T / np.sqrt(k.shape[-1])
-    exponentials = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
-    return exponentials / np.sum(exponentials, axis=-1, keepdims=True) @ v
+    exps = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return exps / np.sum(exps, axis=-1, keepdims=True) @ v
 
 
-from_numpy = in_numpy(tokens.numpy(), v_query.numpy(), v_key.numpy(), v_value.numpy())
+# %% claim="small_matrices_average"
+start = torch.Generator().manual_seed(0)
+tokens = torch.randn(4, 8, generator=start)
+small = [0.1 * torch.randn(8, 4, generator=start) for _ in range(3)]
+
+q, k, v = (tokens @ matrix for matrix in small)
+untrained = (q @ k.T / math.sqrt(4)).softmax(dim=-1)
+mixed = untrained @ v
+print("input shape:", tuple(tokens.shape))
+print("output shape:", tuple(mixed.shape))
+print("attention weights shape:", tuple(untrained.shape))
+print_table("weights", untrained, words, form=".4f")
+
+from_numpy = in_numpy(tokens.numpy(), *(matrix.numpy() for matrix in small))
 print(f"largest difference: {np.abs(from_numpy - mixed.numpy()).max():.4f}")
 
-# %% role="draw"
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
-draw_weights(left, weights, ["token 0", "token 1", "token 2"], "Small example")
-picture = draw_weights(right, untrained, ["0", "1", "2", "3"], "Random small weights")
-figure.colorbar(picture, ax=[left, right])
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* on the left the grid of the small example, with cells from almost black to yellow. On
-# the right a 4 × 4 grid in which every cell has almost the same dull blue, a quarter of the way up the scale.
-#
-# Small random matrices give scores near zero, and so nearly the same weight for every token. (With 0.2 in place
-# of 0.1 the weights begin to differ.) A new model starts about here, with the plain average that failed in section 1: half robot, half crate. Training is what
-# turns it into attention. Lesson 02 begins there.
-
 # %% role="try"
-# Try it: your function on the complete example; the differences should be zero, up to rounding.
-my_output, my_weights = self_attention(tokens, v_query, v_key, v_value)
+# Try it: your function on the same tokens; zero, up to rounding.
+my_output, my_weights = self_attention(tokens, *small)
 print((my_output - mixed).abs().max().round(decimals=4))
 print((my_weights - untrained).abs().max().round(decimals=4))
 
 # %% [markdown]
-# ## 7 · Are these attention weights?
+# Every word takes about a quarter from every word. Small random matrices give scores near zero, and so nearly the same
+# weight for all. (With 0.2 in place of 0.1 they begin to differ.) A new model starts about where this lesson started,
+# with the plain average that failed in section 1. Only training turns it into attention. Lesson 02 begins there.
 #
-# When a model misbehaves, its attention weights are the first thing to test. Three rules hold for all of
-# them:
+# ## 9 · Quiz
 #
-# 1. every entry is **finite**, no NaN and no infinity;
-# 2. every entry lies **within** [0, 1];
-# 3. every row **sums** to one.
-#
-# The tutorial has a function for it. Here it is in PyTorch, with the tests in the tutorial's order.
-
-
-# %%
-def tutorial_verdict(weights):
-    """The tutorial's tests, in its order. Returns what its message says."""
-    row_sums = weights.sum(dim=-1)
-    if not torch.allclose(row_sums, torch.ones_like(row_sums)):
-        return "a row does not sum to one"
-    if not (weights >= 0).all():
-        return "a weight is negative"
-    if not (weights <= 1).all():
-        return "a weight is greater than one"
-    if torch.isnan(weights).any():
-        return "NaN found"
-    if torch.isinf(weights).any():
-        return "infinity found"
-    return "fine"
-
-
-# %% [markdown]
-# ### Spot the slip
-#
-# Two of its five messages can never appear. Which ones? Think of a row with one NaN in it: what is its sum?
-
-# %%
-predict(
-    "01_never_shown",
-    "Which two messages can never appear?",
-    [
-        "a weight is negative, a weight is greater than one",
-        "NaN found, infinity found",
-        "a weight is greater than one, infinity found",
-    ],
-)
-
-# %% role="answer"
-broken = {
-    "sound": [0.5, 0.3, 0.2],
-    "NaN": [0.5, math.nan, 0.5],
-    "infinity": [0.5, math.inf, 0.5],
-    "both infinities": [math.inf, -math.inf, 1.0],
-    "negative": [0.8, 0.6, -0.4],
-    "just above 1": [1.000005, 0.0, 0.0],
-}
-never_shown = ["a row does not sum to one", "a weight is negative", "a weight is greater than one"]
-never_shown += ["NaN found", "infinity found"]
-for name, numbers in broken.items():
-    tested = torch.tensor([numbers])
-    verdict = tutorial_verdict(tested)
-    print(f"{name:16s} sum {tested.sum():5.1f}   {verdict}")
-    if verdict in never_shown:
-        never_shown.remove(verdict)
-
-compare_guess("01_never_shown", ", ".join(never_shown))
-
-# %% [markdown]
-# A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row sum always
-# fails first, and the last two tests are never reached. The tutorial's function does refuse such weights, but
-# it sends you looking for the wrong fault. Test finiteness first.
-#
-# The last row is a sound one with a rounding error, and the tutorial refuses it. Floating-point numbers are
-# seldom exactly one, so a test needs a **tolerance**, for the range as well as for the sum. And one more trap:
-# `<`, `>` and `==` with a NaN are always False, so whether it passes depends on how you ask.
-
-# %%
-nan_row = torch.tensor([0.5, math.nan, 0.5])
-print("any entry below 0?      ", (nan_row < 0).any().item())
-print("any entry above 1?      ", (nan_row > 1).any().item())
-print("all entries at least 0? ", (nan_row >= 0).all().item())
-
-total = 0.7 + 0.2 + 0.1
-print("0.7 + 0.2 + 0.1 =", total)
-print("exactly one:      ", total == 1.0)
-print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
-
-# %% [markdown]
-# ### Exercise 6: `validate_attention`
-#
-# Difficulty 3 of 5
-#
-# Return `None` for sound weights. Otherwise raise `ValueError` for the **first** rule broken, in this order;
-# its message must hold the word in bold:
-#
-# 1. all entries are **finite**;
-# 2. all entries are **within** [0, 1];
-# 3. each row's **sum** is one.
-#
-# Allow a tolerance of 1e-4 in rules 2 and 3: an entry of −0.00002 passes, and so does a row that sums to
-# 1.00005.
-#
-# <details><summary>"Boolean value of Tensor with more than one value is ambiguous"</summary>
-#
-# A comparison gives a tensor of True and False. To use it in an `if`, say whether *any* or *all* of them must
-# hold.
-#
-# </details>
-#
-# <details><summary>My function refuses sound weights</summary>
-#
-# Do you compare with exactly zero or exactly one? Rounding needs room on both sides, in the rule for the
-# range as well as in the rule for the sum. Also look at which axis you sum over.
-#
-# </details>
-#
-# <details><summary>NaN passes, or gets the wrong message</summary>
-#
-# `<`, `>` and `==` with NaN are all False. Use a test that NaN cannot pass, and use it first.
-#
-# </details>
-
-
-# %% exercise="validate_attention" role="solution"
-def validate_attention(weights: Tensor) -> None:
-    """Raise ValueError for the first rule that attention weights (..., Tq, Tk) break, in this order.
-
-    "finite": no NaN, no infinity; "within": entries in [0, 1]; "sum": rows sum to one. The message
-    holds that word. Tolerance 1e-4 for "within" and "sum". Returns None if all is well.
-    """
-    ### BEGIN SOLUTION
-    if not torch.isfinite(weights).all():
-        raise ValueError("attention weights must be finite")
-    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
-        raise ValueError("attention weights must lie within [0, 1]")
-    if ((weights.sum(dim=-1) - 1).abs() > 1e-4).any():
-        raise ValueError("each row of attention weights must sum to one")
-    ### END SOLUTION
-
-
-# %% exercise="validate_attention" role="check"
-check(validate_attention)
-
-# %% role="try"
-# Try it: the rows from above. The first and the last should be accepted.
-for label, entries in broken.items():
-    try:
-        validate_attention(torch.tensor([entries]))
-        print(f"{label:16s} accepted")
-    except ValueError as problem:
-        print(f"{label:16s} {problem}")
-
-# %% [markdown]
-# These rules are necessary, not sufficient. Softmax over the wrong axis breaks rule 3, but a forgotten √d_k
-# breaks no rule at all: the attention weights are finite, within [0, 1], and sum to one, and they are wrong.
-# That is why the checks in this course compare values too.
-#
-# ## 8 · Quiz
-#
-# ### Exercise 7: `quiz_01`
+# ### Exercise 8: `quiz_01`
 #
 # Difficulty 2 of 5
 #
-# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again. Scrolling
-# up and computing in a cell of your own are allowed.
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again. You may scroll up,
+# and compute in a cell of your own.
 #
-# 1. `scores_shape` (a shape): `query` is (5, 16) and `key` is (7, 16). What shape has `query @ key.T`?
-# 2. `output_shape` (a shape): `x` has shape (2, 6, 10), `w_query` and `w_key` have (10, 4), `w_value` has
-#    (10, 3). What is the shape of the output of `self_attention`?
-# 3. `read_weight` (a number, to two decimals): in the small example, what weight does token 2's value get in
-#    token 1's output?
-# 4. `multiplications` (a whole number): T = 10 tokens, d_k = 8. How many multiplications of two numbers does
-#    the table of scores of self-attention take, projections not counted?
-# 5. `softmax_by_hand` (a number, to two decimals): somebody prints the softmax of [3, 1, 1] as [0.90, 0.05,
+# 1. `scores_shape` (a shape): `query` is (5, 16) and `key` is (7, 16). What is the shape of `query @ key.T`?
+# 2. `read_weight` (a number, to two decimals): in "birds build nests", what weight does the value of "nests" get in
+#    the output of "build"?
+# 3. `softmax_by_hand` (a number, to two decimals): somebody prints the softmax of [3, 1, 1] as [0.90, 0.05,
 #    0.05]. What should the first weight be?
-# 6. `larger_divisor` (a letter): you divide the scores by a larger number than before. The weights in a row,
-#    if they were not all equal,
-#    - a. stay as they are, since softmax normalises;
-#    - b. move closer to each other;
-#    - c. concentrate on the largest score;
-#    - d. no longer sum to one.
-# 7. `why_scale` (a letter): why are scores divided by √d_k?
-#    - a. to make each row of weights sum to one;
-#    - b. to save memory;
-#    - c. because otherwise a longer sequence would have larger scores;
-#    - d. because dot products spread more the wider the keys are, which would push softmax to its extremes.
-# 8. `properties` (a letter): which three properties do all attention weights have?
-#    - a. finite; within [0, 1]; every row sums to one;
-#    - b. finite; within [0, 1]; every column sums to one;
-#    - c. symmetric; not negative; every row sums to one;
-#    - d. within [0, 1]; largest on the diagonal; every row sums to one.
-# 9. `cat_slip` (a letter): what shows that the tutorial's weights for "The cat sat" don't come from its
-#    scores?
-#    - a. the weights are not symmetric, though the scores are;
-#    - b. a row of weights does not sum to one;
-#    - c. in one row, two different scores have got the same weight;
-#    - d. the largest score of a row does not get the largest weight.
+# 4. `symmetric` (a letter): which of these can attention without parameters *not* express, whatever the word
+#    vectors are?
+#    - a. token 2 attends most to itself;
+#    - b. two tokens get the same score from token 0;
+#    - c. token 2 has a high score for token 5, and token 5 a low one for token 2;
+#    - d. all tokens attend to all others equally.
+# 5. `one_layer` (a letter): "it was too heavy" and "it was too weak", one layer of attention with the best matrices
+#    there are. From one sentence to the other, what can change in the row of "it"?
+#    - a. nothing at all, since "it" has the same query in both;
+#    - b. the weights on "robot" and "crate", but not the ratio of the two;
+#    - c. the ratio of the weights on "robot" and "crate";
+#    - d. the sum of the row.
 #
 # <details><summary>I don't know where to start with a shape</summary>
 #
@@ -1076,37 +908,22 @@ for label, entries in broken.items():
 # summed away, which ones are left?
 #
 # </details>
-#
-# <details><summary>I don't know how to count multiplications</summary>
-#
-# How many scores does the table hold? And how many lines did the notebook print when it computed one of them
-# by hand?
-#
-# </details>
 
 # %% exercise="quiz_01" role="solution"
 quiz_01 = {
     "scores_shape": ...,  # a shape, for example (2, 3)
-    "output_shape": ...,  # a shape, for example (2, 3, 4)
     "read_weight": ...,  # a number, to two decimals
-    "multiplications": ...,  # a whole number
     "softmax_by_hand": ...,  # a number, to two decimals
-    "larger_divisor": ...,  # "a", "b", "c" or "d"
-    "why_scale": ...,  # "a", "b", "c" or "d"
-    "properties": ...,  # "a", "b", "c" or "d"
-    "cat_slip": ...,  # "a", "b", "c" or "d"
+    "symmetric": ...,  # "a", "b", "c" or "d"
+    "one_layer": ...,  # "a", "b", "c" or "d"
 }
 ### BEGIN SOLUTION
 quiz_01 = {
     "scores_shape": (5, 7),
-    "output_shape": (2, 6, 3),
     "read_weight": 0.09,
-    "multiplications": 800,
     "softmax_by_hand": 0.79,
-    "larger_divisor": "b",
-    "why_scale": "d",
-    "properties": "a",
-    "cat_slip": "c",
+    "symmetric": "c",
+    "one_layer": "b",
 }
 ### END SOLUTION
 
@@ -1116,20 +933,14 @@ check(quiz_01, "quiz_01")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written scaled dot-product self-attention, every step of it, for one sequence or a batch. You can
-# follow one number from the tokens to the output, write a softmax that doesn't overflow, and tell from the
-# ratio of two weights whether a printed table can be right.
+# You have written self-attention, every step of it, for one sequence or a batch, and you can say what each part is
+# there for: dot products because a plain average fails, three matrices because one vector can't do three jobs, the
+# square root because wide vectors score too high.
 #
 # **To read next**
 #
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2: the formula, and in a footnote the
-#   argument about the variance of dot products.
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2: the formula.
 # - Bahdanau, Cho and Bengio (2015), *Neural Machine Translation by Jointly Learning to Align and Translate*,
 #   section 3: attention before Transformers, with scores from a small network instead of a dot product.
-# - Luong, Pham and Manning (2015), *Effective Approaches to Attention-based Neural Machine Translation*,
-#   section 3: several ways to score, the dot product among them.
-# - Jain and Wallace (2019), *Attention is not Explanation*, and Wiegreffe and Pinter (2019), *Attention is
-#   not not Explanation*: what a picture of weights does and doesn't tell you.
 #
-# **Next lesson:** 02, *From dot products to trainable attention*. There the matrices become parameters that
-# are learnt, and you see what happens to the gradient when scores are not scaled.
+# **Next lesson:** 02, *Attention that learns*. There you train your own attention on the robot and the crate.

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     about: dot products, learnt projections, why scores are scaled
+#     about: learnt projections, why scores are scaled, two layers that find out what "it" is
 #     picture: softmax with and without scaling as d_k grows
 #   jupytext:
 #     text_representation:
@@ -14,38 +14,28 @@
 # ---
 
 # %% [markdown]
-# # 02 · From dot products to trainable attention
+# # 02 · Attention that learns
 #
-# Lesson 01 ended with matrices of small random numbers, and every token got nearly the plain average. Only
-# training can change that. Do we need matrices at all? Here you start with the words of a sentence alone. You
-# build an attention without parameters, see what it can't do, and then give it matrices that can be trained. The
-# second half asks why scores are divided by a square root, and what happens to a model that leaves it out.
+# Lesson 01 ended with small random matrices, and every word got nearly the plain average. Only training can change
+# that. You write attention in the form in which models store it, find out what happens to a model that doesn't divide
+# its scores by a square root, and then train your own on the robot and the crate.
 #
 # **You need** lesson 01: dot product, softmax, and what queries, keys and values are for. Also what a gradient
 # is: the slope along which training moves a parameter.
 #
 # **Afterwards you can**
 #
-# - turn words into vectors and compare all of them with one product;
-# - say what attention without parameters can't express;
 # - write trainable self-attention with weight matrices stored as `nn.Linear` stores them;
-# - measure with one number how widely a token spreads its attention;
-# - explain, with the numbers at hand, why unscaled scores make a model hard to train.
+# - measure with one number how widely a word spreads its attention;
+# - explain, with the numbers at hand, why unscaled scores make a model hard to train;
+# - train attention, and say what one layer can't learn and two can;
+# - tell whether a printed table of attention weights can be right.
 #
-# **Time:** <!-- time -->. The plan: words → dot products →
-# mixtures → three matrices → `nn.Linear` → entropy → scaling, saturation, gradients → a quiz.
-#
-# | letter | meaning | in this lesson's sentence |
-# | --- | --- | --- |
-# | `B` | batch: sequences handled together | none at first |
-# | `T` | tokens in a sequence | 8 |
-# | `E` | `d_model`, the width of a token's vector | 16 |
-# | `d_k` | width of a query and of a key | 16 at first |
-# | `d_v` | width of a value | 16 at first |
-# | `...` | any number of leading axes, none included | |
+# **Time:** <!-- time -->. A good place for a break is the end of section 4. Letters for shapes are lesson 01's.
 
 # %%
 import math
+import random
 
 import matplotlib.pyplot as plt
 import torch
@@ -53,376 +43,90 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
+from grader import draw_attention, print_table
 
-# Models as small as these compute fastest in one thread, above all on a busy machine.
-torch.set_num_threads(1)
-
+torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
-# ## 1 · From words to vectors
+# ## 1 · Three matrices that can be trained
 #
-# Eight words, and a number for each: its place in an alphabetical word list. The numbers are only labels. That
-# "you" is 7 and "can" is 0 does not make "you" larger than "can".
+# The chapter of lesson 01 goes on with its eight words. Each gets a query, a key and a value from three matrices of
+# **parameters**, numbers that training may change. At first they are random, here from `torch.rand`. They are stored
+# with the *output* axis first, (d_out, d_in), so for a single vector the matrix is the left factor.
 
 # %%
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
-sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])
-print("sentence", sentence, sep="\n")
-print("sorted:", sorted(words))
-
-# %% [markdown]
-# An **embedding** is a table with a row of numbers for every word in the list. Looking a word up means taking
-# its row. Training will change the rows; at first they are random. Below, the table has 10 rows of 16 numbers,
-# and a seed makes the random numbers the same on every run. (`detach` leaves gradients out of the examples
-# until we need them.) Sentence and table come from a book chapter on attention, from here on "the chapter".
-
-# %%
 torch.manual_seed(123)
 embed = nn.Embedding(10, 16)
-embedded_sentence = embed(sentence).detach()
-
-print("shape of the embedded sentence:", tuple(embedded_sentence.shape))
+embedded_sentence = embed(torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])).detach()
+x_2 = embedded_sentence[1]  # "you", the second word
 torch.set_printoptions(sci_mode=True)
-print("you", embedded_sentence[1], sep="\n")
+print("you", x_2, sep="\n")
 torch.set_printoptions(sci_mode=False)
-print("row 7 of the table:", torch.equal(embedded_sentence[1], embed.weight[7]))
 
-# %% [markdown]
-# ## 2 · Compare every word with every word
-#
-# The simplest attention needs no matrices. Let each word be its own query, its own key and its own value. A
-# score is then the dot product of two words. Two loops fill the table; it is called *omega* here.
-
-# %%
-omega = torch.empty(8, 8)
-for i, x_i in enumerate(embedded_sentence):
-    for j, x_j in enumerate(embedded_sentence):
-        omega[i, j] = torch.dot(x_i, x_j)
-
-torch.set_printoptions(precision=1)
-print("omega, to one decimal", omega, sep="\n")
-torch.set_printoptions(precision=4)
-
-# %% [markdown]
-# Look at the diagonal: it holds the score of each word with itself. Then compare entry [1, 2] with entry
-# [2, 1]. Keep both in mind, they come back soon.
-#
-# Two loops take 64 small steps for 8 tokens, and a million for a thousand tokens. One product of two matrices
-# does the same work in a single call. A matrix product *is* a table of dot products: of the rows of the left
-# factor with the columns of the right one.
-#
-# ### Exercise 1: `pairwise_dot_products`
-#
-# Difficulty 1 of 5
-#
-# The table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
-# The check counts the operations that your code asks torch for, with 6 tokens and with 30. Then use it: which two
-# *different* words of the sentence fit best?
-#
-# <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
-#
-# Write the shapes side by side: (8, 16) and (8, 16). Which axis of the second should meet the 16 of the first,
-# and where is it now?
-#
-# </details>
-#
-# <details><summary>My table is 16 × 16</summary>
-#
-# The axis that disappears in the product is the one that is added up. You added up over tokens and compared
-# features. Which factor has to be transposed?
-#
-# </details>
-#
-# <details><summary>It works for one sentence but not for a batch</summary>
-#
-# `.T` reverses *all* axes, so it is for two axes only. Lesson 01 shows two ways that leave the batch alone.
-#
-# </details>
-
-
-# %% exercise="pairwise_dot_products" role="solution"
-def pairwise_dot_products(x: Tensor) -> Tensor:
-    """Dot product of every token with every token, not scaled.
-
-    x: (..., T, E). Returns (..., T, T): entry [i, j] is token i against token j. No Python loop over
-    tokens.
-    """
-    ### BEGIN SOLUTION
-    return x @ x.transpose(-2, -1)
-    ### END SOLUTION
-
-
-# %% exercise="pairwise_dot_products" role="check"
-check(pairwise_dot_products)
-
-# %% role="try"
-# Try it: your table of the sentence, and whether it equals the loop's.
-my_omega = pairwise_dot_products(embedded_sentence)
-print(tuple(my_omega.shape), "as the loops say:", torch.allclose(my_omega, omega))
-best = my_omega.masked_fill(torch.eye(8).bool(), -math.inf).argmax().item()
-print("best fit of two different words:", words[best // 8], "and", words[best % 8])
-
-# %% [markdown]
-# ## 3 · Mix: attention without parameters
-#
-# Softmax turns each row of scores into attention weights, and these mix the words. First with four tokens of
-# three numbers, small enough for paper: token 0 against all, softmax, mixture.
-
-# %%
-four = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-small_scores = four @ four[0]
-small_weights = F.softmax(small_scores, dim=0)
-print("scores of token 0", small_scores, sep="\n")
-print("weights of token 0", small_weights, sep="\n")
-print("mixture for token 0", small_weights @ four, sep="\n")
-
-# %% [markdown]
-# Now the sentence. Row 1 belongs to "you" and says how much "you" takes from each of the eight words.
-
-# %%
-attention_weights = F.softmax(omega, dim=1)
-print("shape of the attention weights:", tuple(attention_weights.shape))
-print("sums of the rows", attention_weights.sum(dim=1).round(decimals=4), sep="\n")
-
-# %% [markdown]
-# The mixture itself is called the **context vector** of "you": each word's vector times its weight, added up. (The
-# chapter prints five digits of such numbers. We print four: the fifth depends on the processor.)
-
-# %%
-x_2 = embedded_sentence[1]
-context_vec_2 = torch.zeros(x_2.shape)
-for j in range(8):
-    context_vec_2 += attention_weights[1, j] * embedded_sentence[j]
-
-torch.set_printoptions(precision=3, sci_mode=True)
-print("context vector of you", context_vec_2, sep="\n")
-torch.set_printoptions(precision=4, sci_mode=False)
-
-# %% [markdown]
-# (The chapter counts words from one: its `x_2` is the second word, `embedded_sentence[1]`.) How much of this
-# mixture is "you" itself?
-
-# %%
-predict(
-    "02_own_weight",
-    "How much of its own vector does a word keep, on average?",
-    low=0,
-    high=100,
-    unit="%",
-)
-
-# %% role="answer"
-for word, weight in zip(words, attention_weights[1], strict=True):
-    print(f"you takes {weight:.4f} from {word}")
-changed = (context_vec_2 - x_2).abs().max()
-print(f"largest difference of the context vector from you itself: {changed:.4f}")
-
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
-shown = left.imshow(omega, cmap="cividis")
-left.set(title="dot products", xlabel="key", ylabel="query")
-figure.colorbar(shown, ax=left, shrink=0.8)
-shown = right.imshow(attention_weights, cmap="cividis", vmin=0, vmax=1)
-right.set(title="weights", xlabel="key")
-figure.colorbar(shown, ax=right, shrink=0.8)
-for axes in (left, right):
-    axes.set_xticks(range(8), words, rotation=45, ha="right")
-    axes.set_yticks(range(8), words)
-plt.show()
-
-compare_guess("02_own_weight", round(100 * attention_weights.diagonal().mean().item(), 1))
-
-# %% [markdown]
-# *The picture in words:* two 8 × 8 grids. On the left the diagonal is bright, from about 10 to 25, and nearly
-# everything else is much darker; "me" with "translate" and "you" with "help" stand out a little. On the right
-# there is a yellow diagonal, every cell close to 1, and the rest is dark blue.
-#
-# So much work, and "you" has hardly changed. A vector of 16 numbers of size about 1 has a dot product of about 16
-# with itself, while that of two unrelated vectors is anywhere around 0, four or so to either side (section 7 says
-# why). After the exponential the diagonal takes nearly everything: every word attends to itself.
-#
-# ### Exercise 2: `context_vectors`
-#
-# Difficulty 2 of 5
-#
-# All context vectors at once: softmax of the dot products, **not scaled**, then the mixture. For any leading
-# axes; torch's own softmax is allowed.
-#
-# <details><summary>Right for one sentence, wrong in the check for a batch</summary>
-#
-# The cell above says `dim=1`. For two axes that is the last one. Which axis is it for (B, T, T)? Count from
-# the end.
-#
-# </details>
-#
-# <details><summary>The table looks right but the mixtures are wrong</summary>
-#
-# This table is symmetric, so you can't see in it whether rows and columns are mixed up. Sum your weights along
-# the last axis: does each row give 1? And in the product, is the axis that disappears the one along which they
-# sum to one?
-#
-# </details>
-#
-# <details><summary>I get NaN for large entries</summary>
-#
-# Did you write the softmax with `exp` yourself? Lesson 01 subtracts something from each row first.
-#
-# </details>
-
-
-# %% exercise="context_vectors" role="solution"
-def context_vectors(x: Tensor) -> Tensor:
-    """Attention without parameters: softmax of the unscaled dot products, then the mixture of the tokens.
-
-    x: (..., T, E). Returns (..., T, E): row i is what token i takes from all tokens.
-    """
-    ### BEGIN SOLUTION
-    weights = torch.softmax(pairwise_dot_products(x), dim=-1)
-    return weights @ x
-    ### END SOLUTION
-
-
-# %% exercise="context_vectors" role="check"
-check(context_vectors)
-
-# %% role="try"
-# Try it: row 1 should be the loop's context vector of "you".
-print(torch.allclose(context_vectors(embedded_sentence)[1], context_vec_2, atol=1e-6))
-
-# %% [markdown]
-# ### Spot the slip
-#
-# After the loops, the chapter writes both steps as matrix products and tests them, with the last two lines of the
-# next cell. Two tests, and `True` both times.
-
-# %%
-omega_mat = embedded_sentence.matmul(embedded_sentence.T)
-all_contexts = torch.matmul(attention_weights, embedded_sentence)
-print("shape of all context vectors:", tuple(all_contexts.shape))
-
-print(torch.allclose(omega_mat, omega))
-print(torch.allclose(all_contexts, all_contexts))
-
-# %%
-predict(
-    "02_which_test",
-    "Which of the two tests can fail?",
-    ["the first only", "the second only", "both", "neither"],
-)
-
-# %% [markdown]
-# A test is worth something if a wrong answer makes it fail, so try one: a table of features in place of tokens,
-# and a mixture with the attention weights transposed.
-
-# %% role="answer"
-wrong_omega = (embedded_sentence.T @ embedded_sentence)[:8, :8]
-wrong_contexts = torch.matmul(attention_weights.T, embedded_sentence)
-print("wrong against itself:  ", torch.allclose(wrong_contexts, wrong_contexts))
-print("wrong against the loop:", torch.allclose(wrong_contexts[1], context_vec_2, atol=1e-6))
-print("right against the loop:", torch.allclose(all_contexts[1], context_vec_2, atol=1e-6))
-
-fails = (not torch.allclose(wrong_omega, omega), not torch.allclose(wrong_contexts, wrong_contexts))
-told = {(True, True): "both", (False, False): "neither", (True, False): "the first only"}
-compare_guess("02_which_test", told.get(fails, "the second only"))
-
-# %% [markdown]
-# The second compares a thing with itself. It can't fail, whatever is in there. (Only a NaN would make it
-# `False`, since NaN equals nothing.) Compare with something that was computed **another way**: here, with the
-# loop. The checks in this course do the same; what they compare yours with is PyTorch itself or a slow loop.
-#
-# ### What this attention can't do
-#
-# Three limits, all visible above:
-#
-# 1. Every word looks mostly at itself.
-# 2. The table is symmetric: "me" can't get a high score for "you" unless "you" gets the same score for "me".
-# 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a
-#    word looks for, what it is found by and what it hands over then change together; they can't be learnt
-#    apart. "It" could never look for "crate" without "crate" looking for "it".
-#
-# ## 4 · Three matrices make it trainable
-#
-# The solution is lesson 01's: give each word a query, a key and a value of its own, made by three matrices.
-# Now the matrices are **parameters**, numbers that training may change. Before training they are random.
-#
-# One word first. The matrices are stored with the *output* axis first, (d_out, d_in), so for a single vector
-# the matrix is the left factor.
-
-# %%
 torch.manual_seed(123)
 d = embedded_sentence.shape[1]
-U_query = torch.rand(d, d)
-U_key = torch.rand(d, d)
-U_value = torch.rand(d, d)
-
-query_2 = U_query.matmul(x_2)
-key_2 = U_key.matmul(x_2)
+U_query, U_key, U_value = (torch.rand(d, d) for _ in range(3))
+query_2, key_2 = U_query.matmul(x_2), U_key.matmul(x_2)
 value_2 = U_value.matmul(x_2)
-print("x_2", tuple(x_2.shape), " U_query", tuple(U_query.shape), " query_2", tuple(query_2.shape))
-print(f"query_2[0] is row 0 of U_query with x_2: {U_query[0] @ x_2:.3f} = {query_2[0]:.3f}")
 
 # %% [markdown]
 # For all words at once the chapter puts the words into columns, multiplies, and transposes the result, so that
-# each word has a row again. Row 1 must then be the key that we just computed alone.
+# each word has a row again. Row 1 must then be the key that was computed alone. Then it scores, scales, takes softmax
+# and mixes the values, all for "you".
 
 # %%
 keys = U_key.matmul(embedded_sentence.T).T
 values = U_value.matmul(embedded_sentence.T).T
+print("x_2", tuple(x_2.shape), " U_query", tuple(U_query.shape), end="  ")
+print("query_2", tuple(query_2.shape))
 print("keys  ", tuple(keys.shape), torch.allclose(key_2, keys[1]))
 print("values", tuple(values.shape), torch.allclose(value_2, values[1]))
 
-# %% [markdown]
-# How well does the query of "you" fit the key of "help"? One dot product. And the same against all keys:
-
-# %%
-omega_23 = query_2.dot(keys[2])
-omega_2 = query_2.matmul(keys.T)
-
-torch.set_printoptions(precision=3)
-print("omega_23", omega_23, sep="\n")
-print("omega_2", omega_2, sep="\n")
-torch.set_printoptions(precision=4)
-
-# %% [markdown]
-# Scale by √d_k, softmax, mix the values: scaled dot-product attention for one word.
+omega_23, omega_2 = query_2.dot(keys[2]), query_2.matmul(keys.T)
+print(f"omega_23, you for help: {omega_23:.3f}")
+print_table("omega_2", omega_2[None], ["you"], words, form=".3f")
 
 # %%
 attention_weights_2 = F.softmax(omega_2 / d**0.5, dim=0)
 context_vector_2 = attention_weights_2.matmul(values)
-
-torch.set_printoptions(precision=3, sci_mode=True)
-print("attention weights of you", attention_weights_2, sep="\n")
-torch.set_printoptions(precision=4, sci_mode=False)
+print_table("weights", attention_weights_2[None], ["you"], words, form=".3e")
 print("trainable context vector of you", context_vector_2, sep="\n")
 
-# %% [markdown]
-# "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That is not *useful*
-# yet, since the matrices are random. But it is no longer forced. And the table of scores is no longer
-# symmetric:
-
-# %%
 queries = U_query.matmul(embedded_sentence.T).T
 print(f"you asks help: {queries[1] @ keys[2]:.2f}")
 print(f"help asks you: {queries[2] @ keys[1]:.2f}")
 
+figure, axes = plt.subplots(figsize=(7.2, 1.7), layout="constrained")
+title = 'what "you" takes, through random matrices'
+draw_attention(axes, title, words, attention_weights_2, query=1)
+plt.show()
+
 # %% [markdown]
-# ### Which factor comes first?
+# *The picture in words:* the eight words in a row. A thick arc leads from "you" to "to", a thinner one to "translate";
+# all other weights are 0.00, also that of "you" itself.
 #
-# The chapter writes `U.matmul(x.T).T`. Transposing a product swaps its factors, (A · B)ᵀ = Bᵀ · Aᵀ, so this
-# equals `x @ U.T`: no need to put the words into columns first. `nn.Linear` works the same way. It stores its
-# weight matrix as (d_out, d_in), and computes with the transpose.
+# "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That is not *useful*
+# yet, but it is no longer forced, and the scores are no longer symmetric.
+#
+# ## 2 · The form in which `nn.Linear` stores it
+#
+# Transposing a product swaps its factors, (A · B)ᵀ = Bᵀ · Aᵀ. So the chapter's `U.matmul(x.T).T` equals `x @ U.T`.
+# `nn.Linear` works the same way: it stores its weight matrix as (d_out, d_in), and computes with the transpose.
 
 # %%
 layer = nn.Linear(16, 32, bias=False)
 print("nn.Linear(16, 32) stores", tuple(layer.weight.shape))
 
-print("x @ U.T, the same result:    ", torch.allclose(embedded_sentence @ U_key.T, keys))
-print("F.linear, the same result:   ", torch.allclose(F.linear(embedded_sentence, U_key), keys))
-print("x @ U runs too, but is wrong:", torch.allclose(embedded_sentence @ U_key, keys))
+x = embedded_sentence
+print("x @ U.T, the same result:    ", torch.allclose(x @ U_key.T, keys))
+print("F.linear, the same result:   ", torch.allclose(F.linear(x, U_key), keys))
+print("x @ U runs too, but is wrong:", torch.allclose(x @ U_key, keys))
 
 # %% [markdown]
 # The last line is a trap. Because U is 16 × 16 here, the forgotten transpose raises no error; the numbers are
-# just wrong. With `nn.Linear(16, 32)` it would raise. Test with sizes that differ.
+# just wrong. Test with sizes that differ.
 #
 # <details><summary>Two slips in the chapter's code</summary>
 #
@@ -432,75 +136,58 @@ print("x @ U runs too, but is wrong:", torch.allclose(embedded_sentence @ U_key,
 #
 # </details>
 #
-# ## 5 · The same in a batch, with `nn.Linear`
+# ### In a batch, and numbers that nobody can repeat
 #
-# In a model the three matrices are inside `nn.Linear` layers, and a batch axis comes first. A second tutorial,
-# "the batched tutorial", does that with this input (B = 1, T = 3, E = 4) and three layers `nn.Linear(4, 4,
-# bias=False)`, and prints what it got for Q:
+# A second tutorial, "the batched tutorial", has a batch axis in front (B = 1, T = 3, E = 4) and three layers
+# `nn.Linear(4, 4, bias=False)`. It prints [0.1149, 0.3946, -0.5309, 0.0528] as the first query. Run its cells and you
+# get other numbers, because new layers are random and it sets no seed. A result that nobody can repeat can't be
+# checked. But you can work backwards. The first token is [1, 0, 1, 0]: its query is column 0 of the weight matrix plus
+# column 2. The second is [0, 2, 0, 2]: twice column 1 plus twice column 3. So put the first query into column 0, half of
+# the second into column 1, and zeros elsewhere.
 
 # %%
-x = torch.tensor([[[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]]])
-first_try, second_try = (nn.Linear(4, 4, bias=False)(x).detach() for _ in range(2))
-
-print("input x", tuple(x.shape))
-print("the tutorial's first query: [0.1149, 0.3946, -0.5309, 0.0528]")
-print("two runs here agree:       ", torch.allclose(first_try, second_try))
-
-# %% [markdown]
-# ### Numbers that nobody can repeat
-#
-# Run the tutorial's cells again and you get other numbers: new layers are random, and it sets no seed. A result
-# that nobody can repeat can't be checked.
-#
-# But you can work backwards. The first token is [1, 0, 1, 0]: its query is column 0 of the weight matrix plus
-# column 2. The second is [0, 2, 0, 2]: twice column 1 plus twice column 3. So put the first query into column
-# 0, half of the second into column 1, and zeros elsewhere. Many matrices would do; these are the simplest.
-
+printed = [  # the first two queries, keys and values
+    [0.11486, 0.39456, -0.53086, 0.05276],
+    [-1.39972, -0.44821, 0.20621, 0.21420],
+    [-0.77997, -0.39416, 0.22687, -0.40636],
+    [1.37066, -0.58766, 0.06717, 0.48354],
+    [0.38920, 0.76413, -0.58278, 0.31508],
+    [0.85777, -0.68321, 0.62444, -1.31321],
+]
+W_q, W_k, W_v = (nn.Linear(4, 4, bias=False) for _ in range(3))
+for layer, i in ((W_q, 0), (W_k, 2), (W_v, 4)):
+    first, second = torch.tensor(printed[i]), torch.tensor(printed[i + 1])
+    columns = [first, second / 2, torch.zeros(4), torch.zeros(4)]
+    layer.requires_grad_(False).weight.copy_(torch.stack(columns, dim=1))
 
 # %%
-def layer_that_gives(first, second):
-    """A layer 4 -> 4 that turns [1, 0, 1, 0] into `first` and [0, 2, 0, 2] into `second`."""
-    made = nn.Linear(4, 4, bias=False).requires_grad_(False)
-    zeros = torch.zeros(4)
-    made.weight.copy_(torch.stack([torch.tensor(first), torch.tensor(second) / 2, zeros, zeros], dim=1))
-    return made
-
-
-W_q = layer_that_gives([0.11486, 0.39456, -0.53086, 0.05276], [-1.39972, -0.44821, 0.20621, 0.21420])
-W_k = layer_that_gives([-0.77997, -0.39416, 0.22687, -0.40636], [1.37066, -0.58766, 0.06717, 0.48354])
-W_v = layer_that_gives([0.38920, 0.76413, -0.58278, 0.31508], [0.85777, -0.68321, 0.62444, -1.31321])
-
+x = torch.tensor([[[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]])
 Q, K, V = W_q(x), W_k(x), W_v(x)
+print("input x", tuple(x.shape))
 print("Q", Q, "K", K, "V", V, sep="\n")
 
-# %% [markdown]
-# The tutorial's third query is [-0.5850, 0.1705, -0.4278, 0.1599], and we never put it in. The third token is
-# the first plus half the second, and a projection keeps such relations, so its query follows. (The tutorial
-# prints four decimals but computed with more. So do we: a fifth one is chosen such that all figures agree.)
-#
-# From here its scores, attention weights and output come out to the last printed digit:
-
-# %%
 attn_scores = torch.matmul(Q, K.transpose(-2, -1)) / Q.size(-1) ** 0.5
 attn_weights = F.softmax(attn_scores, dim=-1)
 output = torch.matmul(attn_weights, V)
-print("scaled scores", attn_scores, sep="\n")
-print("weights", attn_weights, sep="\n")
+print("scaled scores", attn_scores, "weights", attn_weights, sep="\n")
 print("output", output, sep="\n")
 
 # %% [markdown]
-# ### Exercise 3: `trainable_self_attention`
+# The third query is the tutorial's too, and we never put it in. The third token is the first plus half the second, a
+# projection keeps such relations, and all the rest follows to the last printed digit. (It prints four decimals but
+# computed with more. So do we: a fifth one is chosen such that all figures agree.)
 #
-# Difficulty 3 of 5
+# ### Exercise 1: `trainable_self_attention`
+#
+# Difficulty 2 of 5
 #
 # Self-attention whose matrices are stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), `u_value` is
-# (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ. Then find the asymmetry: for which two words do
-# the two directions differ most?
+# (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ. This is the function that you will train.
 #
 # <details><summary>Right on the sentence, wrong (or an error) in the check</summary>
 #
-# On the sentence E, d_k and d_v are all 16, so a missing transpose runs, and √16 is the root of any of them.
-# For each of your three products and for the scale: which size do you mean, and which axis of which tensor
+# On the sentence E, d_k and d_v are all 16, so the code runs without the transpose, and √16 is the root of any of
+# them. For each of your three products and for the scale: which size do you mean, and which axis of which tensor
 # has it?
 #
 # </details>
@@ -521,9 +208,12 @@ print("output", output, sep="\n")
 
 # %% exercise="trainable_self_attention" role="solution"
 def trainable_self_attention(
-    x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor
+    x: Tensor,
+    u_query: Tensor,
+    u_key: Tensor,
+    u_value: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Scaled dot-product self-attention with weight matrices stored (d_out, d_in), as in nn.Linear.
+    """Scaled dot-product self-attention, its matrices stored (d_out, d_in).
 
     x: (..., T, E); u_query and u_key: (d_k, E); u_value: (d_v, E).
     Returns (output (..., T, d_v), weights (..., T, T)).
@@ -540,21 +230,20 @@ def trainable_self_attention(
 check(trainable_self_attention)
 
 # %% role="try"
-# Try it: chapter and tutorial in one call each. All differences should be zero, up to rounding.
-my_output, my_weights = trainable_self_attention(embedded_sentence, U_query, U_key, U_value)
-gap = (my_weights - my_weights.T).argmax().item()
-looks, seen = words[gap // 8], words[gap % 8]
-print("the two directions differ most:", looks, "looks at", seen, "and not the other way")
-print((my_weights[1] - attention_weights_2).abs().max().round(decimals=4))
-print((my_output[1] - context_vector_2).abs().max().round(decimals=4))
-my_output, my_weights = trainable_self_attention(x, W_q.weight, W_k.weight, W_v.weight)
-print((my_output - output).abs().max().round(decimals=4))
+# Try it: chapter and tutorial in one call each; zero, up to rounding.
+mine = trainable_self_attention(embedded_sentence, U_query, U_key, U_value)
+print((mine[1][1] - attention_weights_2).abs().max().round(decimals=4))
+print((mine[0][1] - context_vector_2).abs().max().round(decimals=4))
+gap = (mine[1] - mine[1].T).argmax().item()
+print("the two directions differ most:", words[gap // 8], "at", words[gap % 8])
+mine = trainable_self_attention(x, W_q.weight, W_k.weight, W_v.weight)
+print((mine[0] - output).abs().max().round(decimals=4))
 
 # %% [markdown]
-# ## 6 · One number for a row: entropy
+# ## 3 · One number for a row: entropy
 #
-# You will soon compare hundreds of rows of attention weights, and need a number that says whether a row is
-# spread out or concentrated. The usual one is the **entropy** (Shannon 1948):
+# You will soon compare thousands of rows of attention weights. Whether a row is spread out or concentrated, the
+# **entropy** says in one number (Shannon 1948):
 #
 # $$H(w) = -\sum_j w_j \ln w_j$$
 #
@@ -568,26 +257,22 @@ rows = {
 }
 for name, row in rows.items():
     terms = [-w * math.log(w) for w in row if w > 0]
-    spread = sum(terms)
     added_up = " + ".join(f"{t:.4f}" for t in terms)
-    print(f"{name:12s} {added_up:37s} = {spread:.4f}   exp: {math.exp(spread):.2f}")
+    h = sum(terms)
+    print(f"{name:12s} {added_up:37s} = {h:.4f}   exp: {math.exp(h):.2f}")
+
+zero = torch.tensor(0.0)
+print("ln 0 =", zero.log().item(), end="  ")
+print("and 0 times that =", (zero * zero.log()).item())
 
 # %% [markdown]
 # Read the last column as "this row attends to about so many tokens". Equal weights on n tokens have the
 # entropy ln n, the largest possible. A row that puts everything on one token has 0.
 #
-# Note the `if w > 0`. A weight can be exactly zero: softmax rounds small ones to 0, and masks (lesson 04) make
-# zeros on purpose. Its term counts as 0, because w · ln w goes to 0 as w does. Without this rule you get:
-
-# %%
-zero = torch.tensor(0.0)
-print("ln 0 =", zero.log().item(), " and 0 times that =", (zero * zero.log()).item())
-for exponent in (1, 3, 6, 12):
-    w = 10.0**-exponent
-    print(f"w = {w:.0e}: -w ln w = {-w * math.log(w):.1e}")
-
-# %% [markdown]
-# ### Exercise 4: `attention_entropy`
+# Note the `if w > 0`. Softmax rounds small weights to exactly 0, and masks (lesson 04) make zeros on purpose. Such a
+# term counts as 0, because w · ln w goes to 0 as w does. Without this rule you get the NaN of the last line.
+#
+# ### Exercise 2: `attention_entropy`
 #
 # Difficulty 3 of 5
 #
@@ -617,9 +302,10 @@ for exponent in (1, 3, 6, 12):
 
 # %% exercise="attention_entropy" role="solution"
 def attention_entropy(weights: Tensor) -> Tensor:
-    """Entropy of every row of attention weights, in nats: -sum of w ln w over the keys (Shannon 1948).
+    """Entropy of every row, in nats: -sum of w ln w over the keys.
 
-    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN.
+    weights: (..., Tq, Tk), rows that sum to one.
+    Returns (..., Tq); 0 for a one-hot row, never NaN.
     """
     ### BEGIN SOLUTION
     safe = torch.where(weights > 0, weights, torch.ones_like(weights))
@@ -630,88 +316,74 @@ def attention_entropy(weights: Tensor) -> Tensor:
 # %% exercise="attention_entropy" role="check"
 check(attention_entropy)
 
-# %% role="try"
-# Try it: how widely does each word of the sentence look, without parameters and with random matrices?
-my_rows = trainable_self_attention(embedded_sentence, U_query, U_key, U_value)[1]
+# %% role="try" claim="rand_is_sharp"
+# Try it: how widely does each word look, through two kinds of matrices?
+generator = torch.Generator().manual_seed(0)
+fair = torch.randn(3, 16, 16, generator=generator) / math.sqrt(16)
+starts = {"torch.rand": (U_query, U_key, U_value), "both signs": fair}
+mine = trainable_self_attention
+tables = [mine(embedded_sentence, *u)[1] for u in starts.values()]
+entropies = torch.stack([attention_entropy(table) for table in tables])
 print(f"at most ln 8 = {math.log(8):.2f}")
-for mine in zip(words, attention_entropy(attention_weights), attention_entropy(my_rows), strict=True):
-    print("{:10s} {:.2f} {:.2f}".format(*mine))
+print_table("entropy", entropies, list(starts), words)
 
 # %% [markdown]
-# ## 7 · Why divide by √d_k?
+# ## 4 · Why divide by √d_k?
 #
 # ### Step 1: dot products spread as vectors get wider
 #
-# Lesson 01 said that scores spread as √d_k. Here is why. Take a query and a key whose entries are independent
-# random numbers with mean 0 and variance 1. (*Variance* is the mean of the squared distance from the mean;
-# its root is the typical distance.) A product of two such entries again has mean 0 and variance 1. The dot
-# product adds up d_k of them, and variances of independent numbers add: it has **variance d_k**, so its
-# typical size is √d_k. Measured on 5000 random pairs:
+# Take a query and a key whose entries are independent random numbers with mean 0 and variance 1. (*Variance* is the
+# mean of the squared distance from the mean; its root is the typical distance.) The product of two such entries has
+# mean 0 and variance 1 as well. The dot product adds up d_k of them, and variances of independent numbers add: it has
+# **variance d_k**, and its typical size is √d_k. Measured on 5000 random pairs:
 
 # %% claim="variance_is_the_width"
 generator = torch.Generator().manual_seed(0)
-print(" d_k   variance of q·k   typical size   typical size of q·k / sqrt(d_k)")
+print(" d_k   variance of q·k   typical size   divided by sqrt(d_k)")
 for width in (1, 4, 16, 64, 256, 1024):
     q, k = torch.randn(2, 5000, width, generator=generator)
     dots = (q * k).sum(-1)
-    print(f"{width:4d} {dots.var():17.0f} {dots.std():14.1f} {(dots / math.sqrt(width)).std():17.2f}")
+    scaled = (dots / math.sqrt(width)).std()
+    print(f"{width:4d} {dots.var():17.0f} {dots.std():14.1f} {scaled:22.2f}")
 
 # %% [markdown]
 # ### Step 2: large scores saturate softmax
 #
-# Softmax depends on differences. With scores of size 8 (d_k = 64) the best key is often several points ahead
-# of the next, and takes almost everything: the row is **saturated**. Below, 2000 random queries attend to 10
-# random keys. The entropy can be at most ln 10 = 2.30.
+# With scores of size 8 (d_k = 64) the best key is often several points ahead of the next, and takes almost
+# everything: the row is **saturated**. Below, 2000 random queries attend to 10 random keys. The entropy can be at most
+# ln 10 = 2.30. The last column belongs to step 3.
 
 
 # %% claim="unscaled_rows_saturate"
 def random_rows(width, scale):
     """The attention weights of 2000 random queries on 10 random keys."""
-    generator = torch.Generator().manual_seed(width)
-    q, k = torch.randn(2000, width, generator=generator), torch.randn(10, width, generator=generator)
+    start = torch.Generator().manual_seed(width)
+    q, k = (torch.randn(n, width, generator=start) for n in (2000, 10))
     return (q @ k.T * scale).softmax(-1)
 
 
-widths = (1, 4, 16, 64, 256, 1024)
-rows_of = {
-    "unscaled": [random_rows(n, 1.0) for n in widths],
-    "scaled": [random_rows(n, n**-0.5) for n in widths],
-}
-entropies = {
-    name: [torch.special.entr(w).sum(-1).mean() for w in all_rows] for name, all_rows in rows_of.items()
-}
-
-print(" d_k   largest weight: unscaled  scaled   entropy: unscaled  scaled")
-for i, width in enumerate(widths):
-    largest = [all_rows[i].amax(-1).mean() for all_rows in rows_of.values()]
-    spread = [values_of[i] for values_of in entropies.values()]
-    print(f"{width:4d} {largest[0]:25.2f} {largest[1]:7.2f} {spread[0]:19.2f} {spread[1]:7.2f}")
+entropies = {"unscaled": {}, "scaled": {}}
+print(" d_k             largest weight   entropy   slope")
+for width in (4, 64, 1024):
+    for name, scale in (("unscaled", 1.0), ("scaled", width**-0.5)):
+        w = random_rows(width, scale)
+        entropies[name][width] = h = torch.special.entr(w).sum(-1).mean()
+        slope, most = (w * (1 - w)).sum(-1).mean(), w.amax(-1).mean()
+        print(f"{width:4d}  {name:8s} {most:16.2f} {h:9.2f} {slope:7.2f}")
 
 # %% [markdown]
 # ### Step 3: a saturated softmax has no slope
 #
-# Training asks: if this score were a little larger, how would the weights change? For a weight and its own
-# score the answer is w · (1 − w). It is 0.25 at w = 0.5 and shrinks towards 0 as w nears 0 or 1. Autograd says
-# the same, for two keys of which one leads:
-
-# %%
-for lead in (0.0, 1.0, 2.0, 5.0, 10.0, 20.0):
-    score = torch.tensor([lead, 0.0], dtype=torch.float64, requires_grad=True)
-    weight = score.softmax(-1)[0]
-    (gradient,) = torch.autograd.grad(weight, score)
-    by_hand = weight * (1 - weight)
-    print(f"lead {lead:4.0f}: weight {weight:.6f}, w (1 - w) {by_hand:.1e}, slope {gradient[0]:.1e}")
-
-# %% [markdown]
-# At a lead of 20 the slope is 2e-09. Almost nothing is left of a gradient that passes through here, so the
-# query and key matrices don't learn. Vaswani et al. (2017) give this as their reason for the scale: softmax is
-# pushed "into regions where it has extremely small gradients". (It is a saturated softmax. What is usually
-# called *vanishing gradients* is something else: gradients that shrink from layer to layer in a deep network.)
+# Training asks: if this score were a little larger, how would the weights change? For a weight and its own score the
+# slope is w · (1 − w). With two keys, one of which scores higher, it is 0.25 at a lead of 0, 0.1 at 2, 5e-05 at 10 and
+# 2e-09 at 20. The last column above adds it up over a row. Almost nothing is left of a gradient that passes through a
+# saturated row, so the query and key matrices don't learn. Vaswani et al. (2017) give this as their reason for the
+# scale: softmax is pushed "into regions where it has extremely small gradients". (What is usually called *vanishing
+# gradients* is something else: gradients that shrink from layer to layer in a deep network.)
 #
 # Watch it happen. Both sides below have the same random queries and keys; on the right their scores are
-# divided by √d_k. The slider says how many entries of each vector count. At d_k = 1 the two sides agree. Move
-# it to 64: what happens to the rows on the left, to their entropy and their slope? And on the right? Then
-# choose a yellow cell on the left with the arrow keys, and compare its slopes on the two sides.
+# divided by √d_k. The slider says how many entries of each vector count. Move it to 64: what happens to the rows on
+# the left, to their entropy and their slope? And on the right?
 
 # %% role="draw"
 from grader.views import ScalingExplorer
@@ -722,82 +394,54 @@ random_keys = torch.randn(10, 512, generator=generator)
 ScalingExplorer(random_queries, random_keys)
 
 # %% [markdown]
-# On the left nearly every row ends as one yellow cell. On the right the numbers change with every width, but
-# the rows stay as widely spread as they were. Here are the random rows of step 2 again, all widths in one
-# picture; the slope of a row is w · (1 − w) added up over its weights, as in the view:
-
-# %% role="draw"
-slopes = {name: [(w * (1 - w)).sum(-1).mean() for w in all_rows] for name, all_rows in rows_of.items()}
-styles = {"unscaled": ("#00224e", "o-"), "scaled": ("#a59c74", "s--")}
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.6), layout="constrained")
-for name, (colour, style) in styles.items():
-    left.plot(widths, entropies[name], style, color=colour, label=name)
-    right.plot(widths, slopes[name], style, color=colour, label=name)
-left.axhline(math.log(10), color="grey", linewidth=0.8)
-left.text(1, math.log(10) - 0.04, "ln 10, the most possible", va="top", color="dimgrey")
-left.set(xscale="log", xlabel="d_k", title="entropy of a row, in nats", ylim=(0, 2.45))
-right.set(xscale="log", xlabel="d_k", title="slope: sum of w (1 - w) over a row", ylim=(0, 1))
-right.legend(loc="center right")
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* two line charts over d_k from 1 to 1024. In both, the two lines start together. The
-# unscaled one falls steeply, almost to zero. The scaled one stays nearly level: at about 1.9 nats on the left,
-# at about 0.8 on the right.
-#
 # ### Step 4: does it matter when you train?
 #
-# A small task: eight random tokens, and token t should fetch token t − 1. Only the query and key matrices may
-# change. Both runs start from the same matrices and learn with the same step size (`rate`).
+# Training is the same few lines in every lesson, so here they are once and for all. `next_loss()` computes how wrong
+# the model is. `backward` finds the slope of that number along every parameter, and the optimizer moves each of them a
+# little downhill. Slopes add up from call to call, so `zero_grad` empties them first.
 
-
-# %% role="train" claim="unscaled_stops_learning"
-def train(scale, steps=200, rate=0.1, width=64, seed=7):
-    """Learn to fetch the token before; returns the mean squared error at every step, and the last
-    weights."""
-    generator = torch.Generator().manual_seed(seed)
-    tokens = torch.randn(8, width, generator=generator, dtype=torch.float64)
-    u = torch.randn(2, width, width, generator=generator, dtype=torch.float64) / math.sqrt(width)
-    errors = []
-    for _ in range(steps):
-        u.requires_grad_()
-        w = ((tokens @ u[0].T) @ (tokens @ u[1].T).T * scale).softmax(-1)
-        error = (w @ tokens - tokens.roll(1, 0)).square().mean()
-        errors.append(error.item())
-        u = (u - rate * torch.autograd.grad(error, u)[0]).detach()
-    return errors, w.detach()
-
-
-runs = {"unscaled": train(1.0), "scaled": train(64**-0.5)}
-for name, (error, w) in runs.items():
-    print(f"{name:9s} error: first {error[0]:.2f}, after 50 {error[50]:.2f}, after 200 {error[-1]:.2f}")
-    found = (w.argmax(-1) == torch.arange(8).roll(1)).sum()
-    print(f"{'':9s} {found} of 8 tokens found, slope {(w * (1 - w)).sum(-1).mean():.2f}")
-
-# %% role="draw"
-figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-for name, (error, _) in runs.items():
-    axes.plot(error, styles[name][1][1:], color=styles[name][0], linewidth=2, label=name)
-axes.set(xlabel="step", title="mean squared error while learning to fetch a token", ylim=(0, None))
-axes.legend(loc="center right")
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* the scaled run drops from about 1.2 to nearly 0 within some twenty steps. The unscaled
-# one starts higher, jumps down once and then stays flat at about 1.5 to the end.
-#
-# The unscaled run has stopped learning: most of its rows point at wrong tokens, with gradients too small to
-# move them. The scaled run ends with little slope as well, but there it does no harm: it has found every token.
-#
-# Is the comparison fair? The same step size is not the same step. Without the scale each score is 8 times as
-# large, and so is its gradient for the matrices; one step then moves the scores 64 times as far. Perhaps the
-# unscaled run only jumped too far. So give both sides many step sizes, four seeds each, and more time. (The rows
-# of the next table come one by one, over some seconds.)
 
 # %%
+def train(optimizer, next_loss, steps):
+    """Take so many steps downhill. Returns the loss before each of them."""
+    losses = []
+    for _ in range(steps):
+        loss = next_loss()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% [markdown]
+# A small task: each of eight random tokens should fetch the one before it, and only the query and key matrices may
+# change. With and without the scale, training starts from the same matrices. But the same step size (`rate`) is not
+# the same step: without the scale each score is 8 times as large, and so is its gradient. So both sides get five step
+# sizes, and four seeds for each.
+
+
+# %%
+def fetch(scale, rate, seed, steps=600, width=64):
+    """Learn to fetch the token before. How many of the 8 are found."""
+    start = torch.Generator().manual_seed(seed)
+    tokens = torch.randn(8, width, generator=start, dtype=torch.float64)
+    u = torch.randn(2, width, width, generator=start, dtype=torch.float64)
+    u = (u / math.sqrt(width)).requires_grad_()
+
+    def rows():
+        return (tokens @ u[0].T @ u[1] @ tokens.T * scale).softmax(-1)
+
+    def error():
+        return (rows() @ tokens - tokens.roll(1, 0)).square().mean()
+
+    train(torch.optim.SGD([u], lr=rate), error, steps)
+    return (rows().argmax(-1) == torch.arange(8).roll(1)).sum().item()
+
+
 predict(
     "02_step_sizes",
-    "With the best of five step sizes, does the unscaled run find all eight tokens?",
+    "With the best step size, does the unscaled run find all eight tokens?",
     [
         "yes, as the scaled run does",
         "no, but more than with the others",
@@ -806,106 +450,483 @@ predict(
 )
 
 # %% role="answer" claim="no_step_size_is_enough"
-found_at = {1.0: [], 64**-0.5: []}  # by scale, one number for each step size
-print("tokens found of 8, mean of 4 seeds, after 600 steps")
-print("  rate   unscaled   scaled")
+found_at = {1.0: [], 64**-0.5: []}  # by scale, a number for each step size
+print("tokens found of 8, mean of 4 seeds\n  rate   unscaled   scaled")
 for rate in (0.003, 0.01, 0.03, 0.1, 0.3):
     for scale, found in found_at.items():
-        last = [train(scale, 600, rate, seed=seed)[1] for seed in range(4)]
-        found.append(sum((w.argmax(-1) == torch.arange(8).roll(1)).sum().item() for w in last) / 4)
-    print(f"{rate:6.3f} {found_at[1.0][-1]:10.2f} {found_at[64**-0.5][-1]:8.2f}")
+        found.append(sum(fetch(scale, rate, seed) for seed in range(4)) / 4)
+    row = [found[-1] for found in found_at.values()]
+    print(f"{rate:6.3f} {row[0]:10.2f} {row[1]:8.2f}")
 
-best = found_at[1.0]
-outcome = "yes, as the scaled run does" if max(best) == 8 else "no, the step size makes no difference"
-if 8 > max(best) > min(best) + 1:
+best, worst = max(found_at[1.0]), min(found_at[1.0])
+outcome = "no, the step size makes no difference"
+if best > worst + 1:
     outcome = "no, but more than with the others"
+if best == 8:
+    outcome = "yes, as the scaled run does"
 compare_guess("02_step_sizes", outcome)
 
 # %% [markdown]
-# So a part of it *was* the step size: with smaller steps the unscaled run finds more. But at no step size does
-# it find all eight, while the scaled run does at every one from 0.01 to 0.3, a range of thirty. That is what the
-# square root is for: training works, and without a search for the one step size that just works.
+# The argument of step 1 starts from mean 0 and variance 1. `torch.rand` of section 1 draws from 0 to 1, so the products
+# in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw in their entropy.
+# Scale and starting values belong together, and layers start from small random numbers of both signs.
 #
-# ### What the argument does not say
+# Together they make training work without a search for the one step size that just works. With smaller steps the
+# unscaled run finds more, but at no step size does it find all eight. The scaled run does at every one from 0.01 to 0.3,
+# a thirtyfold range. This is a good place for a break.
 #
-# It starts from entries with mean 0 and variance 1. The sentence in part 4 breaks that: `torch.rand` draws from
-# 0 to 1, so no entry of U is negative. The entries of a key then tend to share a sign, and the products in a
-# score add up and don't cancel. Its attention weights were sharp *although* the scores were scaled. Here are the
-# numbers, beside matrices with mean 0 and variance 1/16, which keep queries and keys at variance 1:
+# ## 5 · The robot and the crate
+#
+# Now train your own attention on hundreds of sentences like lesson 01's. They are made from twenty nouns, which may
+# lift or be lifted, four endings that speak of what is lifted, and four that speak of who lifts. One in five pairs of
+# a noun and an ending is kept for the test: in training that noun and that ending never meet.
 
-# %% claim="rand_is_sharp"
-generator = torch.Generator().manual_seed(0)
-fair_query, fair_key = torch.randn(2, 16, 16, generator=generator) / math.sqrt(16)
-for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fair_key)):
-    scaled_scores = (embedded_sentence @ u_q.T) @ (embedded_sentence @ u_k.T).T / math.sqrt(16)
-    entropy = torch.special.entr(scaled_scores.softmax(-1)).sum(-1).mean()
-    spread = scaled_scores.std()
-    print(f"{name:10s}  typical size of a scaled score {spread:.1f}, mean entropy {entropy:.2f} nats")
+# %%
+NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
+NOUNS += ["giant", "nurse", "crate", "piano", "stone", "box", "anvil"]
+NOUNS += ["barrel", "trunk", "statue", "log", "safe"]
+OF_LIFTED = ["heavy", "big", "bulky", "massive"]
+ENDINGS = [*OF_LIFTED, "weak", "small", "tired", "young"]
+LIFTER, LIFTED, IT = 1, 6, 8  # places in the sentence
+
+
+def sentence(lifter, lifted, ending):
+    """The twelve words of a sentence."""
+    start = f"the {lifter} could not lift the {lifted}"
+    return f"{start} because it was too {ending}".split()
+
+
+vocabulary = sorted({*NOUNS, *ENDINGS, *sentence("robot", "crate", "weak")})
+
+# %%
+draw = random.Random(0)
+
+
+def examples(count, new):
+    """Word numbers (count, 12), and for each row the place "it" stands for."""
+    ids, places = [], []
+    while len(ids) < count:
+        nouns, ending = draw.sample(NOUNS, 2), draw.choice(ENDINGS)
+        at, of_lifted = ENDINGS.index(ending), ending in OF_LIFTED
+        other, meant = nouns if of_lifted else nouns[::-1]
+        kept = [(NOUNS.index(n) + at) % 5 == 0 for n in (meant, other)]
+        if kept == [new, False]:
+            ids.append([vocabulary.index(w) for w in sentence(*nouns, ending)])
+            places.append(LIFTED if of_lifted else LIFTER)
+    return torch.tensor(ids), torch.tensor(places)
+
+
+train_ids, train_places = examples(800, new=False)
+test_ids, test_places = examples(500, new=True)
 
 # %% [markdown]
-# The scale and the starting values belong together: √d_k keeps scores in range only while queries and keys have
-# mean 0 and variance about 1. This is one reason why layers start from small random numbers of both signs. Try
-# it in the view of step 3: give it `3 * random_queries` and `3 * random_keys`, and the scaled side is saturated
-# too.
+# The model looks up a row of numbers for each word, adds a row for its place in the sentence, and lets the words look
+# around. `attend` will be your function. What "it" takes is added to what "it" was, and the next layer goes on from
+# there. Only "it" may change, so that there is one way to the answer and you can see it.
 #
-# ## 8 · Quiz
+# The answer is the word to which "it" attends most in the last layer. The loss is −ln of the weight on the right noun:
+# 0 if all of it is there, ln 2 = 0.69 if it is torn evenly between the two nouns.
+
+
+# %%
+class Reader(nn.Module):
+    """Word numbers (B, 12) to the row of "it" in each layer, (L, B, 12)."""
+
+    def __init__(self, attend, num_layers, width=32, d_k=16):
+        super().__init__()
+        self.attend, sizes = attend, (d_k, d_k, width)
+        self.word = nn.Parameter(0.3 * torch.randn(len(vocabulary), width))
+        self.place = nn.Parameter(0.3 * torch.randn(12, width))
+        self.layers = nn.ModuleList()
+        for _ in range(num_layers):
+            three = [nn.Linear(width, size, bias=False) for size in sizes]
+            self.layers.append(nn.ModuleList(three))
+
+    def forward(self, ids):
+        x, rows = self.word[ids] + self.place, []
+        is_it = F.one_hot(torch.tensor(IT), 12)[:, None]
+        for layer in self.layers:
+            output, weights = self.attend(x, *(m.weight for m in layer))
+            x = x + is_it * output  # the other words stay as they are
+            rows.append(weights[:, IT])
+        return torch.stack(rows)
+
+
+# %%
+def solve(attend, num_layers, steps=400, rate=0.01):
+    """A trained reader, its losses, and its share of right test answers."""
+    torch.manual_seed(0)
+    model = Reader(attend, num_layers)
+
+    def next_loss():
+        some = torch.randint(800, (64,))
+        last_row = model(train_ids[some])[-1]
+        right = last_row[torch.arange(64), train_places[some]]
+        return -right.clamp(min=1e-9).log().mean()
+
+    losses = train(torch.optim.Adam(model.parameters(), rate), next_loss, steps)
+    answers = model(test_ids)[-1].argmax(-1)
+    return model, losses, (answers == test_places).double().mean().item()
+
+
+predict(
+    "02_one_layer",
+    "One layer, trained in 400 steps. How many new sentences will be right?",
+    low=0,
+    high=100,
+    unit="%",
+)
+
+# %% role="try" timed=true claim="one_layer_is_a_coin"
+one, losses, share = solve(trainable_self_attention, num_layers=1)
+print(f"loss at first {losses[0]:.2f}, at the end {sum(losses[-50:]) / 50:.2f}")
+
+for ending in ("heavy", "weak"):
+    said = sentence("robot", "crate", ending)
+    row = one(torch.tensor([[vocabulary.index(w) for w in said]]))[0, 0]
+    ratio = (row[LIFTER] / row[LIFTED]).item()
+    print(f"too {ending:5s}: robot {row[LIFTER]:.3f}, ", end="")
+    print(f"crate {row[LIFTED]:.3f}, robot over crate {ratio:.4f}")
+compare_guess("02_one_layer", round(100 * share, 1))
+
+# %% [markdown]
+# Compare the two lines. What is the same in them, and why must it be? Then add a second layer. "It" may look around, and
+# what it took is part of it when it looks once more.
+
+# %%
+predict(
+    "02_first_look",
+    "Two layers. Where does most of the weight of the first one go?",
+    ["to the lifter", "to the lifted", "to the ending", "to itself"],
+)
+
+# %% role="try" timed=true claim="two_layers_find_it"
+two, losses, share = solve(trainable_self_attention, num_layers=2)
+end = sum(losses[-50:]) / 50
+print(f"loss at the end {end:.2f}, new sentences right: {share:.1%}")
+
+figure, axes = plt.subplots(4, 1, figsize=(9.6, 6.4), layout="constrained")
+panels = iter(axes)
+for ending in ("heavy", "weak"):
+    said = sentence("robot", "crate", ending)
+    rows = two(torch.tensor([[vocabulary.index(w) for w in said]]))
+    for layer, row in zip(("first", "second"), rows[:, 0], strict=True):
+        title = f"{layer} layer, too {ending}"
+        draw_attention(next(panels), title, said, row.detach(), IT)
+plt.show()
+
+first_look = two(test_ids)[0].mean(0).tolist()  # over all new sentences
+places = {"to the lifter": LIFTER, "to the lifted": LIFTED, "to itself": IT}
+places["to the ending"] = 11
+outcome = max(places, key=lambda place: first_look[places[place]])
+compare_guess("02_first_look", outcome)
+
+# %% [markdown]
+# *The picture in words:* the sentence four times, with arcs from "it". In the first layer a thick arc leads to the
+# ending, "heavy" or "weak". In the second layer, the thick arc leads to "crate" in the sentence with "heavy", and to
+# "robot" in the one with "weak".
 #
-# ### Exercise 5: `quiz_02`
+# One layer did no better than a coin. Training found that only the two nouns matter, and took the weight away from all
+# other words. There it was stuck, torn between the two. The ratio of their weights is the same for "heavy" and for
+# "weak", to the last digit, since "it" asks the same in both sentences and the nouns answer the same. No matrices can
+# change that.
+#
+# Two layers can. In the first, "it" reads the ending. What it takes from there is added to its vector, so in the second
+# it *asks* differently: after "heavy" for what is lifted, after "weak" for who lifts. And it is right about nouns
+# and endings that it never saw together. Nobody told it what "heavy" means. It found out what to look for from 800
+# sentences, with the function that you wrote.
+#
+# The picture shows one way, not the only one. Let all words change (delete `is_it *`) and train again: the answers
+# stay right, but now a noun may read the ending and tell "it" who is meant. With other seeds "it" may heed one kind of
+# ending only, since not to find it is an answer too. What weights explain is disputed (Jain and Wallace 2019).
+#
+# ## 6 · Going deeper: reading tutorials critically
+#
+# This section takes printed examples apart, and ends with a test for attention weights of your own.
+#
+# ### Weights without their scores
+#
+# The tutorial of lesson 01 explains how softmax reacts to large scores. [10, 1, 1] becomes [0.99, 0.005, 0.005], it says,
+# and [100, 1, 1] becomes [0.99999, 0.00001, 0.00001]. Then it works through "The cat sat". It prints the scores
+# below and, after "scale, then softmax", these weights. Scaling multiplies all scores by one positive number, and you
+# know what the ratio of two weights depends on.
+
+# %%
+cat = ["The", "cat", "sat"]
+tutorial_scores = torch.tensor(
+    [[2.0, 1.5, 0.8], [1.5, 3.0, 2.1], [0.8, 2.1, 2.5]],
+)
+percent = torch.tensor([[50.0, 30, 20], [20, 60, 20], [15, 35, 50]])
+tutorial_weights = percent / 100
+print_table("the tutorial's scores", tutorial_scores, cat, form=".1f")
+print_table("the tutorial's weights", tutorial_weights, cat)
+
+predict(
+    "02_cat_scales",
+    "Multiply the scores by which number, and softmax gives these weights?",
+    ["1 / 2, since d_k may be 4", "some other number", "no number at all"],
+)
+
+# %% role="answer"
+factors = []
+pairs = ((0, 0, 1), (0, 1, 2), (1, 1, 0), (1, 2, 0), (2, 2, 1), (2, 1, 0))
+for i, a, b in pairs:
+    gap = tutorial_scores[i, a] - tutorial_scores[i, b]
+    log_ratio = (tutorial_weights[i, a] / tutorial_weights[i, b]).log()
+    factors.append((log_ratio / gap).item())
+    print(f"row {cat[i]}, {cat[a]} over {cat[b]}: score gap {gap:.1f}", end="")
+    print(f", log of ratio {log_ratio:.2f}, factor {factors[-1]:.2f}")
+
+same = max(factors) - min(factors) < 0.01
+outcome = "some other number" if same else "no number at all"
+compare_guess("02_cat_scales", outcome)
+
+# %% [markdown]
+# There is a second slip, one step earlier. In the input each number grows by 0.4 from word to word, so "sat" is twice
+# "cat" minus "The". Projections keep such a relation, whatever the matrices are, and so do dot products. Look for it in
+# the printed scores, and in real ones from random matrices. The last two lines are what the softmax of [10, 1, 1] and
+# of [100, 1, 1] really is.
+#
+# <details><summary>The same in the language of matrices</summary>
+#
+# The *rank* of a table says how many of its rows are independent, that is, can't be made from the others by
+# multiplying and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product never has a higher rank than
+# its factors. Tables like the tutorial's can show what a row of attention weights means. Don't use them to check your
+# code.
+#
+# </details>
+
+# %%
+x_cat = torch.arange(1, 13, dtype=torch.float64).view(3, 4) / 10
+print_table("The cat sat", x_cat, cat, list("0123"), form=".1f")
+print("rank of the input", torch.linalg.matrix_rank(x_cat, atol=1e-6).item())
+
+start = torch.Generator().manual_seed(5)
+u = torch.randn(2, 4, 3, generator=start, dtype=torch.float64)
+real_scores = (x_cat @ u[0]) @ (x_cat @ u[1]).T
+for name, table in (("printed", tutorial_scores), ("real", real_scores)):
+    print(name, "rank", torch.linalg.matrix_rank(table, atol=1e-6).item())
+    print("  2 · cat - The", [f"{s:.2f}" for s in 2 * table[1] - table[0]])
+    print("  sat          ", [f"{s:.2f}" for s in table[2]])
+
+both = torch.tensor([[10.0, 1, 1], [100, 1, 1]], dtype=torch.float64)
+ten, hundred = both.softmax(-1).tolist()
+print("[10, 1, 1]  ->", ", ".join(f"{weight:.5f}" for weight in ten))
+print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
+
+# %% [markdown]
+# Neither table follows from the one before it. The log of the ratio of two weights, divided by the difference of their
+# scores, is the number that the scores were multiplied by. Six pairs, six numbers. In the row of "cat", "The" scores 1.5
+# and "sat" 2.1, yet both get the weight 0.20. **No scaling of these scores gives these weights.**
+#
+# ### Tests that can't fail
+#
+# The chapter writes its two loops as matrix products, and tests both in the last two lines of this cell.
+
+# %%
+attention_weights = F.softmax(embedded_sentence @ embedded_sentence.T, dim=1)
+omega = torch.stack([embedded_sentence @ word for word in embedded_sentence])
+omega_mat = embedded_sentence.matmul(embedded_sentence.T)
+all_contexts = torch.matmul(attention_weights, embedded_sentence)
+print("shape of all context vectors:", tuple(all_contexts.shape))
+print(torch.allclose(omega_mat, omega))
+print(torch.allclose(all_contexts, all_contexts))
+
+predict(
+    "02_which_test",
+    "Which of the two tests can fail?",
+    ["the first only", "the second only", "both", "neither"],
+)
+
+# %% [markdown]
+# A test is worth something if a wrong answer makes it fail. So try wrong ones: a table of features in place of words,
+# and the plain average.
+
+# %% role="answer"
+wrong_omega = (embedded_sentence.T @ embedded_sentence)[:8, :8]
+wrong_contexts = embedded_sentence.mean(dim=0).expand(8, 16)
+loop = torch.stack([row @ embedded_sentence for row in attention_weights])
+print("wrong against itself:  ", torch.allclose(wrong_contexts, wrong_contexts))
+print("wrong against the loop:", torch.allclose(wrong_contexts, loop))
+print("right against the loop:", torch.allclose(all_contexts, loop, atol=1e-6))
+
+first = not torch.allclose(wrong_omega, omega)
+second = not torch.allclose(wrong_contexts, wrong_contexts)
+told = {(True, True): "both", (False, False): "neither"}
+told[True, False], told[False, True] = "the first only", "the second only"
+compare_guess("02_which_test", told[first, second])
+
+# %% [markdown]
+# The second compares a thing with itself. Compare with something that was computed **another way**, as the checks in
+# this course do.
+#
+# Attention weights can also be tested by themselves. Every entry is **finite**, no NaN and no infinity; every entry lies
+# **within** [0, 1]; every row **sums** to one. Here are the tutorial's tests for that, in its order.
+
+
+# %%
+def tutorial_verdict(weights):
+    """The tutorial's tests, in its order. Returns what its message says."""
+    row_sums = weights.sum(dim=-1)
+    if not torch.allclose(row_sums, torch.ones_like(row_sums)):
+        return "a row does not sum to one"
+    if not (weights >= 0).all():
+        return "a weight is negative"
+    if not (weights <= 1).all():
+        return "a weight is greater than one"
+    if torch.isnan(weights).any():
+        return "NaN found"
+    if torch.isinf(weights).any():
+        return "infinity found"
+    return "fine"
+
+
+predict(
+    "02_never_shown",
+    "Two of its five messages can never appear. Which?",
+    [
+        "a weight is negative, a weight is greater than one",
+        "NaN found, infinity found",
+        "a weight is greater than one, infinity found",
+    ],
+)
+
+# %% role="answer"
+broken = {
+    "sound": [0.5, 0.3, 0.2],
+    "NaN": [0.5, math.nan, 0.5],
+    "infinity": [0.5, math.inf, 0.5],
+    "both infinities": [math.inf, -math.inf, 1.0],
+    "negative": [0.8, 0.6, -0.4],
+    "just above 1": [1.000005, 0.0, 0.0],
+}
+verdicts = {n: tutorial_verdict(torch.tensor([w])) for n, w in broken.items()}
+for name, verdict in verdicts.items():
+    print(f"{name:16s} sum {sum(broken[name]):5.1f}   {verdict}")
+
+messages = ["a weight is negative", "a weight is greater than one"]
+messages += ["NaN found", "infinity found"]
+never = [one for one in messages if one not in verdicts.values()]
+compare_guess("02_never_shown", ", ".join(never))
+
+# %% [markdown]
+# The last row is sound but for a rounding error, and is refused. A test needs a **tolerance**, for the range as well as
+# for the sum. A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row sum
+# always fails first, and the function sends you looking for the wrong fault. And `<`, `>` and `==` with a NaN are always
+# False, so whether a NaN passes depends on how you ask.
+#
+# ### Exercise 3: `validate_attention`
+#
+# Difficulty 2 of 5
+#
+# Easier than the last one. Return `None` for sound weights. Otherwise raise `ValueError` for the **first** rule broken,
+# in this order; its message must hold the word in bold:
+#
+# 1. all entries are **finite**;
+# 2. all entries are **within** [0, 1];
+# 3. each row's **sum** is one.
+#
+# Allow a tolerance of 1e-4 in rules 2 and 3: an entry of −0.00002 passes, and so does a row that sums to
+# 1.00005.
+#
+# <details><summary>"Boolean value of Tensor with more than one value is ambiguous"</summary>
+#
+# A comparison gives a tensor of True and False. To use it in an `if`, say whether *any* or *all* of them must
+# hold.
+#
+# </details>
+#
+# <details><summary>My function refuses sound weights</summary>
+#
+# Do you compare with exactly zero or exactly one? Rounding needs room on both sides, in the rule for the
+# range as well as in the rule for the sum. Also look at which axis you sum over.
+#
+# </details>
+#
+# <details><summary>NaN passes, or gets the wrong message</summary>
+#
+# `<`, `>` and `==` with NaN are all False. Use a test that NaN cannot pass, and use it first.
+#
+# </details>
+
+
+# %% exercise="validate_attention" role="solution"
+def validate_attention(weights: Tensor) -> None:
+    """Raise ValueError for the first rule that weights (..., Tq, Tk) break.
+
+    In this order, the message holding the word: "finite", no NaN and no
+    infinity; "within", entries in [0, 1]; "sum", rows sum to one. Tolerance
+    1e-4 for "within" and "sum". Returns None if all is well.
+    """
+    ### BEGIN SOLUTION
+    if not torch.isfinite(weights).all():
+        raise ValueError("attention weights must be finite")
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError("attention weights must lie within [0, 1]")
+    if ((weights.sum(dim=-1) - 1).abs() > 1e-4).any():
+        raise ValueError("each row of attention weights must sum to one")
+    ### END SOLUTION
+
+
+# %% exercise="validate_attention" role="check"
+check(validate_attention)
+
+# %% role="try"
+# Try it: the first row and the last should be accepted.
+for label, entries in broken.items():
+    try:
+        validate_attention(torch.tensor([entries]))
+        print(f"{label:16s} accepted")
+    except ValueError as problem:
+        print(f"{label:16s} {problem}")
+
+# %% [markdown]
+# These rules are necessary, not sufficient. Softmax over the wrong axis breaks rule 3, but a forgotten √d_k
+# breaks no rule at all, and the weights are wrong. That is why the checks in this course compare values too.
+#
+# ## 7 · Quiz
+#
+# ### Exercise 4: `quiz_02`
 #
 # Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `gram_shape` (a shape): `x` has shape (3, 8, 16). What is the shape of `pairwise_dot_products(x)`?
-# 2. `symmetric` (a letter): which of these can attention without parameters *not* express, whatever the word
-#    vectors are?
-#    - a. token 2 attends most to itself;
-#    - b. two tokens get the same score from token 0;
-#    - c. token 2 has a high score for token 5, and token 5 a low one for token 2;
-#    - d. all tokens attend to all others equally.
-# 3. `self_test` (a letter): a colleague tests her function with `assert torch.allclose(result, result)`. When
-#    does this fail?
-#    - a. when the result has the wrong shape;
-#    - b. only when the result holds a NaN;
-#    - c. when rows and columns are mixed up;
-#    - d. when the result is not close to the loop's.
-# 4. `weight_shape` (a shape): what is the shape of `nn.Linear(16, 32).weight`?
-# 5. `output_shape` (a shape): `x` has shape (8, 16), `u_query` and `u_key` (32, 16), `u_value` (64, 16). What
-#    is the shape of the output of `trainable_self_attention`?
-# 6. `divisor` (a number, to two decimals): by what does it divide the scores there?
-# 7. `typical_size` (a number, to two decimals): entries of queries and keys are independent, mean 0, variance
-#    1, and d_k = 100. How large is the standard deviation of a dot product, the root of its variance?
-# 8. `entropy` (a number, to two decimals): a query attends to 8 keys with equal weights. What is the entropy,
+# 1. `divisor` (a number, to two decimals): `x` has shape (8, 16), `u_query` and `u_key` (32, 16), `u_value` (64, 16). By
+#    what does `trainable_self_attention` divide the scores?
+# 2. `why_scale` (a letter): why are scores divided by √d_k?
+#    - a. to make each row of weights sum to one;
+#    - b. to save memory;
+#    - c. because otherwise a longer sequence would have larger scores;
+#    - d. because dot products spread more the wider the keys are, which would push softmax to its extremes.
+# 3. `entropy` (a number, to two decimals): a query attends to 8 keys with equal weights. What is the entropy,
 #    in nats?
-# 9. `stuck` (a letter): why did the unscaled run in step 4 stop improving?
-#    - a. its rows of attention weights no longer summed to one;
-#    - b. its attention weights were nearly one-hot, so hardly any gradient reached the query and key matrices;
-#    - c. its scores became NaN;
-#    - d. its attention weights were nearly uniform, so all tokens looked alike.
+# 4. `second_layer` (a letter): with two layers the model solves the sentence. What does the first one do for "it"?
+#    - a. it chooses between the robot and the crate;
+#    - b. it brings the ending into the vector of "it", so that the second one's query depends on it;
+#    - c. it makes the robot and the crate more alike;
+#    - d. it hides the words that don't matter.
+# 5. `properties` (a letter): which three properties do all attention weights have?
+#    - a. finite; within [0, 1]; every row sums to one;
+#    - b. finite; within [0, 1]; every column sums to one;
+#    - c. symmetric; not negative; every row sums to one;
+#    - d. within [0, 1]; largest on the diagonal; every row sums to one.
 
 # %% exercise="quiz_02" role="solution"
 quiz_02 = {
-    "gram_shape": ...,  # a shape, for example (2, 3, 4)
-    "symmetric": ...,  # "a", "b", "c" or "d"
-    "self_test": ...,  # "a", "b", "c" or "d"
-    "weight_shape": ...,  # a shape, for example (2, 3)
-    "output_shape": ...,  # a shape, for example (2, 3)
     "divisor": ...,  # a number, to two decimals
-    "typical_size": ...,  # a number, to two decimals
+    "why_scale": ...,  # "a", "b", "c" or "d"
     "entropy": ...,  # a number, to two decimals
-    "stuck": ...,  # "a", "b", "c" or "d"
+    "second_layer": ...,  # "a", "b", "c" or "d"
+    "properties": ...,  # "a", "b", "c" or "d"
 }
 ### BEGIN SOLUTION
 quiz_02 = {
-    "gram_shape": (3, 8, 8),
-    "symmetric": "c",
-    "self_test": "b",
-    "weight_shape": (32, 16),
-    "output_shape": (8, 64),
     "divisor": 5.66,
-    "typical_size": 10.0,
+    "why_scale": "d",
     "entropy": 2.08,
-    "stuck": "b",
+    "second_layer": "b",
+    "properties": "a",
 }
 ### END SOLUTION
 
@@ -915,20 +936,20 @@ check(quiz_02, "quiz_02")
 # %% [markdown]
 # ## What you can do now
 #
-# You can build attention from plain dot products, say what it lacks, and give it trainable matrices in the
-# form in which `nn.Linear` stores them. You can measure how widely a row is spread. And you have seen the chain
-# that the square root breaks: wide vectors, large scores, a saturated softmax, no gradient.
+# You can write attention as `nn.Linear` stores it, and measure how widely a row is spread. You have seen the chain that
+# the square root breaks: wide vectors, large scores, a saturated softmax, no gradient. And you have trained attention
+# until it found out what "it" is, which took two layers. The sentence comes back in lessons 03, 04 and 07.
 #
 # **To read next**
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.1: the scale, and in footnote 4 the argument
-#   of step 1.
+#   of section 4.
 # - Glorot and Bengio (2010), *Understanding the difficulty of training deep feedforward neural networks*,
 #   section 4.2: how large starting weights should be, and why.
+# - Jain and Wallace (2019), *Attention is not Explanation*, and Wiegreffe and Pinter (2019), *Attention is
+#   not not Explanation*: what a picture of weights does and doesn't tell you.
 # - Shannon (1948), *A Mathematical Theory of Communication*, section 6: entropy, and the three demands that
 #   lead to it.
-# - Zhai et al. (2023), *Stabilizing Transformer Training by Preventing Attention Entropy Collapse*, section 3:
-#   the entropy that you wrote, watched while large models train.
 #
 # **Next lesson:** 03, *Many heads*. One row of weights can look for one kind of thing; several heads, side by
 # side, look for several.

@@ -793,7 +793,7 @@ for word, total in zip(words, embedded.sum(-1).tolist(), strict=True):
 # roughly the same thing, a sum of all features. A score is about the product of two such sums. So "can" and
 # "sentence", whose sums are positive, look at the largest sum, "sentence"; the words with negative sums look at
 # the most negative ones, "to" and "translate"; and "this", close to zero, can't decide. The attention weights are
-# sharp for the reason that ends lesson 02: the 32 products in a score mostly have the same sign and add up, and
+# sharp for the reason that lesson 02 gives: the 32 products in a score mostly have the same sign and add up, and
 # √32 is made for numbers of both signs, which partly cancel.
 #
 # </details>

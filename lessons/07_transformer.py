@@ -16,13 +16,13 @@
 # %% [markdown]
 # # 07 · The whole Transformer
 #
-# "the dog bites the man" is "der Hund beißt den Mann" in German. The first "the" becomes "der", the second "den":
+# "the dog bites the man" is "der Hund beißt den Mann" in German. The first "the" becomes "der", the second "den".
 # German marks who bites, so no word list can translate this pair. You have almost all the parts of a model that can,
 # the one of the paper *Attention Is All You Need*: an **encoder** reads a sentence in one language, a **decoder**
 # writes it in another, word by word.
 #
-# It takes nineteen steps. Our pair goes through all of them, as row 0 of a large batch, and each step
-# checks its shapes. If your model fails later, you can say at which step.
+# It takes nineteen steps. Our pair goes through all of them, as row 0 of a large batch, and each step checks its
+# shapes. At the end your own model learns a dozen such sentences, in a second, and writes them.
 #
 # **You need** lesson 03 (many heads, `nn.Module`), lesson 04 (masks; True means: may attend), lesson 05
 # (LayerNorm, residual connections) and from lesson 06 that a position is a vector that is added.
@@ -32,14 +32,12 @@
 # - name the nineteen steps, and say for each what goes in and what comes out;
 # - write encoder, decoder and the model that joins them, as modules whose parameters PyTorch finds;
 # - say where dropout acts in this model, and what is wrong with four lines of a tutorial that builds it;
-# - load the parameters of PyTorch's own encoder and decoder layers into yours and get the same numbers;
-# - say how many parameters such a model has, what numbers it starts from, and how much memory a pass takes.
+# - teach your model a few sentences, and show what it needs positions for.
 #
-# **Time:** <!-- time -->. The plan: the one new part → tokens and masks (steps 1 to
-# 3) → embedding (4, 5) → attention (6 to 12) → the block (13, 14) → encoder (15) → decoder (16 to 18) → the
-# whole (19) → PyTorch's own → the first numbers → the full size → a quiz. That is enough for two sittings, with a
-# break after step 15. When you come back, click below what you have done and choose *Run → Run All Above Selected
-# Cell*.
+# **Time:** <!-- time -->. The plan: the one new part → the map → tokens, masks and vectors (steps 1 to 5) → attention
+# (6 to 12) → the block (13, 14) → the encoder (15) → the decoder (16 to 18) → the whole (19) → a dozen sentences by
+# heart → a quiz. After part 6 is a good place for a break. When you come back, click below what you have done and
+# choose *Run → Run All Above Selected Cell*.
 #
 # | letter | meaning | in the large example |
 # | --- | --- | --- |
@@ -50,6 +48,7 @@
 # | `V` | words in a vocabulary | 10 000 |
 
 # %%
+import itertools
 import math
 
 import matplotlib.pyplot as plt
@@ -58,6 +57,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
+from grader.views.step_map import show_steps
 
 # Models as small as these compute fastest in one thread, above all on a busy machine.
 torch.set_num_threads(1)
@@ -75,16 +75,14 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 
 
 # %% [markdown]
-# ## The one part you haven't met
+# ## 1 · The one part you haven't met
 #
-# Attention mixes tokens: what it gives is a weighted sum of their values. Besides its linear layers, nothing in it
-# works on *one* token. That is the job of the **feed-forward layers**, the same small network for every token by
-# itself: one linear layer to more numbers (from 512 to 2048 in the paper), ReLU (negative numbers become zero), one
-# layer back.
+# Attention mixes tokens. Besides its linear layers, nothing in it works on *one* token. That is the job of the
+# **feed-forward layers**, the same small network for every token by itself: a linear layer to a wider vector (from 512
+# to 2048 in the paper), ReLU (negative entries become zero), and a layer back.
 #
 # What does the ReLU contribute? Let a token hold two facts, each −1 or 1. The question is whether they agree. We
-# train the two layers on it twice, with ReLU between them and without. The loss is in nats: guessing costs
-# ln 2.
+# train the two layers on it twice, with ReLU between them and without. The loss is in nats, and guessing costs ln 2.
 
 # %%
 facts = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
@@ -117,16 +115,10 @@ for described, between in (("with ReLU", nn.ReLU()), ("without", nn.Identity()))
 compare_guess("07_without_relu", round(trained_loss(nn.Identity()), 2))
 
 # %% [markdown]
-# Without ReLU, two layers are no more than one: `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of two
-# facts says whether they agree, so that network goes on guessing. These layers hold much of what a model has learnt
-# (Geva et al. 2021), and two thirds of an encoder layer's parameters:
-
-# %%
-in_attention, in_feed_forward = 4 * (512 * 512 + 512), 2 * 512 * 2048 + 2048 + 512
-print(f"attention {in_attention:,d}, feed-forward {in_feed_forward:,d}")
-print(f"share: {in_feed_forward / (in_attention + in_feed_forward):.2f}")
-
-# %% [markdown]
+# Without ReLU, two layers are no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of
+# two facts says whether they agree, so that network goes on guessing. These layers hold much of what a model has learnt
+# (Geva et al. 2021), and two thirds of an encoder layer's parameters: 2.1 of 3.2 million.
+#
 # ### Exercise 1: `FeedForward`
 #
 # Difficulty 1 of 5
@@ -175,19 +167,8 @@ class FeedForward(nn.Module):
 # %% exercise="FeedForward" role="check"
 check(FeedForward)
 
-# %% role="try"
-# Try it: a token by itself. Change the second token of three: which results change?
-my_feed_forward = FeedForward(4, 16)
-my_tokens = torch.randn(3, 4)
-my_changed = my_tokens.clone()
-my_changed[1] += 1
-with torch.no_grad():
-    print(
-        "largest change:", (my_feed_forward(my_changed) - my_feed_forward(my_tokens)).abs().amax(dim=-1)
-    )
-
 # %% [markdown]
-# ## The map
+# ## 2 · The map
 #
 # Here is the whole way in one picture. The arrow keys (or the slider) walk through the nineteen steps. The box
 # of each step lights up, and beside it you see the shapes that go in and out. Later you give the tracer *your* model.
@@ -196,22 +177,20 @@ with torch.no_grad():
 
 # %% role="draw"
 from grader.views import ShapeTracer
-from grader.views.step_map import show_step
 
 torch.manual_seed(0)  # the same random numbers below, whatever you have run above
 ShapeTracer()
 
 # %% [markdown]
-# ## Step 1 · Token ids
+# ## 3 · From ids to vectors
 #
-# Two tensors of whole numbers go in: the source sentences, and the target sentences as far as they are
-# written. Short sentences are filled up with padding (lesson 04). Each language has a padding id of its own; here they
-# are 1 and 2.
+# ### Step 1 · Token ids
 #
-# Row 0 is our pair, the other 127 rows are random. The target begins with `<bos>` and ends with `<eos>`.
+# Two tensors of whole numbers go in: the source sentences, and the target sentences as far as they are written. Short
+# ones are filled up with padding (lesson 04). Each language has a padding id of its own, here 1 and 2. Row 0 is our
+# pair, the other 127 rows are random. The target begins with `<bos>` and ends with `<eos>`.
 
 # %%
-show_step(1)
 src_words = ["<unk>", "<pad>", "the", "dog", "bites", "man"]
 trg_words = ["<bos>", "<eos>", "<pad>", "der", "Hund", "beißt", "den", "Mann"]
 src_pad, trg_pad = 1, 2
@@ -219,7 +198,8 @@ read = ["the", "dog", "bites", "the", "man"]
 written = ["<bos>", "der", "Hund", "beißt", "den", "Mann", "<eos>"]
 
 src, trg = torch.randint(6, 10000, (128, 28)), torch.randint(8, 10000, (128, 29))
-src_lengths, trg_lengths = torch.randint(10, 29, (128, 1)), torch.randint(10, 30, (128, 1))
+src_lengths = torch.randint(10, 29, (128, 1))
+trg_lengths = torch.randint(10, 30, (128, 1))
 src_lengths[0], trg_lengths[0] = len(read), len(written)
 src[0, :5] = torch.tensor([src_words.index(word) for word in read])
 trg[0, :7] = torch.tensor([trg_words.index(word) for word in written])
@@ -231,35 +211,29 @@ shapes(128, 29, trg=trg)
 print("the pair:", src[0, :8].tolist(), "...", trg[0, :10].tolist(), "...")
 
 # %% [markdown]
-# ## Step 2 · Do the heads fit?
+# ### Step 2 · Do the heads fit?
 #
-# The vector of a token, 512 numbers, is shared among 8 heads, so 8 must divide 512. We check it before anything is
-# computed.
+# The 512 entries of a token's vector are divided among 8 heads, so 8 must divide 512.
 
 # %%
 d_model, num_heads = 512, 8
 head_dim = d_model // num_heads
 assert head_dim * num_heads == d_model
 print("head_dim =", head_dim)
-
-# %%
-show_step(2)
 vectors = torch.zeros(128, 28, 512)
 shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
 
 # %% [markdown]
-# ## Step 3 · Two masks
+# ### Step 3 · Two masks
 #
-# The source mask hides padding: (B, 1, 1, Ts), the same for every head and every query. The target mask has a
-# row for each query, since each may look a little further than the one before: (B, 1, Tt, Tt).
-#
-# Three functions are given, from lesson 04.
+# The source mask hides padding: (B, 1, 1, Ts), the same for every head and every query. The target mask has a row for
+# each query, since each may look a little further than the one before: (B, 1, Tt, Tt). Three functions are given, from
+# lesson 04.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
 
 # %%
-show_step(3)
 src_mask = padding_mask(src, src_pad)
 trg_mask = decoder_mask(trg, trg_pad)
 shapes(128, 1, 1, 28, src_mask=src_mask)
@@ -267,9 +241,7 @@ shapes(128, 1, 29, 29, trg_mask=trg_mask)
 print("the pair's source:", src_mask[0, 0, 0, :8].int().tolist(), "...")
 
 # %% [markdown]
-# ### Spot the slip
-#
-# The Transformer tutorial, whose nineteen steps we follow, makes its target mask like this:
+# **Spot the slip.** The Transformer tutorial, whose nineteen steps we follow, makes its target mask like this:
 #
 # ```text
 # torch.tril(torch.ones((L, L))).expand(N, 1, L, L)
@@ -294,38 +266,20 @@ print(f"in the batch: {padded} of {pairs} pairs, {100 * padded / pairs:.0f} %")
 compare_guess("07_to_padding", int(wrongly_seen[0].sum()))
 
 # %% [markdown]
-# It hides the future only. Here all padding is at the end, so only padding looks at it; before the words it
-# would do harm (lesson 04). A mask that covers both costs one `&`.
-
-# %% role="draw"
-panels = [
-    (torch.ones(29, 29).tril(), "the tutorial's mask"),
-    (trg_mask[0, 0], "future and padding hidden"),
-]
-figure, row_of_axes = plt.subplots(1, 2, figsize=(7.4, 3.7), layout="constrained")
-for axes, (table, title) in zip(row_of_axes, panels, strict=True):
-    axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
-    axes.set(title=title, xlabel="key", ylabel="query")
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* two 29 × 29 grids, yellow where a query may look. On the left a full triangle: the
-# diagonal and everything below it. On the right the same triangle cut off by a vertical edge: of the 29 columns only
-# those of the seven tokens are yellow.
+# It hides the future only. Here all padding is at the end, so only padding looks at it; before the words it would do
+# harm (lesson 04). A mask that covers both costs one `&`.
 #
-# ## Step 4 · Ids become vectors
+# ### Step 4 · Ids become vectors
 #
-# Attention computes with vectors, so each id looks up its row in a table with a row for every word
-# (lesson 06). `nn.Embedding` is that table. From here on we follow one number: how alike are the vectors of the two
-# "the" (their cosine: 1 for the same direction, 0 for no relation)?
+# Each id looks up its row in a table, `nn.Embedding` (lesson 06). From here on we follow one number: how alike are the
+# vectors of the two "the"? Their cosine is 1 for the same direction and 0 for no relation.
+
 
 # %%
-show_step(4)
-
-
 def alike(rows: Tensor) -> str:
     """How alike the two "the" of the pair are, tokens 0 and 3 of row 0."""
-    return f"the two 'the': {F.cosine_similarity(rows[0, 0], rows[0, 3], dim=-1):.2f}"
+    cosine = F.cosine_similarity(rows[0, 0], rows[0, 3], dim=-1)
+    return f"the two 'the': {cosine:.2f}"
 
 
 word_table = nn.Embedding(10000, 512)
@@ -334,16 +288,17 @@ shapes(128, 28, 512, embedded=embedded)
 print(alike(embedded))
 
 # %% [markdown]
-# ## Step 5 · Positions
+# ### Step 5 · Positions
 #
-# Attention doesn't see order (lesson 06), so a position is added. A second table has a row for every *position*, 0 to
-# `max_length` − 1. The tutorial looks up the same 28 positions for every sentence; one row would do, by broadcasting.
+# Attention doesn't see order, so a position is added. A second table has a row for every *position*, 0 to `max_length`
+# − 1. For a sentence of 101 tokens, row 100 would be looked up in a table that ends with row 99, and PyTorch says
+# "index out of range in self". Your modules will raise a `ValueError` that names both numbers.
 #
-# **Dropout** is applied to the sum: in training it sets a share of the numbers to zero at random and scales up the
-# others, so that the model can't rely on any one. In eval mode it does nothing.
+# **Dropout** is applied to the sum. In training it sets a part of the entries to zero at random and scales up the
+# others, so that the model can't rely on any one. In eval mode it does nothing. It acts here and in every block, always
+# with the same probability: whoever makes a block hands it on.
 
 # %%
-show_step(5)
 place_table = nn.Embedding(100, 512)
 place_ids = torch.arange(0, 28).expand(128, 28)
 place_vectors = place_table(place_ids).detach()
@@ -355,62 +310,60 @@ shapes(128, 28, 512, place_vectors=place_vectors, x=x)
 print(f"set to zero by dropout: {(x == 0).float().mean():.2f};  {alike(x)}")
 
 # %% [markdown]
-# For a sentence of 101 tokens, row 100 would be looked up in a table that ends with row 99. PyTorch says "index out of
-# range in self" then. Your modules will raise a `ValueError` that names both numbers.
+# ## 4 · Attention
 #
-# ## Step 6 · Queries, keys, values
+# Steps 6 to 12 are lesson 03's attention at full size. Watch the shapes.
+
+# %% role="draw"
+show_steps(6, 12)
+
+# %% [markdown]
+# ### Step 6 · Queries, keys, values
 #
-# Steps 6 to 12 are lesson 03's attention, one step at a time and at full size. First three linear layers.
+# Three linear layers.
 
 # %%
-show_step(6)
 to_query, to_key, to_value, to_output = (nn.Linear(512, 512) for _ in range(4))
 with torch.no_grad():
     query_rows, key_rows, value_rows = to_query(x), to_key(x), to_value(x)
 shapes(128, 28, 512, query_rows=query_rows, key_rows=key_rows, value_rows=value_rows)
 
 # %% [markdown]
-# ## Step 7 · Cut into heads
+# ### Step 7 · Cut into heads
 #
-# The last axis, 512 numbers, becomes 8 heads of 64. The axes are token, head, column here; the einsum of the
-# next step works with the heads after the tokens.
+# The last axis becomes 8 heads of 64 columns.
 
 # %%
-show_step(7)
 query_heads, key_heads, value_heads = (
     rows.reshape(128, 28, 8, 64) for rows in (query_rows, key_rows, value_rows)
 )
-shapes(128, 28, 8, 64, query_heads=query_heads, key_heads=key_heads, value_heads=value_heads)
+shapes(128, 28, 8, 64, query_heads=query_heads, key_heads=key_heads)
+shapes(128, 28, 8, 64, value_heads=value_heads)
 
 # %% [markdown]
-# ## Step 8 · Scores
+# ### Step 8 · Scores
 #
-# Every query meets every key, in each head by itself. Read the letters: `d` is absent after the arrow, so it
-# is summed over; `q` and `k` are two letters, so each pair gets a score.
+# Every query meets every key, in each head. `d` is absent after the arrow, so it is summed over.
 
 # %%
-show_step(8)
 scores = torch.einsum("bqhd,bkhd->bhqk", query_heads, key_heads)
 shapes(128, 8, 28, 28, scores=scores)
-print("the pair in head 0: a row for each query", scores[0, 0, :5, :5].round(decimals=1), sep="\n")
 
 # %% [markdown]
-# ## Step 9 · Hide what must not be seen
+# ### Step 9 · Hide what must not be seen
 #
 # The mask (128, 1, 1, 28) broadcasts over heads and queries. Hidden scores become −∞.
 
 # %%
-show_step(9)
 masked = scores.masked_fill(~src_mask, -math.inf)
 shapes(128, 8, 28, 28, masked=masked)
-print("hidden from each query of the pair:", int(torch.isinf(masked[0, 0, 0]).sum()), "of 28 keys")
+keys_hidden = int(torch.isinf(masked[0, 0, 0]).sum())
+print("hidden from each query of the pair:", keys_hidden, "of 28 keys")
 
 # %% [markdown]
-# ### Spot the slip
-#
-# The tutorial fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32 that also gives an
-# exact zero, as long as one key of the row is visible (lesson 04). Many models compute in float16, whose largest
-# number is 65 504.
+# **Spot the slip.** The tutorial fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32
+# that also gives an exact zero, as long as one key of the row is visible (lesson 04). Many models compute in float16,
+# whose largest number is 65 504.
 
 # %%
 predict(
@@ -424,26 +377,25 @@ came_out = {}
 for fill in (-1e20, -math.inf):
     half_row = torch.tensor([2.0, 1.0, 3.0, 0.0], dtype=torch.float16)
     try:
-        half_row = half_row.masked_fill(torch.tensor([False, False, True, True]), fill)
+        half_row = half_row.masked_fill(torch.tensor([0, 0, 1, 1]).bool(), fill)
         came_out[fill] = "weights of exactly 0"
-        print(f"{fill}: weights", [round(weight, 2) for weight in half_row.softmax(-1).tolist()])
+        print(f"{fill}: weights", [round(w, 2) for w in half_row.softmax(-1).tolist()])
     except RuntimeError as error:
         came_out[fill] = "an error"
         print(f"{fill}: RuntimeError:", str(error).splitlines()[0])
 compare_guess("07_large_fill", came_out[-1e20])
 
 # %% [markdown]
-# −10²⁰ is no float16. Minus infinity is one.
+# float16 can't represent −10²⁰. It can represent −∞.
 #
-# ## Step 10 · Scale, softmax
+# ### Step 10 · Scale, softmax
 #
-# Divide by a root; then softmax turns each row into weights that sum to 1.
-#
-# The tutorial divides by `sqrt(E)`. You know this slip from lesson 03: the dot products are over the 64 numbers
-# of a *head*. Here are both roots, on queries and keys with a spread of 1.
+# **Spot the slip.** The tutorial divides by `sqrt(E)`. You know this one from lesson 03: the dot products are over the
+# 64 columns of a *head*. Here are both roots, on queries and keys with a standard deviation of 1.
 
 # %%
-drawn_scores = torch.einsum("bqhd,bkhd->bhqk", torch.randn(8, 28, 8, 64), torch.randn(8, 28, 8, 64))
+drawn = torch.randn(2, 8, 28, 8, 64)
+drawn_scores = torch.einsum("bqhd,bkhd->bhqk", drawn[0], drawn[1])
 for root_of, width in (("E", 512), ("head_dim", 64)):
     shares = (drawn_scores / math.sqrt(width)).softmax(dim=-1)
     entropy, largest = -(shares * shares.log()).sum(-1).mean(), shares.amax(-1).mean()
@@ -455,34 +407,26 @@ print(f"all 28 keys alike: entropy {math.log(28):.2f}")
 # With √E the rows are nearly those of a plain average. So we divide by √head_dim.
 
 # %%
-show_step(10)
 attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
 shapes(128, 8, 28, 28, attention_weights=attention_weights)
-print("the pair in head 0", attention_weights[0, 0, :5, :5], sep="\n")
-print(f"its weight on padding: {attention_weights[0, :, :, 5:].sum():.1f}")
+print(f"the pair's weight on padding: {attention_weights[0, :, :, 5:].sum():.1f}")
 
 # %% [markdown]
-# ## Step 11 · Mix the values
+# ### Step 11 · Mix the values
 #
-# Each query takes its weighted sum of the values, in each head. The letter `k` is gone: summed over.
+# Each query takes its weighted sum of the values, in each head. The letter `k` is gone.
 
 # %%
-show_step(11)
 mixed = torch.einsum("bhqk,bkhd->bqhd", attention_weights, value_heads)
-by_hand = sum(attention_weights[0, 0, 2, k] * value_heads[0, k, 0] for k in range(5))
 shapes(128, 28, 8, 64, mixed=mixed)
-print(
-    f"'bites' in head 0, summed by hand: largest difference {(mixed[0, 2, 0] - by_hand).abs().max():.3f}"
-)
 
 # %% [markdown]
-# ## Step 12 · Join the heads, project
+# ### Step 12 · Join the heads, project
 #
-# The heads come after the tokens here, so they can be joined without a transpose. Then the last of the four linear
-# layers lets every column use all heads.
+# The heads come after the tokens here, so they can be joined without a transpose. A last linear layer lets every column
+# use all heads.
 
 # %%
-show_step(12)
 joined = mixed.reshape(128, 28, 512)
 with torch.no_grad():
     attended = to_output(joined)
@@ -490,29 +434,31 @@ shapes(128, 28, 512, joined=joined, attended=attended)
 print(alike(attended))
 
 # %% [markdown]
-# The attention is untrained, so both "the" collect nearly the same. From here on attention is one module, the one of
-# lesson 03. Remember the order of its arguments: **query, key, value**, mask. It returns the output and the weights.
+# Untrained attention collects nearly the same for both "the". From here on attention is one module, lesson 03's.
+# Remember the order of its arguments: **query, key, value**, mask. It returns the output and the weights.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
 
 # %%
 in_one = MultiHeadAttention(512, 8)
-in_one.q_proj, in_one.k_proj, in_one.v_proj, in_one.out_proj = to_query, to_key, to_value, to_output
+in_one.q_proj, in_one.k_proj, in_one.v_proj = to_query, to_key, to_value
+in_one.out_proj = to_output
 with torch.no_grad():
     in_one_output, in_one_weights = in_one(x, x, x, src_mask)
-print(f"largest difference from steps 6 to 12: {(in_one_output - attended).abs().max():.4f}")
+apart = (in_one_output - attended).abs().max()
+print(f"largest difference from steps 6 to 12: {apart:.4f}")
 
 # %% [markdown]
-# ## Step 13 · Add, normalise
+# ## 5 · The block
+#
+# ### Step 13 · Add, normalise
 #
 # In attention's output alone, the token's own vector would be lost. So the output is *added* to what went in, and the
 # sum is normalised, token by token: LayerNorm(x + attention(x)), post-norm (lesson 05). In training, dropout acts too.
 # Where?
 #
-# ### Spot the slip
-#
-# The tutorial writes
+# **Spot the slip.** The tutorial writes
 #
 # ```text
 # x = dropout(norm(attention + query))
@@ -538,19 +484,18 @@ with torch.no_grad():
         "paper": first_norm(x + drop_tenth(attended)),
     }
 
-zeros = {whose: 100 * (result == 0).float().mean().item() for whose, result in of_each.items()}
-for whose, result in of_each.items():
-    spread = result.std(dim=-1).mean()
-    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, spread of a token's numbers {spread:.2f}")
+zeros = {whose: 100 * (made == 0).float().mean().item() for whose, made in of_each.items()}
+for whose, made in of_each.items():
+    spread = made.std(dim=-1).mean()
+    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, standard deviation {spread:.2f}")
 compare_guess("07_zeros", round(zeros["tutorial"]))
 
 # %% [markdown]
 # The tutorial sets a tenth of each token's whole vector to zero, in every layer. The paper drops a tenth of what
-# attention *adds* to it; what went in always gets through. We use the paper's order. From here on the example runs in
-# eval mode.
+# attention *adds* to it, and what went in always gets through. We use the paper's order. From here on the example runs
+# in eval mode.
 
 # %%
-show_step(13)
 drop_tenth.eval()
 with torch.no_grad():
     x_attended = first_norm(x + drop_tenth(attended))
@@ -558,12 +503,11 @@ shapes(128, 28, 512, x_attended=x_attended)
 print(alike(x_attended))
 
 # %% [markdown]
-# ## Step 14 · Two layers for every token by itself
+# ### Step 14 · Two layers for every token by itself
 #
-# Now the feed-forward layers, and around them again dropout, addition, norm.
+# Now the feed-forward layers, and after them again dropout, addition, norm.
 
 # %%
-show_step(14)
 wider, back_again = nn.Linear(512, 2048), nn.Linear(2048, 512)
 second_norm = nn.LayerNorm(512)
 with torch.no_grad():
@@ -666,16 +610,16 @@ with torch.no_grad():
     print(f"train mode: {(my_block(x, x, x, src_mask) - my_output).abs().max():.1f}")
 
 # %% [markdown]
-# ## Step 15 · The encoder: block after block
+# ## 6 · The encoder
 #
-# The encoder is steps 4 and 5, and then `num_layers` blocks. All have the same structure; each has parameters
-# of its own. What one gives, the next takes: as value, key and query alike.
+# ### Step 15 · Block after block
 #
-# `block_output` of step 14 is what an encoder with one layer gives. Here is the tutorial's loop, with your blocks:
+# The encoder is steps 4 and 5, and then `num_layers` blocks. All have the same structure, and each has parameters of
+# its own. What one gives, the next takes: as value, key and query alike. `block_output` of step 14 is what an encoder
+# with one layer gives. Here is the tutorial's loop, with your blocks:
 
 # %% role="try"
 # Try it: two of your blocks at full size. Are the two "the" still apart?
-show_step(15)
 my_layers = nn.ModuleList(TransformerBlock(512, 8, 2048) for _ in range(2)).eval()
 my_enc_out = x
 with torch.no_grad():
@@ -805,21 +749,27 @@ except ValueError as error:
     print("ValueError:", error)
 
 # %% [markdown]
-# Your encoder is done, and half of the lesson: a good place for a break.
+# Your encoder is done, and so is the larger half of the lesson: a good place for a break.
 #
-# ## Step 16 · The decoder block begins: the target looks at itself
+# ## 7 · The decoder
 #
 # Why a second stack? The source is known as a whole: its words may look both ways, and it is read once, however many
-# words are written. A word of the target may look back only. (Lesson 11's model has one stack. There, every token
-# looks back only.)
+# words are written. A target word may only look back. (Lesson 11's model has one stack, in which every token only looks
+# back.)
+
+# %% role="draw"
+show_steps(16, 18)
+
+# %% [markdown]
+# ### Step 16 · The target looks at itself
 #
-# The decoder works on the target. Its tokens become vectors as in steps 4 and 5, with tables of its own. A
-# block then begins like the encoder's: attention over the target itself, under the target's mask, added and
-# normalised. The result is called *query*, because it will query the memory.
+# The target's tokens become vectors as in steps 4 and 5, with tables of their own. A block then begins like the
+# encoder's: attention over the target itself, under the target's mask, added and normalised. The result is called
+# *query*, because it will query the memory.
 
 # %%
-show_step(16)
-target = (nn.Embedding(10000, 512)(trg) + nn.Embedding(100, 512)(torch.arange(29))).detach()
+target_words, target_places = nn.Embedding(10000, 512), nn.Embedding(100, 512)
+target = (target_words(trg) + target_places(torch.arange(29))).detach()
 self_attention, norm_of_target = MultiHeadAttention(512, 8), nn.LayerNorm(512)
 with torch.no_grad():
     found, found_weights = self_attention(target, target, target, trg_mask)
@@ -827,40 +777,26 @@ with torch.no_grad():
 shapes(128, 29, 512, target=target, target_query=target_query)
 shapes(128, 8, 29, 29, found_weights=found_weights)
 
-pairs_of = {"source, both ways": 28 * 28, "source, only back": 28 * 29 // 2}
-print("pairs of query and key:", pairs_of)
-
 # %% [markdown]
-# ## Step 17 · It goes on: the target asks the source
+# ### Step 17 · The target asks the source
 #
-# Now comes the only place where the two languages meet. The query comes from the target, 29 rows; key and
-# value come from the encoder's output, called **memory**, 28 rows. This is *cross-attention*: which words of the
-# source matter for this word of the target? The mask is that of the source.
-#
-# For our "den", the second "the" matters most. The model is untrained.
+# Now comes the only place where the two languages meet. The query comes from the target, 29 rows. Key and value come
+# from the encoder's output, called **memory**, 28 rows. This is *cross-attention*: which words of the source matter for
+# this word of the target? The mask is that of the source. For "den" it should be the second "the" and "man". What does an
+# untrained model say?
 
 # %%
-predict(
-    "07_den_the",
-    'How much weight does the query "den" give to the second "the", roughly?',
-    low=0,
-    high=1,
-)
-
-# %% role="answer"
-memory = block_output  # of an encoder with one layer
+source_memory = block_output  # of an encoder with one layer
 cross_attention = MultiHeadAttention(512, 8)
 with torch.no_grad():
-    answer, cross_weights = cross_attention(target_query, memory, memory, src_mask)
+    answer, cross_weights = cross_attention(target_query, source_memory, source_memory, src_mask)
 print("weights of 'den', mean of 8 heads:", cross_weights[0, :, 4, :6].mean(0))
-compare_guess("07_den_the", round(cross_weights[0, :, 4, 3].mean().item(), 1))
 
 # %% [markdown]
 # Five words to look at, and no reason yet to prefer one. Addition, norm and feed-forward layers follow. All of step
 # 17 is something you already have: a `TransformerBlock` whose value and key are the memory.
 
 # %%
-show_step(17)
 norm_of_answer, norm_of_block = nn.LayerNorm(512), nn.LayerNorm(512)
 with torch.no_grad():
     z = norm_of_answer(target_query + drop_tenth(answer))
@@ -868,23 +804,7 @@ with torch.no_grad():
 shapes(128, 8, 29, 28, cross_weights=cross_weights)
 shapes(128, 29, 512, answer=answer, target_output=target_output)
 
-# %% role="draw"
-tables = (found_weights[0, :, :7, :7].mean(0), cross_weights[0, :, :7, :5].mean(0))
-titles = ("target looks at target (step 16)", "target looks at source (step 17)")
-figure, row_of_axes = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
-for axes, table, title, looked_at in zip(row_of_axes, tables, titles, (written, read), strict=True):
-    picture = axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
-    axes.set(title=title, xticks=range(len(looked_at)), yticks=range(7), yticklabels=written)
-    axes.set_xticklabels(looked_at, rotation=30)
-figure.colorbar(picture, ax=list(row_of_axes), label="weight, mean of 8 heads")
-plt.show()
-
 # %% [markdown]
-# *The picture in words:* two grids of weights with a row for each token of the target. On the left a triangle that
-# is brightest at its top: the first row has only itself to look at, the last has seven tokens. On the right all cells
-# are nearly the same dark blue, about 0.2: each row spreads its weight over the five words of the source. After
-# training (lesson 08) the right one shows which word is translated by which.
-#
 # ### Exercise 4: `DecoderBlock`
 #
 # Difficulty 3 of 5
@@ -945,52 +865,29 @@ class DecoderBlock(nn.Module):
 # %% exercise="DecoderBlock" role="check"
 check(DecoderBlock)
 
-# %% role="try"
-# Try it: step 17's shape.
-my_decoder_block = DecoderBlock(512, 8, 2048).eval()
-with torch.no_grad():
-    my_target = my_decoder_block(target, memory, src_mask, trg_mask)
-shapes(128, 29, 512, my_target=my_target)
-
 # %% [markdown]
-# ## Step 18 · The decoder: blocks, then a score for every word
+# ### Step 18 · Blocks, then a score for every word
 #
 # `num_layers` such blocks follow one another. Each gets the *same* memory: the encoder's final output, not that of the
-# encoder layer with the same number.
+# encoder layer with the same number. (The tutorial's loop hands it over twice, as value and as key.)
 #
-# A last linear layer, `fc_out`, turns the 512 numbers of each position into 10 000: a score for every word of
-# the target's vocabulary. Such scores before any softmax are called **logits**. Here they are for one layer:
+# A last linear layer, `fc_out`, turns the 512 columns of each position into 10 000 scores, one for every word of the
+# target's vocabulary. Such scores before any softmax are called **logits**. Here they are for one layer:
 
 # %%
-show_step(18)
 to_words = nn.Linear(512, 10000)
 with torch.no_grad():
     logits = to_words(target_output)
 shapes(128, 29, 10000, logits=logits)
-del logits  # 148 MB, which nothing below needs
-
-# %% [markdown]
-# The tutorial's loop calls `layer(x, enc_out, enc_out, src_mask, trg_mask)`: `enc_out` is the memory, once as value and
-# once as key. The two are never different, so our `DecoderBlock` takes it once.
-
-# %% role="try"
-# Try it: two of your blocks, then the scores for 8 sentences.
-my_layers = nn.ModuleList(DecoderBlock(512, 8, 2048) for _ in range(2)).eval()
-my_x = target
-with torch.no_grad():
-    for my_layer in my_layers:
-        my_x = my_layer(my_x, memory, src_mask, trg_mask)
-        shapes(128, 29, 512, my_x=my_x)
-    shapes(8, 29, 10000, my_scores=to_words(my_x[:8]))
 
 # %% [markdown]
 # ### Exercise 5: `Decoder`
 #
-# Difficulty 3 of 5
+# Difficulty 2 of 5
 #
-# Steps 4, 5 and 18, with the attributes of `Encoder` and one more, `fc_out`. `layers` holds your
-# `DecoderBlock`s. `forward(tokens, memory, src_mask, trg_mask)` returns logits (B, T, V): no softmax, the loss of
-# lesson 08 wants them raw. Too many tokens raise `ValueError` as before.
+# Easier than the last one, for its constructor is given: it is your `Encoder`'s, with `DecoderBlock`s and one more
+# layer, `fc_out`. What is left is `forward(tokens, memory, src_mask, trg_mask)`: steps 4, 5 and 18. It returns logits
+# (B, T, V), without a softmax, because the loss wants them raw. Too many tokens raise `ValueError` as before.
 #
 # <details><summary>My results are all between 0 and 1, or all negative</summary>
 #
@@ -998,10 +895,9 @@ with torch.no_grad():
 #
 # </details>
 #
-# <details><summary>Must I write the embedding a second time?</summary>
+# <details><summary>Which of my modules does nearly the same?</summary>
 #
-# You may copy it, put it into a function that both use, or let both classes inherit it. The check only asks for
-# the names of the parameters.
+# The `forward` of your `Encoder`. What does a `DecoderBlock` want beside `x`, and what comes after the last one?
 #
 # </details>
 
@@ -1028,7 +924,6 @@ class Decoder(nn.Module):
         max_length: int = 100,
     ) -> None:
         super().__init__()
-        ### BEGIN SOLUTION
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = nn.Embedding(max_length, d_model)
@@ -1037,7 +932,6 @@ class Decoder(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
         self.fc_out = nn.Linear(d_model, vocab_size)
-        ### END SOLUTION
 
     def forward(
         self, tokens: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None
@@ -1061,21 +955,31 @@ check(Decoder)
 # Try it: from ids to logits with two layers, for 8 sentences.
 my_model = Decoder(10000, 512, 2, 8, 2048).eval()
 with torch.no_grad():
-    my_logits = my_model(trg[:8], memory[:8], src_mask[:8], trg_mask[:8])
+    my_logits = my_model(trg[:8], source_memory[:8], src_mask[:8], trg_mask[:8])
 shapes(8, 29, 10000, my_logits=my_logits)
 
 # %% [markdown]
-# ## Step 19 · The whole
+# ## 8 · The whole
 #
-# What is left is to connect: make both masks, let the encoder read the source, let the decoder look at target
-# and memory.
+# ### Step 19 · Everything connected
+#
+# What is left is to connect the parts: make both masks, let the encoder read the source, let the decoder look at target
+# and memory. In the numbers of the steps above, with one layer in each stack:
 
 # %% role="draw"
-show_step(19)
+show_steps(19, 19)
+
+# %%
+whole_src_mask, whole_trg_mask = padding_mask(src, 1), decoder_mask(trg, 2)
+shapes(128, 1, 1, 28, whole_src_mask=whole_src_mask)
+shapes(128, 1, 29, 29, whole_trg_mask=whole_trg_mask)
+shapes(128, 28, 512, enc_src=source_memory)
+shapes(128, 29, 10000, out=logits)
+del logits  # 148 MB, which nothing below needs
 
 # %% [markdown]
-# Row i of the logits scores the words that could follow the target's tokens 0 to i. All rows are computed at
-# once; the target's mask keeps each from seeing the answer. Lesson 08 trains on that.
+# Row i of the logits scores the words that could follow the target's tokens 0 to i. All rows are computed at once, and
+# the target's mask keeps each from seeing the answer. That is what makes training fast.
 #
 # ### Exercise 6: `Transformer`
 #
@@ -1160,44 +1064,211 @@ with torch.no_grad():
     my_difference = (my_model(my_src, my_trg) - my_model(my_src, my_changed)).abs().amax(dim=-1)
 print("how far each row moved:", my_difference[0])
 
-# %% [markdown]
-# Now the whole at full size, untrained, on our pair. For each token of the target, "der" to `<eos>`, it gives 10 000
-# words a probability. The loss is the mean of −ln(probability of the right word).
-
-# %%
-predict(
-    "07_first_loss",
-    "How large is the loss of a model that knows nothing?",
-    low=0,
-    high=20,
-    unit="nats",
-)
-
 # %% role="try"
-# Try it: the paper's sizes except for the number of layers. Set num_layers to 6 if you can wait.
+# Try it: the paper's sizes, with two layers. Set num_layers to 6 if you can wait.
 my_model = Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2).eval()
 with torch.no_grad():
     my_logits = my_model(src, trg)
 shapes(128, 29, 10000, my_logits=my_logits)
-my_losses = F.cross_entropy(my_logits[0, :6], trg[0, 1:7], reduction="none")
-print(f"a guess among 10 000 words: {math.log(10000):.1f}")
-compare_guess("07_first_loss", round(my_losses.mean().item(), 1))
 
 # %% [markdown]
-# Untrained logits differ at random. On average, that costs a little more than a guess.
-#
-# ## Your model in the tracer
-#
 # The tracer runs your model on two sentences and marks each of the nineteen steps: as expected, departs, not seen
 # (what happens inside a function can't be watched), or raises an error.
 
 # %% role="try"
-# Try it: break something on purpose, for example the order of the arguments in DecoderBlock, and look
-# again.
+# Try it: break something on purpose, for example the order of the arguments in
+# DecoderBlock, and look again.
+from grader.views import ShapeTracer
+
 ShapeTracer(Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2))
 
 # %% [markdown]
-# ## The same as PyTorch's
+# ## 9 · A dozen sentences by heart
+#
+# Will it ever translate? Here are twelve sentences: a dog, a man and a woman bite and see one another. "the man" is
+# "der Mann" where he acts and "den Mann" where something is done to him. "die Frau" stays as she is.
+
+# %%
+GERMAN = {"dog": ("der Hund", "den Hund"), "man": ("der Mann", "den Mann")}
+GERMAN["woman"] = ("die Frau", "die Frau")
+sentences = [
+    (f"the {who} {does} the {whom}", f"{GERMAN[who][0]} {tut} {GERMAN[whom][1]}")
+    for does, tut in (("bites", "beißt"), ("sees", "sieht"))
+    for who, whom in itertools.permutations(GERMAN, 2)
+]
+english = ["<unk>", "<pad>", *sorted({word for left, _ in sentences for word in left.split()})]
+words_of_german = sorted({word for _, right in sentences for word in right.split()})
+german = ["<bos>", "<eos>", "<pad>", *words_of_german]
+sources = torch.tensor([[english.index(word) for word in left.split()] for left, _ in sentences])
+targets = torch.tensor([[german.index(word) for word in right.split()] for _, right in sentences])
+targets = F.pad(F.pad(targets, (1, 0), value=0), (0, 1), value=1)  # <bos> ... <eos>
+print(sentences[1], targets[1].tolist())
+
+# %% [markdown]
+# The model reads the target up to a word and scores the next one, at all places at once. So its input is the target
+# without the last token, and the labels are the target without the first. (Lesson 08 makes a careful job of this.)
+# Training takes about a second. Afterwards your model writes: it starts with `<bos>`, and the likeliest word is
+# appended six times.
+
+
+# %% role="try"
+def my_learner(places=True, steps=150, rate=0.003, layers=2):
+    torch.manual_seed(0)
+    model = Transformer(len(english), len(german), 1, 2, 32, layers, 2, 64, dropout=0.0)
+    if not places:  # the source's positions are zero, and stay so
+        model.encoder.position_embedding.weight.requires_grad_(False).zero_()
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    for _ in range(steps):
+        logits = model(sources, targets[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), targets[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model.eval()
+
+
+@torch.no_grad()
+def my_translations(model):
+    written = torch.zeros(len(sources), 1, dtype=torch.long)
+    for _ in range(6):
+        written = torch.cat([written, model(sources, written)[:, -1:].argmax(-1)], dim=1)
+    return [" ".join(german[i] for i in row[1:6]) for row in written.tolist()]
+
+
+# %% role="try" timed=true claim="a_dozen_by_heart"
+# Try it: your model learns, and writes what it has learnt.
+my_model = my_learner()
+my_written = my_translations(my_model)
+my_right = sum(mine == right for mine, (_, right) in zip(my_written, sentences, strict=True))
+for (my_left, _), mine in zip(sentences[:6], my_written, strict=False):
+    print(f"{my_left:24} {mine}")
+print(f"{my_right} of 12 are right")
+
+# %% [markdown]
+# That is your encoder, your decoder, your masks. Now back to the two "the". In the words alone they are one and the same
+# vector, and only the positions tell them apart. So take the positions of the source away and train once more. All
+# words are there, and everything else is as before.
+
+# %%
+predict(
+    "07_no_places",
+    "Without positions in the source, how many of the 12 can the model write at most?",
+    ["all 12", "6", "none"],
+)
+
+# %% role="try" timed=true claim="no_places_no_who"
+# Try it: the same training without positions in the encoder.
+my_blind = my_learner(places=False)
+my_blindly = my_translations(my_blind)
+my_count = sum(mine == right for mine, (_, right) in zip(my_blindly, sentences, strict=True))
+for my_place in (0, 2):
+    print(f"{sentences[my_place][0]:24} {my_blindly[my_place]}")
+for my_name, my_one in (("with positions", my_model), ("without", my_blind)):
+    with torch.no_grad():
+        my_memory = my_one.encoder(sources, None)
+    print(f"{my_name:15}", alike(my_memory))
+compare_guess("07_no_places", {12: "all 12", 0: "none"}.get(my_count, str(my_count)))
+
+# %% [markdown]
+# It speaks perfect German and doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
+# encoder the same set of vectors (lesson 06), so the decoder gets the same memory and writes the same sentence twice.
+# Of each such pair one can be right: six of the twelve, and no training will change that.
+#
+# With positions the two "the" differ, and "der" and "den" have something to go by. Does your model know only these
+# twelve by heart, or has it understood something? Take two sentences out of the training and see what it writes for
+# them. In lesson 08 it is thousands, and the question becomes serious.
+
+# %% [markdown]
+# ## Quiz
+#
+# ### Exercise 7: `quiz_07`
+#
+# Difficulty 2 of 5
+#
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
+#
+# 1. `cross_weights` (a shape): what is the shape of the weights of cross-attention in the large example: 128
+#    sentences, 28 source tokens, 29 target tokens, 8 heads?
+# 2. `logits_shape` (a shape): `Transformer(5000, 7000, ...)` gets src (32, 15) and trg (32, 12). What is the shape
+#    of the logits?
+# 3. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with
+#    biases and norms?
+# 4. `attentions` (a whole number): how many attentions (`MultiHeadAttention` modules) are there in a
+#    `Transformer` with `num_layers=6`?
+# 5. `visible` (a whole number): a target has 5 tokens, of which the last two are padding. How many of the 25
+#    entries of `decoder_mask` are True?
+# 6. `dropout_line` (a letter): which line is the paper's sub-layer?
+#    - a. `dropout(norm(x + sublayer(x)))`
+#    - b. `norm(dropout(x + sublayer(x)))`
+#    - c. `norm(x + dropout(sublayer(x)))`
+#    - d. `x + dropout(norm(sublayer(x)))`
+# 7. `who_asks` (a letter): in step 17,
+#    - a. the query is the memory, key and value come from the target;
+#    - b. query, key and value come from the target;
+#    - c. query and key come from the target, the value is the memory;
+#    - d. the query comes from the target, key and value are the memory.
+# 8. `one_block` (a letter): somebody writes `self.layers = nn.ModuleList([block] * 6)`. Then
+#    - a. the model raises an error when it is made;
+#    - b. the model runs, and all six layers always have the same parameters;
+#    - c. the layers are not found among the parameters;
+#    - d. nothing is wrong: the six start alike and move apart in training.
+
+# %% exercise="quiz_07" role="solution"
+quiz_07 = {
+    "cross_weights": ...,  # a shape, for example (2, 3, 4)
+    "logits_shape": ...,  # a shape, for example (2, 3, 4)
+    "parameters": ...,  # a whole number
+    "attentions": ...,  # a whole number
+    "visible": ...,  # a whole number
+    "dropout_line": ...,  # "a", "b", "c" or "d"
+    "who_asks": ...,  # "a", "b", "c" or "d"
+    "one_block": ...,  # "a", "b", "c" or "d"
+}
+### BEGIN SOLUTION
+quiz_07 = {
+    "cross_weights": (128, 8, 29, 28),
+    "logits_shape": (32, 12, 7000),
+    "parameters": 1184,
+    "attentions": 18,
+    "visible": 12,
+    "dropout_line": "c",
+    "who_asks": "d",
+    "one_block": "b",
+}
+### END SOLUTION
+
+# %% exercise="quiz_07" role="check"
+check(quiz_07, "quiz_07")
+
+# %% [markdown]
+# ## What you can do now
+#
+# You have written a whole Transformer, and it has learnt to write. You can walk from token ids to logits in nineteen
+# steps. You know the slips that no shape reveals: the wrong root, padding left visible, dropout after the norm, a
+# residual from the wrong place, one layer under six names. And you have seen what a position is for.
+#
+# **To read next**
+#
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3 and figure 1: the same nineteen steps on three
+#   pages; section 5.4 for dropout.
+# - Rush (2018), *The Annotated Transformer*: the paper once more, line by line in code.
+# - Geva et al. (2021), *Transformer Feed-Forward Layers Are Key-Value Memories*.
+# - Glorot and Bengio (2010), *Understanding the Difficulty of Training Deep Feedforward Neural Networks*.
+# - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: why many models
+#   today normalise first, and what that changes in training.
+# - Raffel et al. (2020), *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer*,
+#   section 3.2: encoder and decoder, or a decoder alone?
+#
+# **Next lesson:** 08, *Training it*. A model of this kind learns to translate dates, and you watch its
+# cross-attention turn from noise into an alignment.
+#
+# ## For those who want more
+#
+# Three things that the lessons after this one don't need: your blocks against PyTorch's own, the numbers a model starts
+# from, and what the full size costs.
+
+# %% [markdown]
+# ### The same as PyTorch's
 #
 # PyTorch has the block as `nn.TransformerEncoderLayer` and the decoder's block as `nn.TransformerDecoderLayer`. If our
 # steps are right, PyTorch's parameters in them give PyTorch's numbers. First the encoder's layer, by hand. Its
@@ -1295,7 +1366,7 @@ with torch.device("meta"):
     print("parameters of the two last norms:", how_many(nn.LayerNorm(512)) + how_many(nn.LayerNorm(512)))
 
 # %% [markdown]
-# ## The numbers it starts from
+# ### The numbers it starts from
 #
 # Before training, all weights are random. How large should they be? If each layer shrinks its numbers a little, the
 # last one gets next to nothing. `nn.Linear` draws weights with which the spread falls to 1/√3 in every layer.
@@ -1326,7 +1397,7 @@ print(f"parameters saved by tying:         {tied.numel():,d}")
 # start with standard deviation 1/√E, and the two together make a word as large as its position. Our model doesn't
 # tie: its table starts with spread 1, and needs no √E.
 #
-# ## The full size
+# ### The full size
 #
 # A parameter in float32 takes 4 bytes. The `meta` device makes tensors that have a shape and no memory, so even large
 # models can be counted. The paper's encoder and decoder have 6 layers each.
@@ -1366,87 +1437,3 @@ print(f"{'6 layers and the logits':24s} {in_mb(total + passing['logits (B, T, V)
 # The largest single tensor is not attention's: it is the logits, 10 000 numbers for each of 128 · 29
 # positions. At this length attention's own table is small. It grows with the square of the
 # length, though (lesson 09).
-
-# %% [markdown]
-# ## Quiz
-#
-# ### Exercise 7: `quiz_07`
-#
-# Difficulty 2 of 5
-#
-# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
-#
-# 1. `cross_weights` (a shape): what is the shape of the weights of cross-attention in the large example: 128
-#    sentences, 28 source tokens, 29 target tokens, 8 heads?
-# 2. `logits_shape` (a shape): `Transformer(5000, 7000, ...)` gets src (32, 15) and trg (32, 12). What is the shape
-#    of the logits?
-# 3. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with
-#    biases and norms?
-# 4. `attentions` (a whole number): how many attentions (`MultiHeadAttention` modules) are there in a
-#    `Transformer` with `num_layers=6`?
-# 5. `visible` (a whole number): a target has 5 tokens, of which the last two are padding. How many of the 25
-#    entries of `decoder_mask` are True?
-# 6. `dropout_line` (a letter): which line is the paper's sub-layer?
-#    - a. `dropout(norm(x + sublayer(x)))`
-#    - b. `norm(dropout(x + sublayer(x)))`
-#    - c. `norm(x + dropout(sublayer(x)))`
-#    - d. `x + dropout(norm(sublayer(x)))`
-# 7. `who_asks` (a letter): in step 17,
-#    - a. the query is the memory, key and value come from the target;
-#    - b. query, key and value come from the target;
-#    - c. query and key come from the target, the value is the memory;
-#    - d. the query comes from the target, key and value are the memory.
-# 8. `one_block` (a letter): somebody writes `self.layers = nn.ModuleList([block] * 6)`. Then
-#    - a. the model raises an error when it is made;
-#    - b. the model runs, and all six layers always have the same parameters;
-#    - c. the layers are not found among the parameters;
-#    - d. nothing is wrong: the six start alike and move apart in training.
-
-# %% exercise="quiz_07" role="solution"
-quiz_07 = {
-    "cross_weights": ...,  # a shape, for example (2, 3, 4)
-    "logits_shape": ...,  # a shape, for example (2, 3, 4)
-    "parameters": ...,  # a whole number
-    "attentions": ...,  # a whole number
-    "visible": ...,  # a whole number
-    "dropout_line": ...,  # "a", "b", "c" or "d"
-    "who_asks": ...,  # "a", "b", "c" or "d"
-    "one_block": ...,  # "a", "b", "c" or "d"
-}
-### BEGIN SOLUTION
-quiz_07 = {
-    "cross_weights": (128, 8, 29, 28),
-    "logits_shape": (32, 12, 7000),
-    "parameters": 1184,
-    "attentions": 18,
-    "visible": 12,
-    "dropout_line": "c",
-    "who_asks": "d",
-    "one_block": "b",
-}
-### END SOLUTION
-
-# %% exercise="quiz_07" role="check"
-check(quiz_07, "quiz_07")
-
-# %% [markdown]
-# ## What you can do now
-#
-# You have written a whole Transformer, and its parts give PyTorch's numbers. You can walk from token ids to
-# logits in nineteen steps. You know the slips that no shape reveals: the wrong root, padding left visible, dropout
-# after the norm, a residual from the wrong place, one layer under six names.
-#
-# **To read next**
-#
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3 and figure 1: the same nineteen steps on three
-#   pages; section 5.4 for dropout.
-# - Rush (2018), *The Annotated Transformer*: the paper once more, line by line in code.
-# - Geva et al. (2021), *Transformer Feed-Forward Layers Are Key-Value Memories*.
-# - Glorot and Bengio (2010), *Understanding the Difficulty of Training Deep Feedforward Neural Networks*.
-# - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: why many models
-#   today normalise first, and what that changes in training.
-# - Raffel et al. (2020), *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer*,
-#   section 3.2: encoder and decoder, or a decoder alone?
-#
-# **Next lesson:** 08, *Training it*. A model of this kind learns to translate dates, and you watch its
-# cross-attention turn from noise into an alignment.

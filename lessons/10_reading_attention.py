@@ -200,12 +200,12 @@ plt.show()
 #
 # ## 2 · Are these weights at all?
 #
-# Before you read a matrix, make sure that it holds weights. Lesson 01's `validate_attention` knows three rules:
+# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` knows three rules:
 # finite numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: in the
 # tutorial, the tests for NaN and infinity can't be reached.)
 
 # %% role="given"
-from lesson_01 import validate_attention
+from lesson_02 import validate_attention
 
 # %% [markdown]
 # Here are matrices from eight pieces of code. All start from the same scores. The first is right, and each of the

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 ORDER = (
     "printable",
     "errors",
+    "interrupt",
     "lesson_names",
     "atomic",
     "markup",
@@ -123,6 +124,17 @@ def test_every_room_has_its_place_in_the_order():
         path.stem for path in (ROOT / "grader").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert rooms - {"__init__"} == set(ORDER)
+
+
+def test_a_class_name_means_one_thing():
+    """Among the public classes outside `exercises/`, whose modules have one each."""
+    places: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "grader").rglob("*.py")):
+        if "exercises" not in path.parts:
+            for node in ast.parse(path.read_bytes()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 def test_nothing_outside_the_tests_imports_them():

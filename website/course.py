@@ -12,10 +12,11 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from grader.authoring.lesson import Lesson, LessonCell, LessonError, Problem, read_folder
+from grader.authoring.lesson import Lesson, LessonCell, Problem, read_folder
 from grader.authoring.notebook import instructors_notebook, loads, without_install_cell
 from grader.authoring.prose import DIFFICULTY, Times, times
 from grader.authoring.rules import problems
+from grader.errors import LessonError
 from grader.exercises.registry import exercises
 from grader.spec.exercise import Exercise
 

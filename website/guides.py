@@ -15,6 +15,8 @@ from website.references import LINK
 TEACHERS = (
     "docs/teaching",
     "docs/grading",
+    "docs/operations",
+    "docs/threat-model",
     "docs/course",
     "docs/own-exercises",
     "docs/jupyterhub",

@@ -16,7 +16,7 @@ from grader.atomic import write_atomically
 from grader.authoring import states
 from grader.authoring.cache import Cache, Executed, surroundings
 from grader.authoring.execute import execute
-from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
+from grader.authoring.lesson import Lesson, Problem, read_folder
 from grader.authoring.notebook import (
     dumps,
     instructors_notebook,
@@ -31,6 +31,7 @@ from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
 from grader.authoring.student import students_notebook
 from grader.authoring.unfinished import missing_samples, todo
+from grader.errors import LessonError
 
 
 class Sources(NamedTuple):
@@ -98,7 +99,7 @@ async def _build_all(
                 verdict = await _build(repository, lesson, cache, keep_outputs, only_states)
             except LessonError as error:
                 tell(f"{lesson.name:32} failed    {time.monotonic() - start:6.1f} s")
-                return error.problems
+                return [*error.problems]
             tell(f"{lesson.name:32} {verdict:9} {time.monotonic() - start:6.1f} s")
             return []
 

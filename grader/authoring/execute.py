@@ -18,8 +18,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from grader.authoring.lesson import Lesson, LessonError, Problem
+from grader.authoring.lesson import Lesson, Problem
 from grader.authoring.states import States, taken
+from grader.errors import LessonError
 from grader.views.base import STATES_WANTED
 
 CELL_SECONDS = 900

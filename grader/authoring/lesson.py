@@ -23,7 +23,6 @@ from typing import Any
 import yaml
 
 from grader.authoring.regions import is_mark
-from grader.errors import CourseError
 from grader.spec.exercise import NOTATION
 
 MARKER = "# %%"
@@ -45,14 +44,6 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}{f' {self.exercise}' if self.exercise else ''}: {self.message}"
-
-
-class LessonError(CourseError):
-    """All that is wrong with the lessons, a line each."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("\n".join(str(problem) for problem in sorted(set(problems))))
-        self.problems = problems
 
 
 @dataclass(frozen=True)

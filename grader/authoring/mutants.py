@@ -29,6 +29,7 @@ from grader.authoring.samples import FOLDER, ROOT
 from grader.errors import CourseError
 from grader.exercises.own import OwnFiles
 from grader.exercises.registry import exercises
+from grader.interrupt import children_hear_no_interrupt
 from grader.spec.draw import Draw
 from grader.spec.evaluate import GENERAL_FINDINGS, evaluate
 from grader.spec.exercise import Case, Exercise
@@ -596,27 +597,41 @@ def run_all(mutants: Sequence[Mutant], jobs: int) -> list[Result]:
     for item in enumerate(mutants):
         waiting.put(item)
     found: dict[int, Result | None] = {}
-    threads = [threading.Thread(target=_keep_a_worker, args=(waiting, found)) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    stopping = threading.Event()
+    threads = [threading.Thread(target=_keep_a_worker, args=(waiting, found, stopping)) for _ in range(jobs)]
+    try:
+        with children_hear_no_interrupt():
+            for thread in threads:
+                thread.start()
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        stopping.set()
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        raise
     results = (found[i] for i in range(len(mutants)))
     return [result for result in results if result is not None]
 
 
-def _keep_a_worker(waiting: queue.SimpleQueue[tuple[int, Mutant]], found: dict[int, Result | None]) -> None:
+def _keep_a_worker(
+    waiting: queue.SimpleQueue[tuple[int, Mutant]], found: dict[int, Result | None], stopping: threading.Event
+) -> None:
     """Give a worker one mutant after the other, and replace it if it dies or falls silent."""
     worker = None
-    while True:
+    while not stopping.is_set():
         try:
             number, mutant = waiting.get_nowait()
         except queue.Empty:
             break
-        worker = worker or _Worker()
         try:
+            worker = worker or _Worker()
             found[number] = worker.check(mutant)
         except (EOFError, OSError):  # it died, or was too long about it
+            if worker is None:
+                if stopping.is_set():
+                    break
+                raise
             found[number] = Result(mutant, "general")
             worker.end()
             worker = None

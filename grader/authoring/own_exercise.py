@@ -17,7 +17,7 @@ from grader.atomic import write_atomically
 from grader.authoring import mutants
 from grader.authoring.new import FUNCTION, MODULE, WORDS_INSIDE, filled
 from grader.authoring.notebook import dumps, loads, nbgrader_metadata
-from grader.authoring.samples import UNLISTED, Submission, lacks, read
+from grader.authoring.samples import UNLISTED, Sample, lacks, read
 from grader.authoring.unfinished import places
 from grader.errors import CourseError
 from grader.exercises.own import FOLDER, OwnFiles, file_of, is_taken, text_in
@@ -130,7 +130,7 @@ def try_out(root: Path, name: str, jobs: int, tell: Tell) -> bool:
     return not problems and not survivors
 
 
-def _wrong_with(exercise: Exercise, samples: list[Submission], own: OwnFiles) -> Iterator[str]:
+def _wrong_with(exercise: Exercise, samples: list[Sample], own: OwnFiles) -> Iterator[str]:
     if exercise.kind != "answers":
         yield from lacks(exercise, samples)
     weight = sum(part.weight for part in exercise.parts)
@@ -147,7 +147,7 @@ def _wrong_with(exercise: Exercise, samples: list[Submission], own: OwnFiles) ->
 
 
 def _verdict(
-    exercise: Exercise, sample: Submission, own: OwnFiles, listed: set[str], seed: str | bytes, larger: bool
+    exercise: Exercise, sample: Sample, own: OwnFiles, listed: set[str], seed: str | bytes, larger: bool
 ) -> str:
     """What is wrong with the report of an answer; "" if nothing is."""
     subject = LocalSubject({"__name__": "__main__"})
@@ -172,7 +172,7 @@ def _misnamed(report: Report, mistake: str, listed: set[str]) -> str:
     return "" if report.diagnosis == mistake else f"it {named}, expected {mistake}"
 
 
-def _survivors(root: Path, exercise: Exercise, right: Submission, own: OwnFiles, jobs: int, tell: Tell) -> list[str]:
+def _survivors(root: Path, exercise: Exercise, right: Sample, own: OwnFiles, jobs: int, tell: Tell) -> list[str]:
     """What is left to do about the mutants of a right answer; with a table."""
     path = root / EQUIVALENT
     try:
@@ -188,7 +188,7 @@ def _survivors(root: Path, exercise: Exercise, right: Submission, own: OwnFiles,
     return left
 
 
-def _in_context(answer: Submission) -> tuple[str, str]:
+def _in_context(answer: Sample) -> tuple[str, str]:
     """What stands before an answer, and the answer itself."""
     body = ast.parse(answer.source).body
     names = [getattr(node, "name", "") for node in body]

@@ -22,6 +22,7 @@ PNG = "image/png"
 ENOUGH = 60  # characters of an alternative text
 TEXT_BELOW = "A plot. The text below it says what it shows."
 TIME_MARK = "<!-- time -->"
+MORE = "## For those who want more"  # what follows takes time of its own
 SECTION = re.compile(r"(?m)^(?=## )")
 PART = re.compile(r"## (?:Step )?\d+ · .*")
 DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+Difficulty (\d) of 5)$")
@@ -66,11 +67,13 @@ def words(text: str) -> list[str]:
 
 
 class Times(NamedTuple):
-    """Minutes of a lesson: of its numbered parts in order, of its exercises by name, and in all."""
+    """Minutes of a lesson: of its numbered parts in order, of its exercises by name, in all, and of what is for those
+    who want more, which is not in the total."""
 
     parts: list[float]
     exercises: dict[str, float]
     total: float
+    more: float
 
 
 def times(lesson: Lesson) -> Times:
@@ -79,17 +82,20 @@ def times(lesson: Lesson) -> Times:
     levels = {name: int(level) for _, name, level in DIFFICULTY.findall(text)}
     exercises = {cell.exercise: _exercise(cell, levels) for cell in lesson.with_role("solution")}
     parts: list[float] = []
-    total, inside = 0.0, False
+    total, more, inside, for_more = 0.0, 0.0, False, False
     for cell in lesson.cells:
         for section in [""] if cell.is_code else SECTION.split(cell.source):
             if section.startswith("## "):
-                inside = PART.match(section) is not None
+                inside, for_more = PART.match(section) is not None, section.startswith(MORE)
                 parts += [0.0] * inside
             minutes = _code(cell, exercises) if cell.is_code else len(words(plain(unfolded(section)))) / WORDS_A_MINUTE
-            total += minutes
+            if for_more:
+                more += minutes
+            else:
+                total += minutes
             if inside:
                 parts[-1] += minutes
-    return Times(parts, exercises, total)
+    return Times(parts, exercises, total, more)
 
 
 def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
@@ -130,6 +136,8 @@ def filled(lesson: Lesson) -> Iterator[str]:
     found = times(lesson)
     parts = iter(enumerate(found.parts, 1))
     time = f"{about(found.total)}, {_rounded(sum(found.exercises.values()))} of them for the exercises"
+    if found.more:
+        time += f", and {about(found.more)} for who wants more"
     for cell in lesson.cells:
         if cell.is_code:
             yield cell.source

@@ -4,6 +4,7 @@ teacher's has a wheel with the instructor's notebooks in it; Gradescope's and Pr
 from __future__ import annotations
 
 import calendar
+import io
 import json
 import os
 import secrets
@@ -17,6 +18,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from grader.atomic import write_atomically
 from grader.authoring.notebook import dumps, install_source, loads
 from grader.authoring.repository import Repository
 from grader.authoring.verify import verify
@@ -31,7 +33,15 @@ PLATFORMS = {"gradescope": "", "prairielearn": "questions/LESSON/tests/"}
 # What a wheel is built from, besides the package.
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
 # Of docs/, in the teacher's package: how to grade, how to write exercises of one's own.
-TEACHERS_PAGES = ("teaching.md", "course.md", "grading.md", "own-exercises.md", "checks.md")
+TEACHERS_PAGES = (
+    "teaching.md",
+    "course.md",
+    "grading.md",
+    "operations.md",
+    "threat-model.md",
+    "own-exercises.md",
+    "checks.md",
+)
 # What both packages hold as it is.
 SHARED_FILES = ("LICENSE", "requirements.lock", "make_environment.py")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip
@@ -75,11 +85,13 @@ def platform_release(repository: Repository, out: Path, platform: str, wanted: s
 def _zip(path: Path, entries: Mapping[str, bytes]) -> Path:
     """Write a zip. What begins as a script does can be run."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.external_attr = (0o755 if content.startswith(b"#!") else 0o644) << 16
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    write_atomically(path, packed.getvalue())
     return path
 
 

@@ -31,7 +31,7 @@ UNLISTED, EXCLUDED = "-", "excluded-function"
 
 
 @dataclass(frozen=True)
-class Submission:
+class Sample:
     """One way of solving an exercise, or of getting it wrong. `mistake` is empty for a right one."""
 
     exercise: str
@@ -44,15 +44,15 @@ class Submission:
 
 
 @cache
-def submissions() -> tuple[Submission, ...]:
+def submissions() -> tuple[Sample, ...]:
     """Every sample submission of every exercise."""
     paths = sorted((ROOT / FOLDER).glob("lesson_*/*.py"))
     return tuple(submission for path in paths if path.name != SHARED for submission in read(path))
 
 
-def read(path: Path) -> list[Submission]:
+def read(path: Path) -> list[Sample]:
     """The submissions of one file."""
-    submissions: list[Submission] = []
+    submissions: list[Sample] = []
     shared = prelude = _before(path)
     for chunk in re.split(r"(?m)^(?=# %% )", path.read_text("utf-8"))[1:]:
         head, _, source = chunk.partition("\n")
@@ -65,7 +65,7 @@ def read(path: Path) -> list[Submission]:
         if not match["title"] or (match["kind"] == "wrong") != bool(match["mistake"]):
             raise CourseError(f"{path.name}: {head!r} needs a title, and a mistake if it is wrong")
         if TODO not in chunk:
-            submissions.append(Submission(path.stem, match["title"], match["mistake"] or "", f"{prelude}\n{source}"))
+            submissions.append(Sample(path.stem, match["title"], match["mistake"] or "", f"{prelude}\n{source}"))
     return submissions
 
 
@@ -86,7 +86,7 @@ def missing(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
     return [Problem(path.as_posix(), 1, exercise.name, message) for message in lacking]
 
 
-def lacks(exercise: Exercise, samples: Iterable[Submission]) -> Iterator[str]:
+def lacks(exercise: Exercise, samples: Iterable[Sample]) -> Iterator[str]:
     """What some samples lack, in words."""
     count = Counter(sample.mistake for sample in samples)
     if count[""] < RIGHT_ANSWERS:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from grader.authoring import samples
 from grader.authoring.lesson import Problem
 from grader.authoring.repository import Repository
+from grader.exercises.own import unfinished
 from grader.spec.exercise import Exercise
 
-TODO = re.compile(r"\bTODO\b[^\"]*")  # to the end of the line or of the string
 ROOT = Path(__file__).parents[2]
 SPECIFICATIONS = Path("grader/exercises")  # in the repository
 
@@ -40,7 +39,5 @@ def places(root: Path, path: Path) -> Iterator[Problem]:
     """The places marked TODO in a file."""
     shown = path.relative_to(root).as_posix()
     exercise = path.stem if SPECIFICATIONS in path.relative_to(root).parents and path.stem != "__init__" else ""
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        place = TODO.search(line)
-        if place:
-            yield Problem(shown, number, exercise, place[0].strip())
+    for number, words in unfinished(path.read_text("utf-8")):
+        yield Problem(shown, number, exercise, words)

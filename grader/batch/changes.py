@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.book.regrade_book import JUDGE, TEACHER, Trial
+from grader.book.regrade_book import JUDGE, TEACHER, GradebookDiff
 from grader.course.release import CHECK
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 
@@ -60,8 +60,8 @@ def student_change(
     student: str,
     was: SubmissionResult,
     now: SubmissionResult,
-    whole: Trial,
-    offered: Trial,
+    whole: GradebookDiff,
+    offered: GradebookDiff,
     kept: tuple[str, ...],
 ) -> StudentChange:
     """One student: what all new results would give is `whole`, what an acceptance gives `offered`, where the cells in

@@ -17,9 +17,10 @@ import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 from distributed.client import ClosedClientError
 
-from grader.batch.worker import Graded, JudgePlugin, Task, failure, judge
+from grader.batch.worker import JudgePlugin, Task, TaskResult, failure, judge
 from grader.course.release import Release
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, SchedulerLost
+from grader.interrupt import children_hear_no_interrupt
 from grader.judge.fingerprint import GradingSettings, version_for
 
 # Task lists for each worker under way: more than one, so that none waits for the command; few, because submissions lie
@@ -42,14 +43,11 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class SchedulerLost(RuntimeError):
-    """The scheduler is gone, and with it what was under way."""
-
-
 @contextlib.contextmanager
 def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at that address, or else of so many workers on this machine."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it the command says
+    for name in ("distributed", "asyncio"):  # what matters of it the command says
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", message="Sending large graph")
     with (
         # Dask takes a predictable folder in the shared temporary folder, and puts it first in sys.path. Whoever makes
@@ -85,16 +83,17 @@ def _local_cluster(workers: int) -> LocalCluster:
     """Processes on this machine. With TLS: whoever can talk to a scheduler can run code as its owner, and on a machine
     that students use too, that would be everyone."""
     try:
-        return LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            security=True,
-            env={"OMP_NUM_THREADS": "1"},
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            silence_logs=logging.CRITICAL,
-            memory_limit=None,
-        )
+        with children_hear_no_interrupt():
+            return LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                security=True,
+                env={"OMP_NUM_THREADS": "1"},
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                silence_logs=logging.CRITICAL,
+                memory_limit=None,
+            )
     except RuntimeError as error:
         raise CommandFailed(f"The workers can't be started: {error.__cause__ or error}") from error
 
@@ -107,7 +106,7 @@ class Judges:
         # The same settings, the same name: after a run that was killed its judges are found again and taken over.
         released = hashlib.sha256(repr(release).encode()).hexdigest()
         self._name = f"attention-course-{settings.fingerprint[:16]}-{released[:16]}"
-        plugin = JudgePlugin(settings, release, version_for(settings.instructor))
+        plugin = JudgePlugin(settings, release, version_for(settings.outline))
         try:
             client.register_plugin(plugin, name=self._name)
         except Exception as error:
@@ -138,34 +137,35 @@ class Judges:
         if self._client.status in ("closing", "closed"):
             raise SchedulerLost
 
-    def grade(self, tasks: Iterable[Task], count: int) -> Iterator[list[tuple[Task, Graded]]]:
-        """Grade so many; what has come in, as it comes in. `SchedulerLost` if the connection breaks."""
+    def grade(self, tasks: Iterable[Task], count: int) -> Iterator[list[tuple[Task, TaskResult]]]:
+        """Grade `count` tasks; yields lists of (task, result) as they finish. `SchedulerLost` if the connection
+        breaks."""
         workers = max(len(self._client.ncores()), 1)  # one that died may be on its way back
         in_a_list = max(1, min(MOST_IN_A_LIST, count // (LISTS_A_WORKER * workers)))
-        first = _Pass(self)
+        first = _Dispatch(self)
         timed_out: list[Task] = []
         for batch in first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1):
             timed_out += [task for task, graded in batch if workers > 1 and graded.timed_out]
             yield [(task, graded) for task, graded in batch if workers == 1 or not graded.timed_out]
         # A worker that died had other submissions at hand; one that ran out of time had neighbours, who may have taken
         # it. Each of these submissions gets another chance, alone.
-        for task in (*first.killers, *timed_out):
-            alone = _Pass(self)
+        for task in (*first.crashed, *timed_out):
+            alone = _Dispatch(self)
             yield from alone.run([task], 1, 1)
-            yield [(killer, Graded(failed=KILLED)) for killer in alone.killers]
+            yield [(killer, TaskResult(failed=KILLED)) for killer in alone.crashed]
 
 
-class _Pass:
-    """Grades submissions once; `killers` are those at which workers died, again and again."""
+class _Dispatch:
+    """Has each submission graded once; `crashed` are those at which workers died, again and again."""
 
     def __init__(self, judges: Judges) -> None:
         self._judges = judges
         self._under_way: dict[Future, list[Task]] = {}
         self._waiting = as_completed()
-        self.killers: list[Task] = []
+        self.crashed: list[Task] = []
 
-    def run(self, tasks: Iterable[Task], in_a_list: int, most: int) -> Iterator[list[tuple[Task, Graded]]]:
-        """So many in a list, and never more than `most` lists under way."""
+    def run(self, tasks: Iterable[Task], in_a_list: int, most: int) -> Iterator[list[tuple[Task, TaskResult]]]:
+        """`in_a_list` tasks in a list, and never more than `most` lists under way. Yields (task, result) pairs."""
         left = iter(tasks)
         while True:
             while len(self._under_way) < most and (batch := list(itertools.islice(left, in_a_list))):
@@ -177,7 +177,7 @@ class _Pass:
             self._judges.require_connection()  # else its closing ends the wait
             yield [graded for future in next(self._waiting.batches()) for graded in self._collected(future)]
 
-    def _collected(self, future: Future) -> list[tuple[Task, Graded]]:
+    def _collected(self, future: Future) -> list[tuple[Task, TaskResult]]:
         if future.status in ("pending", "lost"):  # its worker died with the result: it is graded again
             self._waiting.add(future)
             return []
@@ -187,9 +187,9 @@ class _Pass:
         except CancelledError:
             raise SchedulerLost from None
         except KilledWorker:
-            self.killers += batch
+            self.crashed += batch
             return []
         except Exception as error:
-            return [(task, Graded(failed=failure(error))) for task in batch]
+            return [(task, TaskResult(failed=failure(error))) for task in batch]
         finally:
             future.release()

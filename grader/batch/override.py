@@ -11,12 +11,11 @@ from nbgrader.api import Gradebook
 
 from grader.batch.run import locked
 from grader.book import audit
-from grader.book.gradebook import Unavailable
 from grader.book.regrade_book import RegradeBook
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.release import exercise_of
 from grader.course.roster import did_you_mean
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 from grader.lesson_names import choose
 from grader.printable import printable
 
@@ -24,7 +23,7 @@ MOST_WORDS = 2000  # characters of a reason
 
 
 @dataclass(frozen=True)
-class Given:
+class Override:
     """What an override changed: the points of the cell before and those that it has, the mark of the lesson."""
 
     lesson: str
@@ -35,7 +34,7 @@ class Given:
     has_comment: bool
 
 
-def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Given:
+def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Override:
     """Give a mark; `CourseError` where there is no such student, work, exercise or number of points."""
     if not why.strip() or len(why) > MOST_WORDS or not all(c.isprintable() or c == "\n" for c in why):
         raise CourseError(f"--why: expected a reason in words, at most {MOST_WORDS} characters.")
@@ -59,10 +58,10 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
                 rows = (trial.rows_before[student], trial.rows_after[student])
                 noted = audit.Noted(before.score, after.score, cells, why.strip(), rows=rows)
                 audit.add(course.root, course.lesson, audit.OVERRIDE, {student: noted})
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
     has_comment = exercise in trial.rows_after[student]["comment"]
-    return Given(course.lesson, cells[exercise][0], most, before.score, after.score, has_comment)
+    return Override(course.lesson, cells[exercise][0], most, before.score, after.score, has_comment)
 
 
 def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from grader.batch.run import ClassOutcome
+from grader.batch.run import STOPPED, ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
-from grader.judge.result import UNSAFE, Mark
+from grader.judge.result import UNSAFE, SubmissionMark
 from grader.printable import joined, printable
 
 
@@ -19,7 +19,7 @@ def summary_of(outcome: ClassOutcome) -> Summary:
     return summarise([record.result for record in outcome.records.values()], [*marks.values()])
 
 
-def _marks(outcome: ClassOutcome) -> dict[str, Mark]:
+def _marks(outcome: ClassOutcome) -> dict[str, SubmissionMark]:
     """By student, in the order of the records; the judge's where the gradebook could not be written."""
     return {who: outcome.marks.get(who) or record.result.by_judge() for who, record in outcome.records.items()}
 
@@ -66,11 +66,30 @@ def as_text(outcome: ClassOutcome) -> str:
         ]
     if outcome.missing:
         lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(outcome.missing)}"]
-    lines += _listed("to look at", outcome.problems)
-    return "\n".join([*lines, *([outcome.stopped] if outcome.stopped else [])])
+    if outcome.to_settle:
+        lines += ["", f"{len(outcome.to_settle)} to be settled (grader collect says how): {joined(outcome.to_settle)}"]
+    left = _left(outcome)
+    lines += _listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
+    return "\n".join([*lines, *(["", f"{len(left)} are not graded. {outcome.stopped}"] if outcome.stopped else [])])
 
 
-def _late(mark: Mark) -> str:
+def _left(outcome: ClassOutcome) -> set[str]:
+    """Those to whom a run that was stopped didn't come."""
+    return {who for who, why in outcome.problems.items() if outcome.stopped and why == outcome.stopped}
+
+
+def interrupted(outcome: ClassOutcome, force: bool) -> str:
+    """What a run that Ctrl+C ended says in place of its table, and nothing of a run that wasn't."""
+    if outcome.stopped != STOPPED:
+        return ""
+    left = _left(outcome)
+    kept = len(left & outcome.before.keys())
+    said = f"Stopped. {outcome.lesson}: {outcome.graded} graded now, and stored; {len(left)} are left"
+    said += f", of whom {kept} keep the mark that they had." if kept else "."
+    return f"{said} Run it again{', without --force' if force and kept else ''}: it goes on with the rest."
+
+
+def _late(mark: SubmissionMark) -> str:
     return f" (late: {-mark.penalty:g})" if mark.penalty else ""
 
 
@@ -99,6 +118,7 @@ def as_json(outcome: ClassOutcome) -> dict[str, Any]:
         "needs_manual_grade": {student: mark.by_hand for student, mark in marks.items() if mark.by_hand},
         "best_of_several": dict(sorted(outcome.best.items())),
         "not_handed_in": outcome.missing,
+        "to_settle": outcome.to_settle,
         "confinement": {student: record.result.confinement for student, record in sorted(outcome.records.items())},
         "problems": [{"student": student, "why": why} for student, why in sorted(outcome.problems.items())],
     }

@@ -6,6 +6,7 @@ whose marks change and for nobody else, on the way that every result takes (`gra
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,17 +20,18 @@ from grader.batch.run import ClassRun, Options, locked
 from grader.batch.store import Item, Store
 from grader.book import audit
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Entry, Unavailable
-from grader.book.rebuild import dump, rebuild
-from grader.book.regrade_book import RegradeBook, Trial
+from grader.book.gradebook import GradebookEntry
+from grader.book.rebuild import StoredNotebook, stored_notebook
+from grader.book.regrade_book import GradebookDiff, RegradeBook
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import read_regular
 from grader.course.folder import PREVIEW, mode_in
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
+from grader.source.check import other_points
 
 NOT_PREVIEWED = "Nothing is accepted that was not previewed as things are now. First: grader regrade {} --preview"
 MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
@@ -39,7 +41,8 @@ MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 class Regrade:
     """What a regrade would do, or has done. `changed` is what changed since the marks were given; `same` counts those
     whose mark stays; `waiting` are those whose work `grader autograde` has not graded yet, or not as it is now;
-    `accepted` is the number in the audit log, 0 for a preview; `file` is what became of a learner's file."""
+    `accepted` is the number in the audit log, 0 for a preview; `not_released` says which points `release/` and the
+    gradebook have not got yet; `file` is what became of a learner's file."""
 
     lesson: str
     version: str = ""
@@ -50,6 +53,7 @@ class Regrade:
     problems: dict[str, str] = field(default_factory=dict)
     also_down: bool = False
     accepted: int = 0
+    not_released: tuple[str, ...] = ()
     stopped: str = ""
     seconds: float = 0.0
     file: Judged | None = None
@@ -120,7 +124,8 @@ class _Work(ClassRun):
     ) -> None:
         super().__init__(course, log, options, tell)
         self.graded, self.book, self.files = graded, book, Autograded(course)
-        self.regrade = Regrade(course.lesson, self.settings.version)
+        not_released = tuple(other_points(json.loads(course.instructor()), course.layout, course.lesson))
+        self.regrade = Regrade(course.lesson, self.settings.version, not_released=not_released)
         self.pieces: dict[str, None] = {}
         book.require(self.exercises)
         self.handed_in = {one.student: timestamp(one.folder) for one in course.submissions()[0]}
@@ -149,7 +154,7 @@ class _Work(ClassRun):
         self.log.add_basis(self.settings.version, self.settings.basis)
         store = Store(self.log, self.files, self.book, self._say)
         store.add_new([self._stored_item(pair, records[who]) for who, pair in moving.items()])
-        self._settle({who: record for who, record in records.items() if who not in moving})
+        self._mark_current({who: record for who, record in records.items() if who not in moving})
         store.end(self.handed_in)
         self.regrade.problems |= store.problems
         return self.regrade
@@ -160,13 +165,14 @@ class _Work(ClassRun):
         waiting = []
         for submission in self.course.submissions()[0]:
             student = submission.student
-            chosen, was = self.read(submission), self.files.result(submission)
+            work = self.work[student] = self.read(submission)
+            was = self.files.result(submission)
             stored = self.log.records.get(self.log.stored.get(student, ""))
-            if student not in complete or was is None or (stored and not self.is_of(stored, student, chosen)):
+            if student not in complete or was is None or (stored and not self.is_of(stored, work)):
                 waiting.append(student)
                 continue
             found[student] = (submission, was)
-            if stored and stored.work != self.keys[student]:
+            if stored and stored.base_key != work.key:
                 self.pieces |= dict.fromkeys(self.changed_since(stored))
         self.regrade.waiting = tuple(waiting)
         self.regrade.changed = tuple(self.pieces)
@@ -174,7 +180,7 @@ class _Work(ClassRun):
 
     def _record(self, student: str) -> LoggedResult | None:
         """The result of a student's work as things are now, if there is one."""
-        key = self.keys[student]
+        key = self.work[student].key
         found = self.graded.records.get(key) or self.log.records.get(key)
         return found if found and self.is_whole(found) else None
 
@@ -184,31 +190,33 @@ class _Work(ClassRun):
             if record is None:
                 self.regrade.problems[student] = f"Left as it is: {self._why_not(student)}"
                 continue
-            yield student, _Pair(submission, was, record, self.read(submission).data)
+            yield student, _Pair(submission, was, record, self.work[student].chosen.data)
 
     def _why_not(self, student: str) -> str:
-        if self.keys[student] in self.graded.records:
+        if self.work[student].key in self.graded.records:
             return "The check itself failed."
         return self.outcome.problems.get(student, "") or self.outcome.stopped or "Not previewed as things are now."
 
     def _stored_item(self, pair: _Pair, record: LoggedResult) -> Item:
         settings = self.settings
-        made = rebuild(settings.instructor, pair.data, record.result, self.book.release, settings.limits)
-        return Item(pair.submission, record, dump(made), regraded=True)
+        made = stored_notebook(settings.outline, pair.data, record.result, self.book.release, settings.limits)
+        return Item(pair.submission, record, made, regraded=True)
 
-    def _trial(self, pairs: Mapping[str, _Pair], kept: Mapping[str, tuple[str, ...]]) -> Trial:
-        entries: list[Entry] = []
+    def _trial(self, pairs: Mapping[str, _Pair], kept: Mapping[str, tuple[str, ...]]) -> GradebookDiff:
+        entries: list[GradebookEntry] = []
         for who, pair in pairs.items():
             record = replace(pair.record, kept=kept.get(who, ()))
-            own = self.book.has_own_cells
-            item = self._stored_item(pair, record) if own else Item(pair.submission, record, b"", regraded=True)
-            entries.append(item.entry(own))
+            if self.book.has_own_cells:
+                item = self._stored_item(pair, record)
+            else:
+                item = Item(pair.submission, record, StoredNotebook(b""), regraded=True)
+            entries.append(item.entry())
         try:
             return self.book.trial(entries, self.handed_in)
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be used now ({error}). Run it again.") from error
 
-    def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[Trial, dict[str, tuple[str, ...]]]:
+    def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[GradebookDiff, dict[str, tuple[str, ...]]]:
         """Fill in the outcome. What an acceptance would store, and by student the cells that stay as they are."""
         whole = self._trial(pairs, {})
         kept = {who: down for who in pairs if (down := _down(whole, who))}
@@ -228,7 +236,7 @@ class _Work(ClassRun):
         self.regrade.same = len(changes) - len(self.regrade.students)
         return offered, kept
 
-    def _note(self, pairs: Mapping[str, _Pair], trial: Trial, records: Mapping[str, LoggedResult]) -> None:
+    def _note(self, pairs: Mapping[str, _Pair], trial: GradebookDiff, records: Mapping[str, LoggedResult]) -> None:
         """Write the entry of the audit log, and keep the notebooks as they are: before anything is stored."""
         about = {change.student: change for change in self.regrade.students}
         folder = audit.notebooks_of(self.course.root, self.course.lesson)
@@ -256,7 +264,7 @@ class _Work(ClassRun):
         )
         now.accepted = entry.id
 
-    def _settle(self, records: Mapping[str, LoggedResult]) -> None:
+    def _mark_current(self, records: Mapping[str, LoggedResult]) -> None:
         """Note that the marks of these are those of this version too: nothing of theirs is written anew."""
         new = {who: record for who, record in records.items() if self.log.stored.get(who) != record.key}
         if new:
@@ -264,7 +272,7 @@ class _Work(ClassRun):
             self.log.mark_stored({who: record.key for who, record in new.items()})
 
 
-def _down(trial: Trial, student: str) -> tuple[str, ...]:
+def _down(trial: GradebookDiff, student: str) -> tuple[str, ...]:
     """The cells in which a student would lose points."""
     before, after = trial.before[student].cells, trial.after[student].cells
     return tuple(name for name, (points, _most) in after.items() if points < before.get(name, (0.0, 0.0))[0])

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from grader.batch.changes import ExerciseChange, StudentChange
 from grader.batch.regrade import Regrade
 from grader.batch.undo import Undone
-from grader.book.audit import Entry
+from grader.book.audit import AuditEntry
 from grader.handed_in.learners_file import Judged
 from grader.insights.page import render
 from grader.judge.words import as_text as shown
@@ -39,6 +39,7 @@ def as_text(regrade: Regrade) -> str:
     lines = [*(_file(regrade.file) if regrade.file else ()), sentence(regrade)]
     if regrade.changed:
         lines.append(f"Changed since these marks were given: {', '.join(regrade.changed)}.")
+    lines += not_released(regrade)
     if _shown(regrade):
         lines += ["", f"{'student, exercise':40} {'before':>7} {'after':>7} {'of':>5}  why"]
     for one in _shown(regrade):
@@ -58,6 +59,18 @@ def as_text(regrade: Regrade) -> str:
     return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
 
 
+def not_released(regrade: Regrade) -> list[str]:
+    """Points that the marks can't have before the lesson is generated anew."""
+    if not regrade.not_released:
+        return []
+    force = f"nbgrader generate_assignment {regrade.lesson} --force"
+    return [
+        "",
+        f"Points were changed that students and the gradebook don't have yet, so no mark has them. First: {force}",
+        *(f"  {one}" for one in regrade.not_released),
+    ]
+
+
 def _file(judged: Judged) -> Iterator[str]:
     file, result = judged.file, judged.result
     versions = ", ".join(f"{name} {version}" for name, version in file.versions.items())
@@ -70,7 +83,7 @@ def _file(judged: Judged) -> Iterator[str]:
 
 
 def _shown(regrade: Regrade) -> list[StudentChange]:
-    """Before an acceptance all that differs, after it what it changed."""
+    """The students that are listed: of a preview all whose marks differ, of an acceptance those that it changed."""
     return [one for one in regrade.students if one.moves or not regrade.accepted]
 
 
@@ -103,6 +116,7 @@ def as_html(regrade: Regrade) -> str:
         regrade=regrade,
         sentence=sentence(regrade),
         students=_shown(regrade),
+        not_released=[line.strip() for line in not_released(regrade) if line],
         file="\n".join(_file(regrade.file)) if regrade.file else "",
         waiting=joined(regrade.waiting),
         why=why,
@@ -126,7 +140,7 @@ def undone_as_json(undone: Undone) -> dict[str, Any]:
     return about | {"marks": undone.marks, "stays": undone.stays}
 
 
-def log_as_text(entries: list[Entry]) -> str:
+def log_as_text(entries: list[AuditEntry]) -> str:
     """The audit log."""
     lines = []
     for entry in entries:

@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TextIO
@@ -17,24 +17,25 @@ from typing import Any, Protocol, TextIO
 import click
 from filelock import FileLock, Timeout
 
-from grader.batch.cluster import Judges, SchedulerLost, connected
+from grader.batch.cluster import Judges, connected
 from grader.batch.store import Item, Store
-from grader.batch.worker import Graded, Task
+from grader.batch.worker import Task, TaskResult
 from grader.book.autograded import Autograded
 from grader.book.gradebook import UNKNOWN, LessonGradebook
-from grader.book.rebuild import dump, rebuild
+from grader.book.rebuild import stored_notebook
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.folder import folder_of, mode_in
 from grader.course.lateness import timestamp
 from grader.course.release import Release
-from grader.errors import CommandFailed
+from grader.course.to_settle import unsettled
+from grader.errors import CommandFailed, SchedulerLost, Unreadable
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
-from grader.handed_in.hand_in import HandIn, hand_in, lesson_of
+from grader.handed_in.hand_in import HandIn, hand_in, handed_out
+from grader.interrupt import not_interrupted
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
-from grader.judge.outline import outline_of
-from grader.judge.reader import SMALL, Unreadable, small_form
-from grader.judge.result import Mark, SubmissionResult
+from grader.judge.reader import small_form
+from grader.judge.result import SubmissionMark, SubmissionResult
 from grader.printable import printable, say
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
@@ -63,17 +64,19 @@ class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
     `marks` what the gradebook says of them and `before` what it said of those who had a mark; `best` which one counts,
     of those who handed in more than one; `earlier` are those whose marks are of an earlier version and stay, and
-    `changed` says what has changed since; `missing` are those of the roster who handed in nothing; `problems` has what
-    was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
+    `changed` says what has changed since; `missing` are those of the roster who handed in nothing, `to_settle` those of
+    whom that isn't known; `problems` has what was odd, or could not be graded or stored, and why; `stopped` is why the
+    run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, SubmissionMark] = field(default_factory=dict)
     best: dict[str, str] = field(default_factory=dict)
-    before: dict[str, Mark] = field(default_factory=dict)
+    before: dict[str, SubmissionMark] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    to_settle: tuple[str, ...] = ()
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
@@ -116,43 +119,57 @@ def locked(course: Path, name: str = "lock", what: str = "graded", who: str = ""
         lock.release()
 
 
-class Judging(Protocol):
-    """Grades submissions; see `Judges.grade`."""
+class Grader(Protocol):
+    """Grades submissions as `Judges.grade` does: `count` tasks, whose results come in lists as they are there."""
 
-    def grade(self, tasks: Iterable[Task], count: int, /) -> Iterator[list[tuple[Task, Graded]]]: ...
+    def grade(self, tasks: Iterable[Task], count: int, /) -> Iterator[list[tuple[Task, TaskResult]]]: ...
 
 
 # Gives judges that run already, by how a lesson is graded.
-Running = Callable[[GradingSettings, Release], Judging]
+GraderFactory = Callable[[GradingSettings, Release], Grader]
 
 
-class Takes(Protocol):
+class ResultSink(Protocol):
     """Takes results that have just come in."""
 
     def add_new(self, items: Sequence[Item], /) -> None: ...
 
 
+@dataclass(frozen=True)
+class Work:
+    """What somebody handed in, as a run reads it, once: what is graded is what the key is of, even if the file changes
+    meanwhile. `chosen` has the text of the notebook that counts, `digest` is of all of it (empty where it can't be read
+    as a file), `key` what its result is filed under."""
+
+    submission: Submission
+    chosen: HandIn
+    digest: str
+    key: str
+
+
 class ClassRun:
-    """What one run knows, and its steps. Without judges that are `running` it starts its own."""
+    """What one run knows, and its steps; `work` is by student. Without judges that are `running` it starts its own."""
 
     def __init__(
-        self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO, running: Running | None = None
+        self,
+        course: ClassDirectory,
+        log: ResultsLog,
+        options: Options,
+        tell: TextIO,
+        running: GraderFactory | None = None,
     ) -> None:
         self.course, self.log, self.options, self.tell, self.running = course, log, options, tell, running
         self.settings = course.settings()
-        self.exercises = outline_of(self.settings.instructor).exercises
+        self.exercises, self.tests = self.settings.outline.exercises, self.settings.outline.tests
         self.outcome = ClassOutcome(course.lesson)
-        self.tests = outline_of(self.settings.instructor).tests
-        self.expected = lesson_of(self.settings.instructor)
-        self.keys: dict[str, str] = {}
-        self.digests: dict[str, str] = {}
-        self.remarks: dict[str, tuple[str, ...]] = {}
+        self.expected = handed_out(self.settings.outline)
+        self.work: dict[str, Work] = {}
 
     def _say(self, text: str) -> None:
         say(printable(text), file=self.tell)
 
     def run(self) -> ClassOutcome:
-        for line in self.log.odd:
+        for line in self.log.unreadable_lines:
             self._say(f"Passed over in the log of results: {line}")
         layout, lesson = self.course.layout, self.course.lesson
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
@@ -182,7 +199,10 @@ class ClassRun:
             found = [submission for submission in found if submission.student in self.options.students]
         roster = book.roster()
         handed_in = {submission.student for submission in found}
-        self.outcome.missing = tuple(sorted(roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}))
+        without = roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}
+        to_settle = unsettled(self.course.root, self.course.lesson)
+        self.outcome.missing = tuple(sorted(without - to_settle))
+        self.outcome.to_settle = tuple(sorted(without & to_settle))
         always = bool(self.course.config.JudgingExporter.get("add_students", False))
         unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
@@ -190,26 +210,25 @@ class ClassRun:
             self._say(f"The gradebook has no roster: all {len(found)} who handed in are taken.")
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
-    def _filed(self, submission: Submission) -> tuple[HandIn, str, str]:
-        """The notebook that counts, its digest, and the key that its result is filed under."""
-        chosen = hand_in(submission, self.expected, self.settings.limits)
-        digest = "" if chosen.unreadable else _digest(chosen.data)
-        text = "\0".join((chosen.unreadable or digest, *chosen.remarks))
-        return chosen, digest, self.settings.key(submission.student, text)
+    def read(self, submission: Submission) -> Work:
+        """The notebook that counts, without its outputs: they needn't lie in memory, nor travel to the workers."""
+        limits = self.settings.limits
+        chosen = hand_in(submission, self.expected, limits)
+        digest = "" if chosen.unreadable else hashlib.sha256(chosen.data).hexdigest()
+        key = self.settings.key(submission.student, "\0".join((chosen.unreadable or digest, *chosen.remarks)))
+        if digest:
+            try:
+                chosen = replace(chosen, data=small_form(chosen.data, limits.notebook_bytes, limits.cells))
+            except Unreadable as error:
+                chosen = replace(chosen, data=b"", unreadable=str(error))
+        return Work(submission, chosen, digest, key)
 
-    def read(self, submission: Submission) -> HandIn:
-        """The notebook that counts. What was odd about it is noted, and what its result is filed under."""
-        student = submission.student
-        chosen, self.digests[student], self.keys[student] = self._filed(submission)
-        self.remarks[student] = chosen.remarks
-        return chosen
-
-    def _of_attempt(self, attempt: Attempt, digest: str, key: str) -> LoggedResult | None:
+    def _of_attempt(self, work: Work) -> LoggedResult | None:
         """The log's result of one of several hand-ins: as things are now, or of a version that waits for a regrade."""
-        record = self.log.records.get(key)
+        record = self.log.records.get(work.key)
         if record is None:
-            author = attempt.submission.student
-            same = [one for one in self.log.records.values() if (one.student, one.submission) == (author, digest)]
+            mine = (work.submission.student, work.digest)
+            same = [one for one in self.log.records.values() if (one.student, one.submission) == mine]
             record = next((one for one in reversed(same) if waits_for_regrade(self.changed_since(one))), None)
         return None if self.options.force or record is None or not self.is_whole(record) else record
 
@@ -217,25 +236,27 @@ class ClassRun:
         """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's. Of
         the same work what was last stored counts: a result of an earlier version stays until `grader regrade`, one that
         was taken back doesn't come back by itself."""
-        chosen, student = self.read(submission), submission.student
+        student = submission.student
+        work = self.work[student] = self.read(submission)
         record = self.log.records.get(self.log.stored.get(student, ""))
-        if record is None or not self.is_of(record, student, chosen):
-            record = self.log.records.get(self.keys[student])
-        elif record.work != self.keys[student]:
+        if record is None or not self.is_of(record, work):
+            record = self.log.records.get(work.key)
+        elif record.base_key != work.key:
             pieces = self.changed_since(record)
             if waits_for_regrade(pieces) and not self.options.force and self.is_whole(record):
                 self.outcome.earlier += (student,)
                 self.outcome.changed = tuple(dict.fromkeys((*self.outcome.changed, *pieces)))
             else:
-                record = self.log.records.get(self.keys[student])
+                record = self.log.records.get(work.key)
         if self.options.force or record is None or not self.is_whole(record):
             return False
         self.outcome.records[student] = record
         return True
 
-    def is_of(self, record: LoggedResult, student: str, chosen: HandIn) -> bool:
+    def is_of(self, record: LoggedResult, work: Work) -> bool:
         """Whether a result is of the notebook that counts now, or of the same reason why there is none."""
-        if record.submission != self.digests[student] or chosen.unreadable not in ("", record.result.unreadable):
+        chosen = work.chosen
+        if record.submission != work.digest or (not work.digest and chosen.unreadable != record.result.unreadable):
             return False
         return record.result.notes[: len(chosen.remarks)] == chosen.remarks
 
@@ -264,22 +285,22 @@ class ClassRun:
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
                 files.note_hand_in(submission)
                 continue
-            data = self.read(submission).data
-            notebook = rebuild(settings.instructor, data, record.result, book.release, settings.limits)
-            store.add(Item(submission, record, dump(notebook)))
+            data = self.work[student].chosen.data
+            made = stored_notebook(settings.outline, data, record.result, book.release, settings.limits)
+            store.add(Item(submission, record, made))
 
     def _put_best_in_place(self, submissions: dict[str, Submission], book: LessonGradebook) -> None:
         """Grade all hand-ins of those who have several. The one that earns most is put where one is graded."""
         several = {who: tries for who, one in submissions.items() if len(tries := attempts(self.course, one)) > 1}
         every = [one for tries in several.values() for one in tries]
-        filed = {id(one): self._filed(one.submission)[1:] for one in every}
-        results = {id(one): record for one in every if (record := self._of_attempt(one, *filed[id(one)]))}
+        works = {id(one): self.read(one.submission) for one in every}
+        results = {id(one): record for one in every if (record := self._of_attempt(works[id(one)]))}
         new = [one for one in every if id(one) not in results]
         waiting: dict[int, Attempt] = {}
 
         def tasks() -> Iterator[Task]:
             for one in new:
-                task = self._task(one.submission.student, self._filed(one.submission)[0])
+                task = _task(works[id(one)])
                 waiting[id(task)] = one
                 yield task
 
@@ -290,7 +311,7 @@ class ClassRun:
                     for task, graded in batch:
                         one = waiting.pop(id(task))
                         if graded.result is not None:
-                            results[id(one)] = self._new_record(task.student, *filed[id(one)], graded.result)
+                            results[id(one)] = self._new_record(works[id(one)], graded.result)
                     progress.update(len(batch))
             self.log.add(results[id(one)] for one in new if id(one) in results)
         for student, tries in several.items():
@@ -303,7 +324,7 @@ class ClassRun:
             self.outcome.best[student] = put_best(self.course, book, earned)
 
     @contextlib.contextmanager
-    def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judging, Any]]:
+    def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Grader, Any]]:
         """Judges for so many, and a bar that shows how far they are."""
         if self.running is not None:
             with click.progressbar(length=count, hidden=True) as progress:
@@ -315,7 +336,11 @@ class ClassRun:
             Judges(client, self.settings, book.release) as judges,
             click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
         ):
-            yield judges, progress
+            try:
+                yield judges, progress
+            except KeyboardInterrupt:
+                say("\nStopping: that takes some seconds.", file=self.tell)
+                raise
 
     @contextlib.contextmanager
     def _until_it_ends(self) -> Iterator[None]:
@@ -327,42 +352,32 @@ class ClassRun:
         except KeyboardInterrupt:
             self.outcome.stopped = STOPPED
 
-    def grade(self, new: Sequence[Submission], store: Takes, book: LessonGradebook) -> None:
+    def grade(self, new: Sequence[Submission], store: ResultSink, book: LessonGradebook) -> None:
         """Have submissions graded, and hand over what comes in."""
         submissions = {submission.student: submission for submission in new}
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
-            for batch in judges.grade(self._tasks(new), len(new)):
+            for batch in judges.grade((_task(self.work[one.student]) for one in new), len(new)):
                 items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
-                store.add_new(items)
-                self.outcome.graded += len(items)
+                with not_interrupted():
+                    store.add_new(items)
+                    self.outcome.graded += len(items)
                 progress.update(len(batch))
         say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
-    def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
-        for submission in submissions:
-            # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            yield self._task(submission.student, self.read(submission))
-
-    def _task(self, student: str, chosen: HandIn) -> Task:
-        data, limits = chosen.data, self.settings.limits
-        if len(data) > SMALL:  # its outputs needn't travel to the workers
-            with contextlib.suppress(Unreadable):
-                data = small_form(data, limits.notebook_bytes, limits.cells)
-        return Task(student, data, chosen.unreadable, chosen.remarks)
-
-    def _new_record(self, student: str, digest: str, key: str, plain: dict[str, Any]) -> LoggedResult:
+    def _new_record(self, work: Work, plain: dict[str, Any]) -> LoggedResult:
         result, version = SubmissionResult.from_plain(plain), self.settings.version
-        return LoggedResult.now(key, student, self.course.lesson, digest, result, version)
+        student = work.submission.student
+        return LoggedResult.now(work.key, student, self.course.lesson, work.digest, result, version)
 
-    def _item(self, submissions: dict[str, Submission], task: Task, graded: Graded) -> Item | None:
+    def _item(self, submissions: dict[str, Submission], task: Task, graded: TaskResult) -> Item | None:
         """What is stored of a graded submission; None if there is no result."""
         student = task.student
         if graded.result is None:
             self.outcome.problems[student] = graded.failed
             return None
-        record = self._new_record(student, self.digests[student], self.keys[student], graded.result)
+        record = self._new_record(self.work[student], graded.result)
         self.outcome.records[student] = record
-        return Item(submissions[student], record, graded.notebook)
+        return Item(submissions[student], record, graded.made)
 
     def _complete(self, submissions: dict[str, Submission]) -> ClassOutcome:
         """With a reason for everybody who has no mark, or none that can be trusted."""
@@ -377,10 +392,11 @@ class ClassRun:
                 self.outcome.problems.setdefault(student, record.result.unreadable)
             elif broken:
                 self.outcome.problems.setdefault(student, f"The check itself failed: {', '.join(broken)}.")
-            elif self.remarks[student]:
-                self.outcome.problems.setdefault(student, " ".join(self.remarks[student]))
+            elif remarks := self.work[student].chosen.remarks:
+                self.outcome.problems.setdefault(student, " ".join(remarks))
         return self.outcome
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _task(work: Work) -> Task:
+    chosen = work.chosen
+    return Task(work.submission.student, chosen.data, chosen.unreadable, chosen.remarks)

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import math
+import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.course.class_directory import Submission, code_of
+from grader.course.class_directory import ClassDirectory, Submission, course_layout, outline_of
 from grader.course.files import UntrustedFolder, read_regular
 from grader.course.release import CHECK
-from grader.errors import CommandFailed, CourseError
-from grader.handed_in.hand_in import HandIn, answers_in, hand_in, lesson_of
+from grader.errors import CommandFailed, CourseError, SandboxUnavailable, Unreadable
+from grader.handed_in.hand_in import HandIn, answers_in, hand_in, handed_out
 from grader.judge.clean_text import clean
+from grader.judge.fingerprint import GradingSettings
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
-from grader.judge.reader import Unreadable, read
+from grader.judge.outline import Outline
+from grader.judge.reader import read
 from grader.judge.result import ExerciseResult, SubmissionResult
-from grader.judge.sandbox import SandboxUnavailable
 from grader.judge.words import as_text, preface
 from grader.lesson_names import choose
 from grader.printable import printable
 
+UNKNOWN = (
+    "{0} is checked in this notebook and is no exercise of the notebooks in {1}, so it was not graded. If it is a "
+    "course's own: grader grade submitted/STUDENT/LESSON --course DIR"
+)
+CHECK_CALL = re.compile(r"\s*check\((\w+)\)")
 NOT_RUN = "The notebook was graded, but the judge itself failed in: {}. Grade it again."
 FEEDBACK_BYTES = 20_000  # of one exercise; PrairieLearn reads 1 MB in all
 
@@ -42,7 +48,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class One:
+class SingleResult:
     """A submission's result. `own_tests` has the points of the teacher's own test cells, by grade_id."""
 
     lesson: str
@@ -164,7 +170,7 @@ def limits_of(pairs: tuple[str, ...]) -> Limits:
     return Limits(**values)
 
 
-def grade_one(path: Path, settings: Settings) -> One:
+def grade_one(path: Path, settings: Settings) -> SingleResult:
     """Grade a notebook, or the folder that somebody handed in. Raises `CommandFailed` if no lesson is in it."""
     lessons = {notebook.stem: notebook for notebook in sorted(settings.solutions.glob("*.ipynb"))}
     if not lessons:
@@ -177,16 +183,49 @@ def grade_one(path: Path, settings: Settings) -> One:
         raise CourseError(f"{printable(str(path))} is a folder: say which lesson is in it, for example --lesson 01.")
     else:
         name = lesson_in(path, lessons, settings)
-    instructor = code_of(lessons[name].read_bytes(), settings.solutions, name)
-    chosen = _hand_in(path, name, instructor, settings.limits)
+    outline = outline_of(lessons[name].read_bytes(), settings.solutions, name)
+    chosen = _hand_in(path, name, outline, settings.limits)
     secret = settings.secret or secrets.token_bytes(32)
+    grading = GradingSettings(outline, secret, settings.limits, settings.unsafe, settings.carry_forward)
+    one = _judged(name, chosen, grading)
+    unknown = [UNKNOWN.format(other, settings.solutions) for other in _unknown(chosen.data, outline, settings)]
+    return replace(one, result=one.result.with_remarks(unknown))
+
+
+def _unknown(data: bytes, outline: Outline, settings: Settings) -> list[str]:
+    """The exercises that a notebook checks and the instructor's doesn't have, as a teacher's own."""
     try:
-        with Judge(secret, settings.limits, settings.unsafe, settings.carry_forward) as judge:
-            result = judge.grade(chosen.data, instructor, "", chosen.unreadable)
+        cells = read(data, settings.limits.notebook_bytes, settings.limits.cells)
+    except Unreadable:
+        return []
+    checked = [cell.exercise for cell in cells if cell.role == "check"]
+    checked += [call[1] for cell in cells if cell.kind == "code" and (call := CHECK_CALL.match(cell.source))]
+    return sorted({name for name in checked if name.isidentifier()} - set(outline.exercises))
+
+
+def grade_in_course(path: Path, root: Path) -> SingleResult:
+    """Grade what a student handed in, `path` in `submitted/`, as `grader autograde` does in the course in `root`: with
+    its notebooks, its secret, its limits, on the same inputs. Nothing is stored."""
+    layout = course_layout(root)
+    pattern = layout.format_path(layout.submitted_directory, "(?P<student>[^/]+)", "(?P<lesson>[^/]+)", escape=True)
+    match = re.fullmatch(pattern, str(path.resolve() if path.is_dir() else path.resolve().parent))
+    if match is None:
+        example = layout.format_path(layout.submitted_directory, "STUDENT", "LESSON")
+        raise CourseError(f"{path} is nobody's hand-in in {root}: expected {example}.")
+    course = ClassDirectory(root, match["lesson"])
+    settings = course.settings()
+    chosen = hand_in(course.submission(match["student"]), handed_out(settings.outline), settings.limits)
+    return _judged(course.lesson, chosen, settings, match["student"])
+
+
+def _judged(lesson: str, chosen: HandIn, settings: GradingSettings, student: str = "") -> SingleResult:
+    try:
+        with Judge(settings.secret, settings.limits, settings.unsafe, settings.carry_forward) as judge:
+            result = judge.grade(chosen.data, settings.outline, student, chosen.unreadable)
     except SandboxUnavailable as error:
         raise CourseError(str(error)) from None
-    points = _points(instructor)
-    return One(name, result.with_remarks(chosen.remarks).worth(points), points)
+    points = _points(settings.outline)
+    return SingleResult(lesson, result.with_remarks(chosen.remarks).worth(points), points)
 
 
 def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:
@@ -197,8 +236,8 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
         raise CommandFailed(f"{printable(str(path))}: {error}") from None
     found = {}
     for name, one in lessons.items():
-        instructor = code_of(one.read_bytes(), settings.solutions, name)
-        found[name] = answers_in(data, lesson_of(instructor), settings.limits)
+        outline = outline_of(one.read_bytes(), settings.solutions, name)
+        found[name] = answers_in(data, handed_out(outline), settings.limits)
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:
         raise CommandFailed(
@@ -207,9 +246,9 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
     return best
 
 
-def _hand_in(path: Path, lesson: str, instructor: bytes, limits: Limits) -> HandIn:
+def _hand_in(path: Path, lesson: str, outline: Outline, limits: Limits) -> HandIn:
     """The notebook that counts, as in a course."""
-    expected = lesson_of(instructor)
+    expected = handed_out(outline)
     if path.is_dir():
         return hand_in(Submission("", UntrustedFolder(path), lesson), expected, limits)
     try:
@@ -228,7 +267,7 @@ def _readable(path: Path, limits: Limits) -> bytes:
     return data
 
 
-def _points(instructor: bytes) -> dict[str, float]:
+def _points(outline: Outline) -> dict[str, float]:
     """What each exercise is worth in the instructor's notebook, and each test of the teacher's own by its grade_id."""
-    about = [cell["metadata"].get("nbgrader", {}) for cell in json.loads(instructor)["cells"]]
+    about = [metadata.get("nbgrader", {}) for metadata in outline.cell_metadata]
     return {one["grade_id"].removesuffix(CHECK): float(one["points"]) for one in about if one.get("grade")}

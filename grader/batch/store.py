@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import nbformat
-
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Entry, LessonGradebook, Unavailable, own_cells
+from grader.book.gradebook import GradebookEntry, LessonGradebook
+from grader.book.rebuild import StoredNotebook
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import Submission
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed
+from grader.errors import CommandFailed, GradebookUnavailable
 
 BATCH, BATCH_SECONDS = 100, 1.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -28,15 +27,14 @@ class Item:
 
     submission: Submission
     record: LoggedResult
-    notebook: bytes
+    made: StoredNotebook
     regraded: bool = False
 
-    def entry(self, has_own_cells: bool) -> Entry:
+    def entry(self) -> GradebookEntry:
         """What the gradebook gets of it."""
-        own = own_cells(nbformat.reads(self.notebook.decode(), as_version=4)) if has_own_cells else {}
         kept = self.record.kept if self.regraded or self.record.kept else None
         when = timestamp(self.submission.folder)
-        return Entry(self.submission.student, self.record.result, own, when, kept)
+        return GradebookEntry(self.submission.student, self.record.result, self.made.own, when, kept)
 
 
 class Store:
@@ -47,7 +45,7 @@ class Store:
 
     def __init__(self, log: ResultsLog, files: Autograded, book: LessonGradebook, tell: Callable[[str], None]) -> None:
         self._log, self._files, self._book, self._tell = log, files, book, tell
-        self._waiting: dict[str, Entry] = {}
+        self._waiting: dict[str, GradebookEntry] = {}
         self._keys: dict[str, str] = {}
         self._last = time.monotonic()
         self.problems: dict[str, str] = {}
@@ -64,14 +62,14 @@ class Store:
         student = item.submission.student
         try:
             with _disk_has_room():
-                left_out = self._files.write(item.submission, item.notebook)
+                left_out = self._files.write(item.submission, item.made.notebook)
             if left_out:
                 more = f" and {len(left_out) - 1} more" if left_out[1:] else ""
                 self._tell(f"{student}: left out of {self._files.step}/: {left_out[0]}{more}")
             self._keys[student] = item.record.key
         except OSError as error:
             self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"
-        self._waiting[student] = item.entry(self._book.has_own_cells)
+        self._waiting[student] = item.entry()
         if len(self._waiting) == BATCH or time.monotonic() - self._last > BATCH_SECONDS:
             self._try()
 
@@ -82,7 +80,7 @@ class Store:
             return ""
         try:
             self._book.store(list(self._waiting.values()))
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             self._last = time.monotonic()
             return str(error)
         with _disk_has_room():
@@ -106,7 +104,7 @@ class Store:
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> str:
         try:
             self._book.refresh_lateness(handed_in)
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             return str(error)
         return ""
 

@@ -9,13 +9,11 @@ from grader.batch.regrade import MOST_BYTES
 from grader.batch.run import locked
 from grader.book import audit
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Unavailable
 from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import ResultsLog
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import read_regular
-from grader.errors import CommandFailed, CourseError
-from grader.judge.reader import Unreadable
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unreadable
 
 
 @dataclass
@@ -23,7 +21,7 @@ class Undone:
     """What was taken back: the entry, the marks before and after, and where something newer stays."""
 
     lesson: str
-    entry: audit.Entry
+    entry: audit.AuditEntry
     marks: dict[str, tuple[float, float]] = field(default_factory=dict)
     stays: dict[str, str] = field(default_factory=dict)
 
@@ -44,7 +42,7 @@ def undo(root: Path, lesson: str) -> Undone:
         outcome = Undone(course.lesson, entry)
         try:
             _take_back(course, log, book, outcome)
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
     return outcome
 

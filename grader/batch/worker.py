@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from grader.book.rebuild import dump, rebuild
+from grader.book.rebuild import StoredNotebook, stored_notebook
 from grader.course.release import Release
+from grader.errors import OtherVersion
 from grader.judge.fingerprint import GradingSettings, version_for
-from grader.judge.outline import outline_of
 
 if TYPE_CHECKING:
     from grader.judge.judge import Judge
@@ -31,21 +31,17 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Graded:
-    """What came of a task: the result as plain data and the notebook for `autograded/`, or how grading failed."""
+class TaskResult:
+    """What came of a task: the result as plain data and what is stored beside it, or how grading failed."""
 
     result: dict[str, Any] | None = None
-    notebook: bytes = b""
+    made: StoredNotebook = field(default_factory=lambda: StoredNotebook(b""))
     failed: str = ""
 
     @property
     def timed_out(self) -> bool:
         """Whether anything took too long."""
         return self.result is not None and bool(self.result["timed_out"])
-
-
-class OtherVersion(RuntimeError):
-    """A worker has another version of the course's package than the command."""
 
 
 class JudgePlugin(WorkerPlugin):
@@ -61,13 +57,13 @@ class JudgePlugin(WorkerPlugin):
 
     def setup(self, worker: Worker) -> None:
         """Start the judge. What is wrong here (no sandbox, another version) ends the command before it grades."""
-        if version_for(self.settings.instructor) != self.version:
+        if version_for(self.settings.outline) != self.version:
             raise OtherVersion(f"{worker.address} has another version of the course's package, or of torch.")
         # Only a worker needs torch: the command that reads this file doesn't.
         from grader.exercises.registry import exercises
         from grader.judge.judge import Judge
 
-        exercises(outline_of(self.settings.instructor).own)  # says what is wrong with a file
+        exercises(self.settings.outline.own)  # says what is wrong with a file
         self._alone = threading.Lock()
         self.judge = Judge(
             self.settings.secret, self.settings.limits, self.settings.unsafe, self.settings.carry_forward
@@ -78,22 +74,22 @@ class JudgePlugin(WorkerPlugin):
         if self.judge is not None:
             self.judge.close()
 
-    def grade(self, task: Task) -> Graded:
+    def grade(self, task: Task) -> TaskResult:
         """Grade one submission. An error of our own is told in words, and costs this submission's result only."""
         assert self.judge is not None
         settings = self.settings
         limits = settings.limits.quick if task.quick else settings.limits
         try:
             with self._alone:
-                result = self.judge.grade(task.data, settings.instructor, task.student, task.unreadable, limits)
+                result = self.judge.grade(task.data, settings.outline, task.student, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
-            notebook = dump(rebuild(settings.instructor, task.data, result, self.release, settings.limits))
-            return Graded(result.to_plain(), notebook)
+            made = stored_notebook(settings.outline, task.data, result, self.release, settings.limits)
+            return TaskResult(result.to_plain(), made)
         except Exception as error:
-            return Graded(failed=failure(error))
+            return TaskResult(failed=failure(error))
 
 
-def judge(name: str, tasks: Sequence[Task]) -> list[Graded]:
+def judge(name: str, tasks: Sequence[Task]) -> list[TaskResult]:
     """What Dask runs; `name` is the plug-in's."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, JudgePlugin)

@@ -43,7 +43,7 @@ class Noted:
 
 
 @dataclass(frozen=True)
-class Entry:
+class AuditEntry:
     """One line. `undoes` is the id of the entry that it takes back, 0 for none."""
 
     id: int
@@ -63,7 +63,7 @@ def path_of(course: Path, lesson: str) -> Path:
     return course / FOLDER / REGRADES / f"{lesson}.jsonl"
 
 
-def entries(course: Path, lesson: str) -> list[Entry]:
+def entries(course: Path, lesson: str) -> list[AuditEntry]:
     """All entries, the oldest first. A torn line is passed over."""
     found = []
     try:
@@ -74,13 +74,13 @@ def entries(course: Path, lesson: str) -> list[Entry]:
         try:
             data = json.loads(line)
             if isinstance(data, dict) and data.get("format") == FORMAT:
-                found.append(made(Entry, data, "entry"))
+                found.append(made(AuditEntry, data, "entry"))
         except (ValueError, RecursionError):
             continue
     return found
 
 
-def last(course: Path, lesson: str) -> Entry | None:
+def last(course: Path, lesson: str) -> AuditEntry | None:
     """What would be undone next."""
     found = entries(course, lesson)
     undone = {entry.undoes for entry in found}
@@ -92,12 +92,12 @@ def next_id(course: Path, lesson: str) -> int:
     return max((entry.id for entry in entries(course, lesson)), default=0) + 1
 
 
-def add(course: Path, lesson: str, action: str, students: Mapping[str, Noted], **about: Any) -> Entry:
+def add(course: Path, lesson: str, action: str, students: Mapping[str, Noted], **about: Any) -> AuditEntry:
     """Append an entry, and see it on the disk before anything else is written."""
     folder_of(course, REGRADES)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     number = next_id(course, lesson)
-    entry = Entry(number, action, now, user_name(os.getuid()), __version__, students=dict(students), **about)
+    entry = AuditEntry(number, action, now, user_name(os.getuid()), __version__, students=dict(students), **about)
     line = json.dumps({"format": FORMAT, **asdict(entry)}).encode()
     path = path_of(course, lesson)
     with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode_in(course)), "ab") as file:

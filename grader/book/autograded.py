@@ -14,7 +14,7 @@ from grader.book.rebuild import RESULT
 from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import SECRET_BYTES, SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.lateness import timestamp
-from grader.judge.reader import Unreadable
+from grader.errors import Unreadable
 from grader.judge.result import SubmissionResult
 
 

@@ -44,7 +44,7 @@ def as_table(marks: Marks) -> str:
     rows.append([POINTS_POSSIBLE, "", "", "", *map(_number, marks.possible.values()), "100", ""])
     for who, person in marks.people.items():
         own = marks.marks[who]
-        notes = "; ".join(f"{lesson}: {mark.state}" for lesson, mark in own.items() if mark.points is None)
+        notes = "; ".join(f"{lesson}: {mark.note}" for lesson, mark in own.items() if mark.note)
         names = (who, person.last_name, person.first_name, person.email)
         rows.append([*names, *(_number(mark.points) for mark in own.values()), _number(marks.totals[who]), notes])
     return as_csv(rows)

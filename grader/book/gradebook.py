@@ -15,39 +15,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from nbgrader import api, utils
+from nbgrader import api
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
+from grader.book.rebuild import OwnCell
 from grader.course.lateness import due_date, due_dates, late_penalty, seconds_late
 from grader.course.release import CHECK, Release, exercise_of
-from grader.errors import CommandFailed, CourseError
-from grader.judge.result import Mark, SubmissionResult
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
+from grader.judge.result import SubmissionMark, SubmissionResult
 from grader.judge.words import comment_on
 from grader.nbgrader_settings import programs_on_path
-
-
-@dataclass(frozen=True)
-class OwnCell:
-    """A teacher's own cell in the rebuilt notebook: what it earns (None: a mark by hand), and whether it is an answer
-    that is as it was handed out."""
-
-    score: float | None
-    unanswered: bool
-
-
-def own_cells(notebook: Any) -> dict[str, OwnCell]:
-    """The teacher's own cells of a rebuilt notebook, by grade_id, marked as nbgrader marks them."""
-    found = {}
-    for cell in notebook.cells:
-        about = cell.metadata.get("nbgrader")
-        if about is None or cell.metadata.get("course", {}).get("exercise"):
-            continue
-        unanswered = utils.is_solution(cell) and about.get("checksum") == utils.compute_checksum(cell)
-        score = utils.determine_grade(cell)[0] if utils.is_grade(cell) else None
-        found[about["grade_id"]] = OwnCell(score, unanswered)
-    return found
 
 
 def record(
@@ -128,12 +107,8 @@ def release_of(notebook: Any) -> Release:
     return Release(json.loads(notebook.kernelspec or "{}"), cells)
 
 
-class Unavailable(RuntimeError):
-    """The database can't be written now: locked, gone, or written by another. Nothing of the batch was stored."""
-
-
 @dataclass(frozen=True)
-class Entry:
+class GradebookEntry:
     """What is stored of one submission. `timestamp` is when it was handed in, if known; `kept` is as in `record`."""
 
     student: str
@@ -144,7 +119,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Given:
+class CellMark:
     """A mark of one cell. `by_hand`: a teacher gave it. `waits`: a teacher is still to look at it."""
 
     score: float
@@ -155,10 +130,10 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FeedbackMarks:
     """What feedback shows of the gradebook: by grade_id the marks, and the comments (the judge's, the teacher's)."""
 
-    marks: dict[str, Given]
+    marks: dict[str, CellMark]
     comments: dict[str, tuple[str, str]]
     penalty: float
 
@@ -168,7 +143,7 @@ class Shown:
             self.comments[row.name] = (row.auto_comment or "", row.manual_comment or "")
             return
         by_hand, waits = row.manual_score is not None, bool(row.needs_manual_grade)
-        self.marks[row.name] = Given(row.score or 0.0, row.max_score or 0.0, row.extra_credit or 0.0, by_hand, waits)
+        self.marks[row.name] = CellMark(row.score or 0.0, row.max_score or 0.0, row.extra_credit or 0.0, by_hand, waits)
 
     @property
     def score(self) -> float:
@@ -221,8 +196,8 @@ class LessonGradebook:
                 f"`nbgrader generate_assignment {self._lesson}`."
             )
 
-    def store(self, entries: Sequence[Entry]) -> None:
-        """Store a batch in one transaction; `Unavailable` if that can't be done now."""
+    def store(self, entries: Sequence[GradebookEntry]) -> None:
+        """Store a batch in one transaction; `GradebookUnavailable` if that can't be done now."""
         session = self._book.db
         try:
             self._put(entries)
@@ -231,12 +206,12 @@ class LessonGradebook:
             session.rollback()
             if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise CommandFailed(f"{cause(error)}. What was graded is kept: make room and run it again.") from error
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
         except BaseException:
             session.rollback()
             raise
 
-    def _put(self, entries: Sequence[Entry]) -> None:
+    def _put(self, entries: Sequence[GradebookEntry]) -> None:
         """Set what the entries say; the caller commits, or takes it back."""
         notebook = self._notebook()
         rows = self._submitted(notebook, {entry.student for entry in entries})
@@ -276,7 +251,7 @@ class LessonGradebook:
             session.commit()
         except SQLAlchemyError as error:
             session.rollback()
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
 
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> None:
         one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
@@ -285,13 +260,13 @@ class LessonGradebook:
             whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
             submitted.late_submission_penalty = _penalty(submitted, self._config)
 
-    def marks(self) -> dict[str, Mark]:
+    def marks(self) -> dict[str, SubmissionMark]:
         """What everybody who has handed in earns, by student."""
         found = self._marks()
         self._book.db.rollback()
         return found
 
-    def _marks(self) -> dict[str, Mark]:
+    def _marks(self) -> dict[str, SubmissionMark]:
         one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
         query = (
             select(assignment.student_id, one.late_submission_penalty, api.Grade)
@@ -314,15 +289,15 @@ class LessonGradebook:
         self._book.db.rollback()
         return round(score - (late_penalty(student, score, late, self._config) or 0.0), 2)
 
-    def shown(self) -> dict[str, dict[str, Shown]]:
+    def shown(self) -> dict[str, dict[str, FeedbackMarks]]:
         """What feedback shows of the gradebook, by student and notebook."""
         one, assignment, session = api.SubmittedNotebook, api.SubmittedAssignment, self._book.db
         query = select(assignment.student_id, one).join(assignment, one.assignment_id == assignment.id)
         mine = assignment.assignment_id == self._notebook().assignment.id
-        found: dict[str, dict[str, Shown]] = {}
+        found: dict[str, dict[str, FeedbackMarks]] = {}
         by_id = {}
         for student, submitted in session.execute(query.where(mine)):
-            shown = Shown({}, {}, submitted.late_submission_penalty or 0.0)
+            shown = FeedbackMarks({}, {}, submitted.late_submission_penalty or 0.0)
             by_id[submitted.id] = found.setdefault(student, {})[submitted.notebook.name] = shown
         for kind in (api.Grade, api.Comment):
             rows = select(kind).join(one, kind.notebook_id == one.id)
@@ -383,7 +358,7 @@ class LessonGradebook:
         self.close()
 
 
-def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, Mark]:
+def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, SubmissionMark]:
     """What the gradebook of a course says of a lesson; nothing where there is none, or where it doesn't know the
     lesson. `layout` is nbgrader's own `CourseDirectory`."""
     file = str(layout.db_url).removeprefix("sqlite:///")
@@ -396,12 +371,12 @@ def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, Mark]:
         return {}
 
 
-def _mark(grades: Sequence[Any], penalty: float) -> Mark:
+def _mark(grades: Sequence[Any], penalty: float) -> SubmissionMark:
     cells = {exercise_of(grade.name): (grade.score or 0.0, grade.max_score) for grade in grades}
     total = sum(score for score, _points in cells.values()) - penalty
     by_hand = tuple(sorted(exercise_of(grade.name) for grade in grades if grade.needs_manual_grade))
     points = sum(points for _score, points in cells.values())
-    return Mark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
+    return SubmissionMark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
 
 
 def cause(error: SQLAlchemyError) -> str:

@@ -1,33 +1,47 @@
 """The marks of a course as the gradebook has them, and the total that the course's rules make of them.
 
-A mark is the gradebook's score less its late penalty. There is none where nothing was handed in, where the student is
-excused, and where something still waits for a mark by hand: the three are told apart.
+A mark is the gradebook's score less its late penalty. There is none where nothing was handed in, or it isn't known by
+whom, where nothing is due or graded yet, where the student is excused, and where something still waits for a mark by
+hand: they are told apart. The total is of what is due and graded.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook
 
-from grader.course.roster import Person, Roster
+from grader.course.class_directory import submissions_of
+from grader.course.lateness import due_dates
+from grader.course.roster import Person, Roster, did_you_mean
+from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
 
 MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits for a mark by hand"
+LATER, UNGRADED, UNSETTLED = "not due yet", "handed in, not graded yet", "to be settled whose a hand-in is"
+COUNTING = (MARKED, MISSING, OPEN)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One student's mark of one lesson. `points` is None unless `state` is "marked"."""
+    """One student's mark of one lesson. `points` is None unless `state` is "marked". `due`: the student's due date has
+    passed; where a lesson has none, somebody's work in it is graded."""
 
     state: str
     points: float | None = None
+    due: bool = True
+
+    @property
+    def note(self) -> str:
+        """Why it is blank, or doesn't count yet; empty if neither."""
+        return self.state if self.points is None else "" if self.due else f"{LATER}, not in the total"
 
 
 @dataclass
@@ -88,17 +102,45 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
             one.id: Person(one.id, one.first_name or "", one.last_name or "", one.email or "") for one in book.students
         }
         found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
-        for who in found.people:
-            found.marks[who] = {one: Mark(MISSING) for one in found.possible}
+        found.marks = {who: {} for who in found.people}
         for assignment in assignments:
-            for submission in assignment.submissions:
-                found.marks[submission.student_id][assignment.name] = _mark(submission)
+            for who, mark in _marks(course, layout, assignment, found.people):
+                found.marks[who][assignment.name] = mark
         for who, lessons in rules.excused.items():
             if who not in found.marks:
-                raise CourseError(f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.")
+                meant = did_you_mean(who, {one: person.full_name for one, person in found.people.items()})
+                said = f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.{meant}"
+                raise CourseError(said)
             found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
     found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}
     return found
+
+
+def _marks(course: Path, layout: Any, assignment: Any, people: Iterable[str]) -> Iterator[tuple[str, Mark]]:
+    """Everybody's mark of an `api.Assignment`."""
+    lesson, due_of, now = assignment.name, due_dates(assignment), datetime.now(UTC).replace(tzinfo=None)
+    graded = {one.student_id: one for one in assignment.submissions if is_graded(one, layout)}
+    handed_in = {one.student for one in submissions_of(layout, lesson)[0]}
+    to_settle = unsettled(course, lesson)
+    for who in people:
+        until = due_of(who)
+        due = bool(graded) if until is None else until < now
+        if who in graded:
+            yield who, replace(_mark(graded[who]), due=due)
+        elif who in handed_in:
+            yield who, Mark(UNGRADED, due=due)
+        else:
+            yield who, Mark(UNSETTLED if who in to_settle else MISSING if due else LATER, due=due)
+
+
+def is_graded(submission: Any, layout: Any) -> bool:
+    """Whether an `api.SubmittedAssignment` was graded: one may be there for an extension only."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    who, lesson = submission.student_id, submission.assignment.name
+    return (
+        any(grade.auto_score is not None or grade.manual_score is not None for grade in grades)
+        or Path(layout.format_path(layout.autograded_directory, who, lesson)).is_dir()
+    )
 
 
 def _mark(submission: Any) -> Mark:
@@ -119,15 +161,19 @@ def score_of(submission: Any) -> float:
 
 
 def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules) -> float | None:
-    """Per cent of the lessons that count; what wasn't handed in has 0 of them. None while something that could count
-    waits for a mark by hand, and where nothing counts.
+    """Per cent of the lessons that are due and graded; what should have been handed in, and wasn't, has 0 of them. None
+    while something that could count waits for a mark by hand, and where nothing counts.
 
     >>> marks = {"01": Mark(MARKED, 5.0), "02": Mark(MARKED, 10.0), "03": Mark(MISSING), "04": Mark(EXCUSED)}
     >>> possible = dict.fromkeys(marks, 10.0)
     >>> total(marks, possible, Rules()), total(marks, possible, Rules({"02": 2.0}, best_of=2))
     (50.0, 83.33)
     """
-    counting = {name: mark for name, mark in marks.items() if mark.state != EXCUSED and rules.weights.get(name, 1) > 0}
+    counting = {
+        name: mark
+        for name, mark in marks.items()
+        if mark.due and mark.state in COUNTING and rules.weights.get(name, 1) > 0
+    }
     if any(mark.state == OPEN for mark in counting.values()):
         return None
     shares = [

@@ -5,13 +5,15 @@ between, the judge's words as output. Nothing else of the submission comes along
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from grader.course.release import Release
+from grader.errors import Unreadable
 from grader.judge.limits import Limits
-from grader.judge.outline import Outline, outline_of
-from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, Unreadable, read
+from grader.judge.outline import Outline
+from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, read
 from grader.judge.result import SubmissionResult
 from grader.judge.words import as_html, as_text, footer, preface, test_as_html
 
@@ -22,17 +24,16 @@ LEFT_OUT = f"**Note.** A text is left out here: the notebook has more than {MOST
 
 
 def rebuild(
-    instructor: bytes, submission: bytes, result: SubmissionResult, release: Release, limits: Limits
+    outline: Outline, submission: bytes, result: SubmissionResult, release: Release, limits: Limits
 ) -> dict[str, Any]:
-    """The autograded notebook, as JSON has it. `release` has the last word on points and locked text."""
-    source = json.loads(instructor)
-    own = [cell for cell in source["cells"] if cell["cell_type"] == "code" or _grade_id(cell)]
+    """The autograded notebook, as JSON has it. `outline` is the instructor's, `submission` the student's notebook;
+    `release` has the last word on points and locked text."""
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells) if not result.unreadable else ()
     except Unreadable:
         cells = ()
     result = result.worth(release.points())
-    made = _Cells(own, outline_of(instructor), result, release)
+    made = _Cells(outline, result, release)
     for sentence in preface(result):
         made.markdown(f"**Note.** {_escaped(sentence)}")
     for cell in cells:
@@ -41,10 +42,63 @@ def rebuild(
     made.markdown(f"*{footer(result)}*")
     for finished in made.cells:
         _as_released(finished, release)
-    metadata = {**source.get("metadata", {}), RESULT: result.to_plain()}
+    metadata = {**outline.metadata, RESULT: result.to_plain()}
     if release.kernelspec:
         metadata["kernelspec"] = dict(release.kernelspec)
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": made.cells}
+
+
+@dataclass(frozen=True)
+class OwnCell:
+    """A teacher's own cell in the rebuilt notebook: what it earns, in points (None: a mark by hand), and whether it is
+    an answer that is as it was handed out."""
+
+    score: float | None
+    unanswered: bool
+
+
+@dataclass(frozen=True)
+class StoredNotebook:
+    """A rebuilt notebook's bytes, and by grade_id the teacher's own cells in it."""
+
+    notebook: bytes
+    own: Mapping[str, OwnCell] = field(default_factory=dict)
+
+
+def stored_notebook(
+    outline: Outline, submission: bytes, result: SubmissionResult, release: Release, limits: Limits
+) -> StoredNotebook:
+    """What is stored of a graded submission beside its result; the arguments are `rebuild`'s."""
+    made = rebuild(outline, submission, result, release, limits)
+    own = own_cells(made["cells"], result)
+    return StoredNotebook(dump(made), own)
+
+
+def own_cells(cells: Iterable[Mapping[str, Any]], result: SubmissionResult) -> dict[str, OwnCell]:
+    """The teacher's own cells of a rebuilt notebook, by grade_id. A test earns what the judge says, an answer that is
+    marked by hand nothing if it is as it was handed out."""
+    tests = {test.grade_id: test for test in result.tests}
+    found = {}
+    for cell in cells:
+        about = cell["metadata"].get("nbgrader")
+        if about is None or cell["metadata"].get("course", {}).get("exercise"):
+            continue
+        unanswered = bool(about.get("solution")) and about.get("checksum") == _checksum(cell)
+        score = None
+        if about.get("grade") and about["grade_id"] in tests:
+            score = tests[about["grade_id"]].mark(float(about["points"]))
+        elif about.get("grade") and unanswered:
+            score = 0.0
+        found[about["grade_id"]] = OwnCell(score, unanswered)
+    return found
+
+
+def _checksum(cell: Mapping[str, Any]) -> str:
+    """As `nbgrader generate_assignment` notes it."""
+    from nbformat import from_dict  # only a course with cells of the teacher's own waits for nbgrader
+    from nbgrader.utils import compute_checksum
+
+    return str(compute_checksum(from_dict(cell)))
 
 
 def _as_released(cell: dict[str, Any], release: Release) -> None:
@@ -58,10 +112,6 @@ def _as_released(cell: dict[str, Any], release: Release) -> None:
         own["points"] = released["points"]
     if released["locked"]:
         cell["source"] = released["source"]
-
-
-def _grade_id(cell: Mapping[str, Any]) -> str:
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
 def _escaped(text: str) -> str:
@@ -82,8 +132,8 @@ def dump(notebook: dict[str, Any]) -> bytes:
 
 
 class _Cells:
-    def __init__(self, own: list[dict[str, Any]], outline: Outline, result: SubmissionResult, release: Release) -> None:
-        self.own, self.outline, self.result, self.release = own, outline, result, release
+    def __init__(self, outline: Outline, result: SubmissionResult, release: Release) -> None:
+        self.outline, self.result, self.release = outline, result, release
         self.cells: list[dict[str, Any]] = []
         self.placed: set[int] = set()
         self.text = 0
@@ -104,17 +154,17 @@ class _Cells:
 
     def _is_graders(self, i: int) -> bool:
         """Whether nbgrader knows a cell of the instructor's."""
-        return "nbgrader" in self.own[i]["metadata"] and self.outline.cells[i].role in GRADERS
+        return "nbgrader" in self.outline.cell_metadata[i] and self.outline.cells[i].role in GRADERS
 
     def put_back(self) -> None:
         """Every graded cell that the submission lacks, so that nothing is left without a mark."""
-        for i in range(len(self.own)):
+        for i in range(len(self.outline.cells)):
             if self._is_graders(i) and i not in self.placed:
                 self._place(i, "")
 
     def _place(self, i: int, source: str) -> None:
         self.placed.add(i)
-        cell, metadata = self.outline.cells[i], self.own[i]["metadata"]
+        cell, metadata = self.outline.cells[i], self.outline.cell_metadata[i]
         if cell.role in ("solution", OWN_ANSWER):
             self._cell(cell.kind, source, metadata)
         elif cell.role == "check":
@@ -128,7 +178,7 @@ class _Cells:
             self._cell(cell.kind, cell.source, metadata)
 
     def _test_output(self, grade_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """The points of a teacher's own test, as the value from which nbgrader takes them."""
+        """The points of a teacher's own test, for whoever looks at the notebook."""
         test = next(test for test in self.result.tests if test.grade_id == grade_id)
         released = self.release.cells.get(grade_id, {}).get("points")
         points = float(metadata["nbgrader"]["points"] if released is None else released)
@@ -140,7 +190,7 @@ class _Cells:
         self._cell("markdown", source, {})
 
     def _cell(
-        self, kind: str, source: str, metadata: dict[str, Any], outputs: list[dict[str, Any]] | None = None
+        self, kind: str, source: str, metadata: Mapping[str, Any], outputs: list[dict[str, Any]] | None = None
     ) -> None:
         made = {"execution_count": 1 if outputs else None, "outputs": outputs or []} if kind == "code" else {}
         self.cells.append(

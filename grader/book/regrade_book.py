@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from grader.book.gradebook import Entry, LessonGradebook, Unavailable, cause
+from grader.book.gradebook import GradebookEntry, LessonGradebook, cause
 from grader.course.release import exercise_of
-from grader.judge.result import Mark
+from grader.errors import GradebookUnavailable
+from grader.judge.result import SubmissionMark
 
 # By "grade" or "comment" and by the cell's name what the judge said, what a teacher said, and whether a teacher is to
 # look at it: the rows of one student, as the audit log has them.
@@ -21,11 +22,11 @@ JUDGE, TEACHER, TO_LOOK_AT = range(3)
 
 
 @dataclass(frozen=True)
-class Trial:
+class GradebookDiff:
     """The gradebook before and after something: marks of all by student, rows of those concerned."""
 
-    before: Mapping[str, Mark]
-    after: Mapping[str, Mark]
+    before: Mapping[str, SubmissionMark]
+    after: Mapping[str, SubmissionMark]
     rows_before: Mapping[str, Rows]
     rows_after: Mapping[str, Rows]
 
@@ -33,7 +34,7 @@ class Trial:
 class RegradeBook(LessonGradebook):
     """Says what would be, and sets and takes back what the log of a regrade says."""
 
-    def trial(self, entries: Sequence[Entry], handed_in: Mapping[str, datetime | None]) -> Trial:
+    def trial(self, entries: Sequence[GradebookEntry], handed_in: Mapping[str, datetime | None]) -> GradebookDiff:
         """What the gradebook would say with these results. Nothing of it is stored. Both sides have the late penalty as
         it is worked out now: what only lateness changes is no regrade's doing."""
         students = [entry.student for entry in entries]
@@ -42,13 +43,13 @@ class RegradeBook(LessonGradebook):
             before, rows = self._now(students)
             self._put(entries)
             after, rows_after = self._now(students)
-            return Trial(before, after, rows, rows_after)
+            return GradebookDiff(before, after, rows, rows_after)
         except SQLAlchemyError as error:
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
         finally:
             self._book.db.rollback()
 
-    def _now(self, students: Iterable[str]) -> tuple[dict[str, Mark], dict[str, Rows]]:
+    def _now(self, students: Iterable[str]) -> tuple[dict[str, SubmissionMark], dict[str, Rows]]:
         """All marks, and these students' rows, as the open transaction has them."""
         self._book.db.flush()
         self._book.db.expire_all()  # the database adds up
@@ -70,7 +71,7 @@ class RegradeBook(LessonGradebook):
         return found
 
     @contextlib.contextmanager
-    def override(self, student: str, cell: str, points: float, why: str) -> Iterator[Trial]:
+    def override(self, student: str, cell: str, points: float, why: str) -> Iterator[GradebookDiff]:
         """Give somebody a mark by hand, with a sentence in the comment that the feedback shows. What that changes; it
         is stored when the context ends."""
         with self._writing():
@@ -85,7 +86,7 @@ class RegradeBook(LessonGradebook):
                     comment.manual_comment = "\n\n".join(said for said in (comment.manual_comment, why) if said)
             self._refresh_score(submitted)
             after, rows_after = self._now([student])
-            yield Trial(before, after, rows, rows_after)
+            yield GradebookDiff(before, after, rows, rows_after)
 
     def _refresh_score(self, submitted: Any) -> None:
         """The database adds the marks up; the late penalty may depend on them."""
@@ -125,7 +126,7 @@ class RegradeBook(LessonGradebook):
             self._book.db.commit()
         except SQLAlchemyError as error:
             self._book.db.rollback()
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
         except BaseException:
             self._book.db.rollback()
             raise

@@ -66,13 +66,13 @@ class LoggedResult:
         return cls(key, student, lesson, submission, when, result, version)
 
     @property
-    def work(self) -> str:
-        """The key without what was kept."""
+    def base_key(self) -> str:
+        """The key as it was before marks were kept from an earlier result."""
         return self.key.partition(":")[0]
 
     def keeping(self, kept: tuple[str, ...], result: SubmissionResult) -> LoggedResult:
         """The same with the earlier results of some exercises."""
-        return replace(self, key=f"{self.work}:{','.join(kept)}", kept=kept, result=result)
+        return replace(self, key=f"{self.base_key}:{','.join(kept)}", kept=kept, result=result)
 
     def to_plain(self) -> dict[str, Any]:
         """As the log has it."""
@@ -115,8 +115,8 @@ def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
 
 class ResultsLog:
     """The log of one lesson, open for appending; a context manager. `records` has the results by key, `stored` the key
-    of what was last stored by student, `bases` what each version is, `odd` what is wrong with the lines that were
-    passed over. `kind` is `RESULTS` or `PREVIEW`: what a preview graded, of which nothing is stored."""
+    of what was last stored by student, `bases` what each version is, `unreadable_lines` what is wrong with the lines
+    that were passed over. `kind` is `RESULTS` or `PREVIEW`: what a preview graded, of which nothing is stored."""
 
     def __init__(self, course: Path, lesson: str, kind: str = RESULTS) -> None:
         folder_of(course, kind)
@@ -124,7 +124,7 @@ class ResultsLog:
         self.records: dict[str, LoggedResult] = {}
         self.stored: dict[str, str] = {}
         self.bases: dict[str, dict[str, str]] = {}
-        self.odd: list[str] = []
+        self.unreadable_lines: list[str] = []
         for line in _lines(path):
             if isinstance(line, LoggedResult):
                 self.records[line.key] = line
@@ -133,7 +133,7 @@ class ResultsLog:
             elif isinstance(line, _Basis):
                 self.bases[line.version] = line.basis
             else:
-                self.odd.append(line)
+                self.unreadable_lines.append(line)
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode_in(course))
         self._end = os.fstat(self._file).st_size
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":

@@ -10,6 +10,7 @@ import click
 
 from grader.cli.elsewhere import VISIBILITY
 from grader.errors import CourseError
+from grader.interrupt import stopped
 from grader.printable import say
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def _repository() -> Repository:
 @click.option("--no-cache", is_flag=True, help="Run unchanged lessons too (also with CI=true).")
 @click.option("--keep-outputs", is_flag=True, help="Run nothing: keep the outputs, where the code is as it was.")
 @click.option("--states", is_flag=True, help="Write only what the views show, and leave the notebooks as they are.")
+@stopped(
+    "The lessons that were finished are written, the others are as they were; run it again, and it builds the rest."
+)
 def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep_outputs: bool, states: bool) -> None:
     """Build solutions/ and notebooks/ from lessons/, and what their views show, for the site.
 
@@ -68,6 +72,7 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
     "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Checks run at once.  [default: cores]"
 )
 @click.option("--no-help", is_flag=True, help="List those, too, whose report has neither a name nor a hint.")
+@stopped("Nothing is stored: run it again, or with the names of some exercises only.")
 def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
     """Change the model solutions in small ways, and see whether the checks notice.
 
@@ -89,6 +94,7 @@ def new() -> None:
 @new.command()
 @click.argument("lesson")
 @click.argument("name")
+@stopped("What is written stays; look with git status, and run it again.")
 def exercise(lesson: str, name: str) -> None:
     """A new exercise NAME in LESSON (its name or number).
 
@@ -105,6 +111,7 @@ def exercise(lesson: str, name: str) -> None:
 @new.command("lesson")
 @click.argument("number", metavar="NN")
 @click.argument("name")
+@stopped("What is written stays; look with git status, and run it again.")
 def new_lesson(number: str, name: str) -> None:
     """A new lesson NN_NAME, with a quiz."""
     repository = _repository()
@@ -122,6 +129,7 @@ def _show_written(paths: list[Path], lesson: str) -> None:
 @click.command()
 @click.argument("key")
 @click.argument("answer")
+@stopped("Nothing was written.")
 def digest(key: str, answer: str) -> None:
     """Print the digest of the right ANSWER, a letter, to the question KEY: the line to paste into quiz_NN.py."""
     from grader.spec.answers import answer_digest, normal
@@ -136,6 +144,7 @@ def digest(key: str, answer: str) -> None:
 @click.option("--wheel", "address", metavar="ADDRESS", default="", help="Where students' notebooks find the wheel.")
 @click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows results.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("dist"), show_default=True)
+@stopped("An earlier package is as it was; run it again.")
 def release(
     teacher: bool, gradescope: str | None, prairielearn: str | None, address: str, visibility: str, out: Path
 ) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from grader.judge.sandbox import NOT_INSTALLED, Sandbox, SandboxUnavailable, landlock_abi
+from grader.errors import SandboxUnavailable
+from grader.judge.sandbox import NOT_INSTALLED, Sandbox, landlock_abi
 from grader.learner.doctor import Observation
 from grader.learner.memory_limit import memory_limit, process_limit
 
 
 def confinement_here() -> Iterator[Observation]:
     """What this machine has to confine students' code with, and what stands in the way of more."""
-    more = "docs/grading.md says what helps."
+    more = "docs/operations.md says what helps."
     try:
         yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
         with Sandbox() as place:
@@ -36,5 +37,5 @@ def _limits_around() -> Observation:
     told += [f"{processes:,d} processes and threads"] if processes else []
     if told:
         return Observation("Limits around the judge", f"{' and '.join(told)}, for it and all that it starts")
-    advice = "Good to have, not needed. docs/grading.md says how to set limits."
+    advice = "Good to have, not needed. docs/operations.md says how to set limits."
     return Observation("Limits around the judge", "none but the judge's own", advice, needed=False)

@@ -8,6 +8,7 @@ import click
 
 from grader.cli.teachers import NO_SOLUTIONS, teachers_packages
 from grader.errors import CommandFailed, CourseError
+from grader.interrupt import stopped
 from grader.printable import json_text, say
 
 VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
@@ -33,7 +34,13 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The file from which the inputs are drawn.  [default: other inputs each time]",
 )
+@click.option(
+    "--course",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Instead of all these: as this course grades a hand-in in its submitted/, on the same inputs.",
+)
 @click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Where there is no sandbox. The result says so.")
+@stopped("Nothing was written; run it again.")
 def grade(
     path: Path,
     lesson: str,
@@ -45,6 +52,7 @@ def grade(
     carry_forward: str,
     solutions: Path | None,
     secret: Path | None,
+    course: Path | None,
     unsafe: bool,
 ) -> None:
     """Grade one NOTEBOOK as `grader autograde` does, without a course.
@@ -54,15 +62,20 @@ def grade(
     """
     with teachers_packages():
         from grader.atomic import write_atomically
-        from grader.batch.single import Settings, grade_one, limits_of
+        from grader.batch.single import Settings, grade_in_course, grade_one, limits_of
         from grader.course.files import read_secret
         from grader.learner.starter_code import solutions_folder
 
-        solutions = solutions or solutions_folder()
-        if solutions is None:
-            raise CourseError(NO_SOLUTIONS)
-        seed = read_secret(secret.parent, secret.name) if secret else b""
-        one = grade_one(path, Settings(solutions, limits_of(limits), lesson, seed, carry_forward, unsafe))
+        if course is not None:
+            if lesson or limits or solutions or secret or unsafe or carry_forward != "none":
+                raise CourseError("--course says all of that itself: leave the other options out.")
+            one = grade_in_course(path, course)
+        else:
+            solutions = solutions or solutions_folder()
+            if solutions is None:
+                raise CourseError(NO_SOLUTIONS)
+            seed = read_secret(secret.parent, secret.name) if secret else b""
+            one = grade_one(path, Settings(solutions, limits_of(limits), lesson, seed, carry_forward, unsafe))
     if form == "gradescope":
         document = one.as_gradescope(visibility)
     else:

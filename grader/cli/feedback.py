@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
+from grader.interrupt import stopped
 from grader.printable import json_text, say
 
 
@@ -23,6 +24,7 @@ from grader.printable import json_text, say
     help="Pack them as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
+@stopped("The pages that are made are whole; run it again, and it makes the rest.")
 def feedback(
     folder: Path, lesson: str, students: tuple[str, ...], force: bool, platform: str | None, as_document: bool
 ) -> None:
@@ -36,14 +38,14 @@ def feedback(
         from grader.batch.run import locked
         from grader.course.class_directory import ClassDirectory
         from grader.feedback import zips
-        from grader.feedback.fresh import graded_lessons, make
+        from grader.feedback.fresh import graded_lessons, write_feedback
 
         told = []
         with locked(folder.resolve()):
             for name in [lesson] if lesson else graded_lessons(folder):
                 course = ClassDirectory(folder, name)
                 course.share()
-                outcome = make(course, students, force)
+                outcome = write_feedback(course, students, force)
                 packed = zips.pack(course, platform, outcome) if platform else None
                 told.append((outcome, packed))
     if as_document:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from grader.errors import CommandFailed
+from grader.interrupt import stopped
 from grader.printable import say
 
 
 @click.command()
 @click.option("--judge", is_flag=True, help="For teachers: how is students' code confined on this machine?")
+@stopped("Nothing was written; run it again.")
 def doctor(judge: bool) -> None:
     """Is this machine ready for the course? Exits 1 if something has to be fixed."""
     from grader.learner.doctor import Diagnosis
@@ -27,6 +29,7 @@ def doctor(judge: bool) -> None:
 
 
 @click.command()
+@stopped("Nothing was written.")
 def progress() -> None:
     """Lessons, exercises, and the points earned so far."""
     from grader.exercises.registry import exercises

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from grader.cli.points import Points
 from grader.cli.teachers import FOLDER, NO_SOLUTIONS, course, teachers_packages
 from grader.errors import CourseError
+from grader.interrupt import stopped
 from grader.printable import say
 
 LESSON = click.argument("lesson")
@@ -18,6 +20,7 @@ LESSON = click.argument("lesson")
 @FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--run", is_flag=True, help="Judge the course's own solutions too: they have to earn full marks.")
+@stopped("It changes nothing; run it again.")
 def check(folder: Path, lesson: str, run: bool) -> None:
     """Say what in DIR/source, or in one LESSON there, doesn't fit together.
 
@@ -48,6 +51,7 @@ def check(folder: Path, lesson: str, run: bool) -> None:
 @LESSON
 @click.argument("exercise")
 @click.option("--give", is_flag=True, help="Students get its solution as read-only code.")
+@stopped("The notebook is whole, as it was or as it was to be: `grader course check` says which.")
 def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
     """Leave EXERCISE out of LESSON: its answer, its check, its text, and the cells that try it out.
 
@@ -74,9 +78,10 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
 @course.command("add-question")
 @FOLDER
 @LESSON
-@click.option("--points", type=click.FloatRange(min=0), default=2.0, show_default=True)
+@click.option("--points", type=Points(), default=2.0, show_default=True)
 @click.option("--id", "name", default="question-1", show_default=True, help="The cell's id in nbgrader.")
 @click.option("--after", default="", metavar="EXERCISE", help="Behind this exercise's check.  [default: at the end]")
+@stopped("The notebook is whole, with the question at its end or without; look, and run it again.")
 def add_question(folder: Path, lesson: str, points: float, name: str, after: str) -> None:
     """Add a question to LESSON that is answered in words and marked by hand, with a marking scheme to fill in."""
     with teachers_packages():
@@ -89,7 +94,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         notebook = load(path)
         place = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
-    say(f"{path}: cell {place + 1}. Write the question and its marking scheme there, in JupyterLab.")
+    say(f"{path}: cell {place + 1}. Write the question and its marking scheme there, in JupyterLab: every TODO.")
 
 
 @course.command()
@@ -108,6 +113,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The release's notebooks.  [default: those that are installed, or this repository's]",
 )
+@stopped("Every notebook is whole, and what was there is kept; run it again, and it takes over the rest.")
 def update(
     folder: Path,
     preview: bool,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import traceback
 from typing import Any
@@ -19,11 +20,21 @@ from grader.cli.own import exercise
 from grader.cli.regrade import override, regrade
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 from grader.cli.watch import watch
+from grader.errors import Interrupted
 from grader.printable import printable, say
 
 
 class Sections(click.Group):
     """A group whose help lists its commands under headings, a learner's first."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command. Once Ctrl+C has ended one, another Ctrl+C changes nothing."""
+        try:
+            return super().main(*args, **kwargs)
+        except SystemExit as end:
+            if end.code == Interrupted.exit_code:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, as click does, section by section."""

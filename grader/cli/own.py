@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
+from grader.interrupt import stopped
 from grader.printable import say
 
 
@@ -19,6 +20,7 @@ from grader.printable import say
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Mutants tried at once.  [default: cores]"
 )
+@stopped("What is written stays; run it again.")
 def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int) -> None:
     """Write an exercise of your own, NAME, in the course directory DIR.
 

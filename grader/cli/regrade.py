@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from grader.cli.points import Points
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
+from grader.interrupt import stopped
 from grader.printable import json_text, say
 
 HERE = "here"  # --page without a file
@@ -39,6 +40,7 @@ HERE = "here"  # --page without a file
 )
 @click.option("--workers", type=click.IntRange(min=1), help="As for `grader autograde`.")
 @click.option("--scheduler", metavar="ADDRESS", help="As for `grader autograde`.")
+@stopped("What the preview has graded is kept; what --accept or --undo began, the same command finishes. Run it again.")
 def regrade(
     folder: Path,
     lesson: str,
@@ -67,7 +69,7 @@ def regrade(
         from grader.atomic import write_atomically
         from grader.batch import regrade as regrading
         from grader.batch import regrade_printout as printout
-        from grader.batch.run import Options
+        from grader.batch.run import STOPPED, Options
         from grader.batch.undo import undo
         from grader.book import audit
         from grader.course.class_directory import ClassDirectory
@@ -88,6 +90,8 @@ def regrade(
         outcome = regrading.accept(folder, lesson, also_down)
     else:
         outcome = regrading.preview(folder, lesson, Options(workers, scheduler), file)
+        if outcome.stopped == STOPPED:
+            raise KeyboardInterrupt
     say(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome))
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
@@ -101,20 +105,6 @@ def regrade(
         raise SystemExit(1)
 
 
-class Points(click.ParamType):
-    """A number that is written as Python reads it; how many an exercise has is known later."""
-
-    name = "points"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return float(value)
-        except ValueError:
-            pointed = value.replace(",", ".", 1)
-            meant = f" Write {pointed}, with a point." if re.fullmatch(r"-?\d*\.?\d+", pointed) else ""
-            self.fail(f"got {value!r}, expected a number such as 1.5.{meant}", param, ctx)
-
-
 # So that -1 is a number, and said to be too small, not an option that nobody knows.
 @click.command(context_settings={"ignore_unknown_options": True})
 @FOLDER
@@ -123,6 +113,7 @@ class Points(click.ParamType):
 @click.argument("points", type=Points())
 @click.option("--why", required=True, help="The reason: the student reads it in the feedback.")
 @click.option("--lesson", default="", help="Which lesson, where several have a cell of that name.")
+@stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; else run it again.")
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
     """Give STUDENT so many POINTS for EXERCISE by hand, in the course directory DIR.
 

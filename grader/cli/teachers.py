@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from grader.errors import CourseError
+from grader.errors import CourseError, Interrupted
+from grader.interrupt import stopped
 from grader.printable import joined, json_text, printable, say
 
 NO_SOLUTIONS = (
@@ -50,6 +51,7 @@ def course() -> None:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The instructor's notebooks.  [default: those that are installed, or this repository's]",
 )
+@stopped("The course is not whole: remove the folder, if it is there, and make it again.")
 def create(folder: Path, course_id: str, exchange: str, group: str, solutions: Path | None) -> None:
     """Make a course directory in DIR: nbgrader's layout, the instructor's notebooks, a secret of its own."""
     from grader.learner.starter_code import solutions_folder
@@ -68,6 +70,7 @@ FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path,
 @course.command()
 @FOLDER
 @click.argument("student")
+@stopped("What is removed is gone; run it again for the rest, and for the search.")
 def forget(folder: Path, student: str) -> None:
     """Remove STUDENT from the course directory DIR: files, results, gradebook, roster, exchange.
 
@@ -91,6 +94,7 @@ def forget(folder: Path, student: str) -> None:
 @FOLDER
 @click.option("--before", type=click.DateTime(["%Y-%m-%d"]), required=True, help="For example 2026-09-01.")
 @click.option("--yes", is_flag=True, help="Remove them; without it they are listed only.")
+@stopped("Whoever is removed is gone; run it again for the others.")
 def expire(folder: Path, before: datetime, yes: bool) -> None:
     """Remove everybody who has handed nothing in since a day."""
     with teachers_packages():
@@ -118,6 +122,7 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
 @click.option("--force", is_flag=True, help="Grade everybody anew.")
 @click.option("--add-students", is_flag=True, help="Grade students who aren't in the roster too, and add them.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
+@stopped("What is graded is kept; run it again, and it goes on with the rest.")
 def autograde(
     folder: Path,
     lesson: str,
@@ -137,7 +142,12 @@ def autograde(
         from grader.batch.run import Options, run
 
         outcome = run(folder, lesson, Options(workers, scheduler, force, add_students))
-    say(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome))
+    if as_document:
+        say(json_text(printout.as_json(outcome)))
+    if said := printout.interrupted(outcome, force):
+        raise Interrupted(said)
+    if not as_document:
+        say(printout.as_text(outcome))
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -147,6 +157,7 @@ def autograde(
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--names", is_flag=True, help="Say which students' submissions look alike.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/insights.html]")
+@stopped("No mark has changed, and an earlier page is as it was; run it again.")
 def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     """Show what a class found hard: exercises by success, points by part, mistakes by name, similar submissions.
 
@@ -154,6 +165,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     one page of HTML.
     """
     with teachers_packages():
+        from grader.atomic import write_atomically
         from grader.insights.collect import lesson_insights, lessons_with_results
         from grader.insights.page import as_html, as_text
 
@@ -164,7 +176,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     for one in shown:
         say(f"{one.name}\n\n{as_text(one)}\n")
     page = page or folder / "insights.html"
-    page.write_text(as_html(f"Insights into {folder.resolve().name}", shown, names), encoding="utf-8")
+    write_atomically(page, as_html(f"Insights into {folder.resolve().name}", shown, names))
     say(f"The same as a page: {page}")
 
 
@@ -172,6 +184,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
 @FOLDER
 @click.argument("file", metavar="FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--column", "columns", metavar="NAME=HEADING", multiple=True, help="A heading that the list has instead.")
+@stopped("Nobody who was in the roster is lost; run it again to have all of the list in it.")
 def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     """Enter the people of a list into the course directory DIR: nbgrader's, Moodle's or Canvas's.
 
@@ -212,6 +225,7 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
 )
 @click.option("--anyway", is_flag=True, help="Take it even where most of it is another lesson's.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
+@stopped("What is taken in is whole, and nothing earlier is lost; run it again, and it takes the rest.")
 def collect(
     folder: Path,
     lesson: str,
@@ -257,6 +271,7 @@ def collect(
     "--pseudonyms", is_flag=True, help="In CSV and JSON: no names, and ids that only the course can work out."
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/marks-KIND.csv]")
+@stopped("No mark has changed, and an earlier file is as it was; run it again.")
 def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, output: Path | None) -> None:
     """Write the marks of all lessons as a file that a learning platform imports, or as CSV or JSON.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
+from grader.interrupt import stopped
 
 
 @click.command()
@@ -22,6 +23,7 @@ from grader.cli.teachers import FOLDER, teachers_packages
     type=click.IntRange(min=0, max=65535),
     help="Serve the page to this machine too, at an address that is printed; 0 for any free port.",
 )
+@stopped("What was not done yet is done when it is started again.")
 def watch(folder: Path, workers: int | None, scheduler: str | None, add_students: bool, port: int | None) -> None:
     """Collect, grade and release feedback in the course directory DIR as submissions arrive in nbgrader's exchange.
 

@@ -14,15 +14,15 @@ from typing import Any
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from grader.course.files import TooLarge, UntrustedFolder, read_secret
+from grader.course.files import UntrustedFolder, read_secret
 from grader.course.folder import HALF_MADE, is_half_made
 from grader.course.sharing import share
-from grader.errors import CourseError
+from grader.errors import CourseError, FileTooLarge, Unreadable
 from grader.exercises.own import own_files
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
-from grader.judge.outline import OWN_EXERCISES
-from grader.judge.reader import Unreadable, too_large
+from grader.judge.outline import Outline
+from grader.judge.reader import too_large
 from grader.judge.result import CARRY_FORWARD
 from grader.lesson_names import choose
 from grader.nbgrader_settings import CONFIG, settings
@@ -42,7 +42,7 @@ class Submission:
         """Its bytes, or none and why it can't be read. The size is looked at first."""
         try:
             return self.folder.read(f"{self.name}.ipynb", max_bytes), ""
-        except TooLarge as error:
+        except FileTooLarge as error:
             return b"", str(too_large(error.size, max_bytes))
         except Unreadable as error:
             return b"", str(error)
@@ -74,7 +74,7 @@ def course_layout(root: Path) -> Any:
     """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
     if root.is_dir() and not os.access(root, os.X_OK):
         raise CourseError(
-            f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, Several teachers."
+            f"{root} is closed to you. Whoever it belongs to can share it: docs/operations.md, Several teachers."
         )
     if is_half_made(root):
         raise CourseError(HALF_MADE.format(root))
@@ -112,6 +112,7 @@ class ClassDirectory:
         self.layout = course_layout(root)
         self.config: Config = self.layout.config
         self.lesson = self._lesson(lesson)
+        self._outlines: dict[str, Outline] = {}
 
     def share(self) -> None:
         """Where teachers share the course: let them read and replace what is there, and what this process makes."""
@@ -149,7 +150,8 @@ class ClassDirectory:
             raise CourseError(
                 f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, not one of {choices}."
             )
-        return GradingSettings(self.code(), secret, self.limits(), unsafe, carry_forward)
+        outline = outline_of(self.instructor(), self.root, self.lesson)
+        return GradingSettings(outline, secret, self.limits(), unsafe, carry_forward)
 
     def limits(self) -> Limits:
         """What a submission may use."""
@@ -170,9 +172,13 @@ class ClassDirectory:
         """Where one student's work lies, or would."""
         return Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson)
 
-    def code(self) -> bytes:
-        """What the judge gets of it, with the course's own exercises."""
-        return code_of(self.instructor(), self.root, self.lesson)
+    def outline(self, lesson: str = "") -> Outline:
+        """Of the instructor's notebook of this lesson, or of another one of the course: without the files of the
+        course's own exercises, which only grading needs."""
+        name = lesson or self.lesson
+        if name not in self._outlines:  # whoever collects asks again for every student
+            self._outlines[name] = Outline.of(self.instructor(name))
+        return self._outlines[name]
 
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
         """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
@@ -198,16 +204,10 @@ def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str
     return found, misnamed
 
 
-def code_of(notebook: bytes, root: Path | None = None, name: str = "") -> bytes:
-    """The instructor's notebook with what grading needs of it: the code, and the text cells that nbgrader knows,
-    without outputs. It is read again for every submission, and a change of the prose is no reason to grade anew. The
-    files of the exercises that are the course's own come with it, if it lies in a course, in `root`."""
-    document = json.loads(notebook)
-    kept = ("cell_type", "id", "metadata", "source")
-    cells = [{key: cell[key] for key in kept if key in cell} for cell in document["cells"]]
-    document["cells"] = [cell for cell in cells if cell["cell_type"] == "code" or "nbgrader" in cell["metadata"]]
-    own = () if root is None else own_files(notebook, root, f"{name}.ipynb")
-    return json.dumps({**document, **({OWN_EXERCISES: dict(own)} if own else {})}, sort_keys=True).encode()
+def outline_of(notebook: bytes, root: Path, name: str) -> Outline:
+    """Of an instructor's notebook, called `name`, with the files of the exercises that are the course's own, which lie
+    in `root`; `CourseError` where one is missing."""
+    return Outline.of(notebook, own_files(notebook, root, f"{name}.ipynb"))
 
 
 def _config(root: Path) -> Config:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePath
 
-from grader.errors import CourseError
-from grader.judge.reader import Unreadable
+from grader.errors import CourseError, FileTooLarge, NotFollowed, Unreadable
 
 MAX_FILES, MAX_ENTRIES, MAX_DEPTH = 200, 10_000, 20
 MAX_PATH = 1000  # bytes; below a folder of ours there must be room for it in the 4,096 that Linux takes
@@ -22,23 +21,6 @@ TIMESTAMP, SECRET_FILE = "timestamp.txt", "submission_secret.txt"
 SECRET_BYTES = 10_000
 # What a link leads to that stands in place of another link, so that whoever grades it finds a link.
 NOWHERE = "nowhere, a link is not followed"
-
-
-class TooLarge(Unreadable):
-    """A file of `size` bytes, which is more than may be read."""
-
-    def __init__(self, size: int, max_bytes: int) -> None:
-        super().__init__(f"The file has {size} bytes; at most {max_bytes} are read.")
-        self.size = size
-
-
-class NotFollowed(Unreadable):
-    """A link in place of a file, or in place of a folder on the way to it."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The file can't be read: it is a link, or lies in a folder that is one. A link is not followed."
-        )
 
 
 def read_regular(path: str | Path, max_bytes: int) -> bytes:
@@ -227,7 +209,7 @@ def _read(name: str, parent: int, max_bytes: int, owner: int | None) -> bytes:
             raise Unreadable(f"The file can't be read: {what}.")
         _require_owner(about, owner)
         if about.st_size > max_bytes:
-            raise TooLarge(about.st_size, max_bytes)
+            raise FileTooLarge(about.st_size, max_bytes)
         with open(descriptor, "rb", closefd=False) as file:
             data = file.read(max_bytes + 1)
     except OSError as error:
@@ -235,7 +217,7 @@ def _read(name: str, parent: int, max_bytes: int, owner: int | None) -> bytes:
     finally:
         os.close(descriptor)
     if len(data) > max_bytes:  # it has grown meanwhile
-        raise TooLarge(len(data), max_bytes)
+        raise FileTooLarge(len(data), max_bytes)
     return data
 
 

@@ -12,12 +12,13 @@ HALF_MADE = (
     "remove the folder, and make it again: grader course create {0}"
 )
 # Where a course keeps what is neither nbgrader's nor a student's; below it the results, what a preview graded, the
-# audit log, students' other hand-ins, and under which names a platform handed out the work.
+# audit log, students' other hand-ins, under which names a platform handed out the work, and what has to be settled.
 FOLDER = ".grader"
 RESULTS, PREVIEW = "results", "preview"
 REGRADES = "regrades"
 EARLIER = "earlier"
 CAME_FROM = "came-from"
+TO_SETTLE = "to-settle"
 
 
 def is_half_made(folder: Path) -> bool:

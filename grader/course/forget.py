@@ -23,9 +23,9 @@ from grader.atomic import write_atomically
 from grader.course.class_directory import course_layout
 from grader.course.files import SECRET_FILE, read_regular
 from grader.course.folder import CAME_FROM, EARLIER, FOLDER, PREVIEW, REGRADES, RESULTS, mode_in
-from grader.course.roster import FILE, Person, Roster, save
-from grader.errors import CourseError
-from grader.judge.reader import Unreadable
+from grader.course.roster import FILE, Person, Roster, did_you_mean, save
+from grader.course.to_settle import forget_unsettled
+from grader.errors import CourseError, Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
 MADE_AGAIN = (
@@ -69,13 +69,16 @@ def forget(course: Path, student: str) -> Forgotten:
             with suppress(OSError):  # submitted/ann/, if nothing else was in it
                 path.parent.rmdir()
     outcome.removed += [str(path) for path in _without_lines(course, student)]
+    outcome.removed += [str(path) for path in forget_unsettled(course, student)]
     person_in_book = _remove_from_gradebook(layout, student)
     outcome.removed += [layout.db_url] if person_in_book else []
     if student in Roster.of(course).people:
         save(course, [one for one in Roster.of(course).people.values() if one.id != student])
         outcome.removed.append(str(course / FILE))
     if not outcome.removed:
-        raise CourseError(f"{course}: nobody knows {student!r}: no files, no line in the gradebook or in the roster.")
+        meant = did_you_mean(student, {who: one.full_name for who, one in Roster.of(course).people.items()})
+        said = f"{course}: nobody knows {student!r}: no files, no line in the gradebook or in the roster.{meant}"
+        raise CourseError(said)
     for pattern in MADE_AGAIN:
         for path in course.glob(pattern):
             path.unlink()

@@ -57,7 +57,9 @@ def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
     by_name = {name.lower(): one for one, name in names.items()}
     near = difflib.get_close_matches(wanted, names, n=1)
     near += [by_name[name] for name in difflib.get_close_matches(wanted.lower(), by_name, n=1)]
-    return f" Did you mean {printable(f'{near[0]} ({names[near[0]]})')}?" if near else ""
+    if not near:
+        return ""
+    return f" Did you mean {printable(near[0] + (f' ({names[near[0]]})' if names[near[0]] else ''))}?"
 
 
 COLUMNS = tuple(field.name for field in fields(Person))

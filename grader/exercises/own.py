@@ -8,21 +8,19 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from grader.errors import CourseError
+from grader.errors import CourseError, NotReleased
 
 FOLDER = "exercises"
 PACKAGE = Path(__file__).parent
 # By name the text of each file. It goes along wherever the exercise is checked, to workers too.
 OwnFiles = tuple[tuple[str, str], ...]
+TODO = re.compile(r"\bTODO\b[^\"]*")  # to the end of the line or of the string
 KEPT = "RELEASED = False"  # a line of a file whose specification students don't get
 NOT_RELEASED = "This exercise is checked when you have handed in: your teacher keeps its check until then."
 _KEPT_TEXT = f'"""{NOT_RELEASED}"""\n'
-
-
-class NotReleased(Exception):
-    """Students don't have the check of this exercise."""
 
 
 def _is_name(name: str) -> bool:
@@ -99,6 +97,13 @@ def beside_notebook(name: str, folder: Path) -> str | None:
     if text == _KEPT_TEXT:
         raise NotReleased(NOT_RELEASED)
     return text
+
+
+def unfinished(text: str) -> Iterator[tuple[int, str]]:
+    """The places that are still to be filled in: the number of the line, and what stands there."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if place := TODO.search(line):
+            yield number, place[0].strip()
 
 
 def imports_of(own: OwnFiles) -> list[ast.Module]:

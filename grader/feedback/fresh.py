@@ -1,5 +1,5 @@
-"""Who gets a new page of feedback: whoever's mark, comment or notebook has changed, and only they. `make` is `grader
-feedback`, `FeedbackExporter` the exporter of `nbgrader generate_feedback`; both leave the same files.
+"""Who gets a new page of feedback: whoever's mark, comment or notebook has changed, and only they. `write_feedback` is
+`grader feedback`; `nbgrader generate_feedback` leaves the same files (`grader.nbgrader_plugins.feedback`).
 """
 
 from __future__ import annotations
@@ -7,29 +7,25 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
-from typing import Any, cast
-
-from nbconvert.exporters import Exporter
-from nbgrader.converters.base import NbGraderException
+from typing import Any
 
 from grader.atomic import write_atomically
-from grader.book.gradebook import LessonGradebook, Shown, Unavailable
+from grader.book.gradebook import FeedbackMarks, LessonGradebook
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
-from grader.errors import CommandFailed, CourseError
+from grader.course.roster import Roster, did_you_mean
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unreadable
 from grader.feedback.page import VERSION, Feedback
-from grader.judge.reader import Unreadable
 from grader.printable import joined, printable
 
 
 @dataclass
-class Made:
+class FeedbackReport:
     """What became of whose feedback: students' ids. `problems` are sentences."""
 
     lesson: str
@@ -45,23 +41,27 @@ class Made:
         return "\n".join([*lines, *map(printable, self.problems)])
 
 
-def make(course: ClassDirectory, students: Collection[str] = (), force: bool = False) -> Made:
+def write_feedback(course: ClassDirectory, students: Collection[str] = (), force: bool = False) -> FeedbackReport:
     """Write the feedback of these students, or of all who have handed in, as `nbgrader generate_feedback` lays it
     out."""
     shown = shown_by(course.layout, course.lesson, course.config)
     unknown = sorted(set(students) - shown.keys())
     if unknown:
+        people = {who: person.full_name for who, person in Roster.of(course.root).people.items()}
+        if nobody := [who for who in unknown if who not in people]:
+            meant = did_you_mean(nobody[0], dict.fromkeys(shown, "") | people)
+            raise CourseError(f"{course.lesson}: there is no student {nobody[0]!r}.{meant}")
         raise CourseError(f"{course.lesson}: {joined(unknown)}: nothing of theirs is in the gradebook yet.")
-    outcome, notes = Made(course.lesson), _Notes(course.root, course.lesson)
+    outcome, notes = FeedbackReport(course.lesson), PageNotes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")
     for student in sorted(set(students) or shown.keys() - set(excluded)):
         source = course.folder(course.layout.autograded_directory, student)
         target = course.folder(course.layout.feedback_directory, student)
-        notebooks = _notebooks(source, shown[student])
+        notebooks = graded_notebooks(source, shown[student])
         if not notebooks:
             outcome.not_graded.append(student)
             continue
-        digest = _digest(source, shown[student], notebooks)
+        digest = digest_of(source, shown[student], notebooks)
         if not force and notes.made.get(student) == digest and all((target / f"{n}.html").is_file() for n in notebooks):
             outcome.unchanged.append(student)
             continue
@@ -111,22 +111,22 @@ def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> li
     return problems
 
 
-def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Shown]]:
+def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, FeedbackMarks]]:
     """What the gradebook says to each student, with the late penalties of today."""
     with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
         try:
             book.refresh_lateness({})
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be written now: {error}. Run it again.") from error
         return book.shown()
 
 
-def _notebooks(folder: Path, shown: Mapping[str, Shown]) -> dict[str, bytes]:
+def graded_notebooks(folder: Path, shown: Mapping[str, FeedbackMarks]) -> dict[str, bytes]:
     """The notebooks in `autograded/` that the gradebook knows."""
     return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.ipynb")) if path.stem in shown}
 
 
-def _digest(folder: Path, shown: Mapping[str, Shown], notebooks: Mapping[str, bytes]) -> str:
+def digest_of(folder: Path, shown: Mapping[str, FeedbackMarks], notebooks: Mapping[str, bytes]) -> str:
     """Of all that a student's pages are made from, and by what they are released."""
     digest = hashlib.sha256(f"{VERSION}".encode())
     for name, data in notebooks.items():
@@ -136,7 +136,7 @@ def _digest(folder: Path, shown: Mapping[str, Shown], notebooks: Mapping[str, by
     return digest.hexdigest()
 
 
-class _Notes:
+class PageNotes:
     """What the pages of a lesson were made from, by student."""
 
     def __init__(self, course: Path, lesson: str) -> None:
@@ -149,45 +149,3 @@ class _Notes:
 
     def save(self) -> None:
         write_atomically(self._path, json.dumps(self.made), self._mode)
-
-
-class FeedbackExporter(Exporter):
-    """nbgrader makes it once it knows whose feedback is wanted, and before it looks at what is there. It leaves a page
-    alone once it is there, so those that are stale are removed first."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.file_extension = ".html"
-        self._shown: dict[str, dict[str, Shown]] = {}
-        if getattr(self.parent, "assignments", None):
-            try:
-                self._remove_stale(cast(Any, self.parent).coursedir, [*cast(Any, self.parent).assignments])
-            except (CourseError, CommandFailed, OSError) as error:
-                self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
-                raise NbGraderException(str(error)) from None
-
-    def _remove_stale(self, layout: Any, folders: list[str]) -> None:
-        """What the new pages are made from is noted at once: a page that doesn't come about is not there, and is made
-        next time."""
-        lesson = layout.assignment_id
-        self._shown = shown_by(layout, lesson, self.config)
-        notes = _Notes(Path(layout.root), lesson)
-        for student, shown in self._shown.items():
-            folder = layout.format_path(layout.autograded_directory, student, lesson)
-            if folder not in folders:
-                continue
-            page = Path(layout.format_path(layout.feedback_directory, student, lesson))
-            digest = _digest(Path(folder), shown, _notebooks(Path(folder), shown))
-            if notes.made.get(student) != digest and page.is_dir():
-                self.log.info("What is in %s has changed since: it is made anew", page)
-                shutil.rmtree(page)
-            notes.made[student] = digest
-        notes.save()
-
-    def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
-        """The page of one notebook in `autograded/`."""
-        assert resources is not None
-        about = resources["nbgrader"]
-        shown = self._shown[about["student"]][about["notebook"]]
-        page = Feedback(Path(filename).read_bytes(), shown, about["notebook"], about["student"], self.config).page()
-        return page.encode("utf-8", "replace"), {**resources, "output_extension": self.file_extension}

@@ -19,7 +19,7 @@ import nbformat
 from markupsafe import Markup
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
 
-from grader.book.gradebook import Given, Shown
+from grader.book.gradebook import CellMark, FeedbackMarks
 from grader.book.rebuild import RESULT, dump
 from grader.course.release import CHECK, exercise_of
 from grader.errors import CourseError
@@ -41,11 +41,11 @@ BLANK_LINES, INSIDE = re.compile(r"\n\s*\n"), re.compile(r'<a href="#[^"]*">(.*?
 
 
 @dataclass(frozen=True)
-class Row:
+class MarkRow:
     """A line of the summary. `said` is what came out, in sentences. Without a mark it has a teacher's comment alone."""
 
     name: str
-    mark: Given | None
+    mark: CellMark | None
     said: tuple[Markup, ...]
     comment: str = ""
 
@@ -64,13 +64,13 @@ class Block:
 
     html: Markup
     label: str = ""
-    row: Row | None = None
+    row: MarkRow | None = None
     first: bool = False
     marked: bool = False
 
 
 @dataclass(frozen=True)
-class Cell:
+class ShownCell:
     """A cell of the notebook in `autograded/`. `flags` is what nbgrader notes of it."""
 
     kind: str
@@ -79,7 +79,7 @@ class Cell:
     outputs: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
-    def of(cls, cell: Mapping[str, Any]) -> Cell:
+    def of(cls, cell: Mapping[str, Any]) -> ShownCell:
         """Made of what the notebook has."""
         flags = cell["metadata"].get("nbgrader", {})
         return cls(cell["cell_type"], "".join(cell["source"]), flags, cell.get("outputs", ()))
@@ -109,7 +109,7 @@ class Cell:
         return "Check" if self.grade_id.endswith(CHECK) else "Tests"
 
 
-def hide(cells: Sequence[Cell], config: Any) -> list[Cell]:
+def hide(cells: Sequence[ShownCell], config: Any) -> list[ShownCell]:
     """Without a teacher's hidden tests and marking schemes. nbgrader's own preprocessors cut them out, of the teacher's
     cells only: a student who writes such a mark into a cell holds up nothing."""
     tests, schemes = ClearHiddenTests(config=config), ClearMarkScheme(config=config)
@@ -130,12 +130,12 @@ def hide(cells: Sequence[Cell], config: Any) -> list[Cell]:
 class Feedback:
     """What one student is told of one notebook. `data` is the notebook in `autograded/`."""
 
-    def __init__(self, data: bytes, shown: Shown, title: str, student: str, config: Any = None) -> None:
+    def __init__(self, data: bytes, shown: FeedbackMarks, title: str, student: str, config: Any = None) -> None:
         try:
             notebook = json.loads(data)
             self._metadata = notebook["metadata"]
             self._result = SubmissionResult.from_plain(self._metadata[RESULT])
-            cells = [Cell.of(cell) for cell in notebook["cells"]]
+            cells = [ShownCell.of(cell) for cell in notebook["cells"]]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise CourseError(
                 f"autograded/{student}/{title}.ipynb is not as `grader autograde` left it: grade again with --force."
@@ -159,7 +159,7 @@ class Feedback:
         for name in ("summary", "teacher"):
             html = "".join(template.blocks[name](template.new_context(values)))
             texts.append(BLANK_LINES.sub("\n", INSIDE.sub(r"\1", html)).strip())
-        first, *last = [Cell("markdown", text) for text in texts if text]
+        first, *last = [ShownCell("markdown", text) for text in texts if text]
         cells: list[dict[str, Any]] = []
         for i, cell in enumerate([first, *self._cells, *last]):
             outputs = [
@@ -183,18 +183,18 @@ class Feedback:
             "comments": [(row.name, Markup(page_markdown(row.comment))) for row in self.rows if row.comment],
         }
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[MarkRow]:
         """In the order of the notebook, each exercise and each cell that a teacher marks."""
         commented = {name: words for name, (_judge, words) in self._shown.comments.items() if words}
-        marked: dict[str, Given | None] = {}
+        marked: dict[str, CellMark | None] = {}
         for cell in self._cells:
             mark = self._shown.marks.get(cell.grade_id)
             if cell.grade_id and (mark is not None or cell.name in commented):
                 marked[cell.name] = mark or marked.get(cell.name)
         for name, mark in marked.items():
-            yield Row(name, mark, tuple(self._said(name, mark)), commented.get(name, ""))
+            yield MarkRow(name, mark, tuple(self._said(name, mark)), commented.get(name, ""))
 
-    def _said(self, name: str, mark: Given | None) -> Iterator[Markup]:
+    def _said(self, name: str, mark: CellMark | None) -> Iterator[Markup]:
         exercise, test = self._exercises.get(name), self._tests.get(name)
         if exercise is not None:
             yield from _of_exercise(exercise)
@@ -214,7 +214,7 @@ class Feedback:
             yield Markup(f"Your teacher will look at this {'again' if mark.by_hand else 'and give the mark'}.")
 
     @staticmethod
-    def _by_judge(exercise: ExerciseResult | None, test: TestResult | None, mark: Given) -> float | None:
+    def _by_judge(exercise: ExerciseResult | None, test: TestResult | None, mark: CellMark) -> float | None:
         if exercise is not None:
             return round(mark.points * exercise.score, 2)
         return None if test is None else test.mark(mark.points)
@@ -240,7 +240,7 @@ class Feedback:
             seen.add(row.name)
         yield Block(Markup("\n").join(between))
 
-    def _judged(self, cell: Cell) -> Markup:
+    def _judged(self, cell: ShownCell) -> Markup:
         """What the judge says of a cell."""
         if cell.grade_id.endswith(CHECK) and cell.name in self._exercises:
             return Markup(findings(self._exercises[cell.name]))
@@ -291,7 +291,7 @@ def _number(number: float) -> str:
     return f"{round(number, 2):g}"
 
 
-def _points(mark: Given | None) -> Markup:
+def _points(mark: CellMark | None) -> Markup:
     shown = "" if mark is None else f"{_number(mark.score)} of {_number(mark.points)} points"
     return Markup(f'<span class="points">{shown}</span>')
 

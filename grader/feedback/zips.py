@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import mode_in
-from grader.feedback.fresh import Made, shown_by
+from grader.feedback.fresh import FeedbackReport, shown_by
 from grader.feedback.page import Feedback
 from grader.handed_in.collect import came_from
 from grader.handed_in.whose import CANVAS, MOODLE
@@ -41,7 +41,7 @@ class Packed:
         return "\n".join(lines)
 
 
-def pack(course: ClassDirectory, platform: str, made: Made) -> Packed:
+def pack(course: ClassDirectory, platform: str, made: FeedbackReport) -> Packed:
     """Pack the feedback of all students that a run of `make` went through."""
     path = course.root / f"feedback-{course.lesson}-{platform}.zip"
     shown = shown_by(course.layout, course.lesson, course.config) if platform == "canvas" else {}

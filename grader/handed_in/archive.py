@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath
 
 from grader.course.files import UntrustedFolder, read_regular
-from grader.judge.reader import Unreadable
+from grader.errors import Unreadable
 
 # In one student's folder; what lies near its top comes first. A virtual environment has more.
 MAX_FILES = 50_000
@@ -23,7 +23,7 @@ LINK = "it is a link, which is not followed"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveFile:
     """A file. `path` is where it lies in the zip or folder; `time` is UTC."""
 
     path: PurePosixPath
@@ -37,12 +37,12 @@ IsAuthors = Callable[[str], bool]  # whether a folder of this name belongs to so
 
 
 @dataclass(frozen=True)
-class Given:
+class Archive:
     """The files of one source. `depth` is how many folders lie around all of it: the next name in a path is the one
     that the platform gave to a student's work."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ArchiveFile, ...]
     depth: int = 0
 
     def below(self, path: PurePosixPath) -> PurePosixPath:
@@ -50,7 +50,7 @@ class Given:
         return PurePosixPath(*path.parts[self.depth :])
 
 
-def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     """What is in `source`. Of a file at most `most` bytes are read."""
     if source.is_dir():
         return _in_folder(source, most, is_authors, odd)
@@ -58,11 +58,11 @@ def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
         return _in_zip(source, most, is_authors, odd)
     if source.suffix.lower() == ".ipynb":
         path, about = PurePosixPath(source.name), source.stat()
-        return Given(
-            source.name, (Entry(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
+        return Archive(
+            source.name, (ArchiveFile(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
         )
     odd[str(source)] = "it is neither a zip file nor a folder nor a notebook; if it is a zip, it is broken"
-    return Given(source.name, ())
+    return Archive(source.name, ())
 
 
 def is_hidden(name: str) -> bool:
@@ -82,12 +82,12 @@ def _goes_around(tops: Iterable[tuple[str, bool]], is_authors: IsAuthors) -> str
 # --- a zip file -------------------------------------------------------------------------------------------------------
 
 
-def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     try:
         archive = zipfile.ZipFile(source)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         odd[str(source)] = f"the zip file is broken: {error}"
-        return Given(source.name, ())
+        return Archive(source.name, ())
     entries = []
     for info in archive.infolist():
         path = PurePosixPath(info.filename.replace("\\", "/"))
@@ -96,7 +96,7 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
             odd[f"{source.name}: {path}"] = refused
         elif not info.is_dir() and not any(map(is_hidden, path.parts[:-1])):
             read = lambda info=info: _unpacked(archive, info, most)  # noqa: E731
-            entries.append(Entry(path, _zip_time(info), info.file_size, read))
+            entries.append(ArchiveFile(path, _zip_time(info), info.file_size, read))
     depth = 0
     while entries:
         tops = {(one.path.parts[depth], len(one.path.parts) > depth + 1) for one in entries if one.path.parts[depth:]}
@@ -104,7 +104,7 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
             break
         depth += 1
     # A loose file beside the folder around it all is none of the students'.
-    return Given(source.name, tuple(one for one in entries if len(one.path.parts) > depth), depth)
+    return Archive(source.name, tuple(one for one in entries if len(one.path.parts) > depth), depth)
 
 
 def _refused(info: zipfile.ZipInfo, path: PurePosixPath) -> str:
@@ -142,12 +142,12 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime:
 # --- a folder ---------------------------------------------------------------------------------------------------------
 
 
-def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     """A clone of a repository is one student's, whatever is in it: its own name is the platform's."""
     source = source.absolute()
     if (source / ".git").exists():
         source, tops = source.parent, [source.name]
-        return Given(tops[0], tuple(_files(source, tops, most, odd)))
+        return Archive(tops[0], tuple(_files(source, tops, most, odd)))
     around: list[str] = []
     while True:
         place = source.joinpath(*around)
@@ -157,7 +157,7 @@ def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Give
             break
         around.append(alone)
     tops = ["/".join([*around, name]) for name, folder in sorted(listed) if not (folder and is_hidden(name))]
-    return Given(source.name, tuple(_files(source, tops, most, odd)), len(around))
+    return Archive(source.name, tuple(_files(source, tops, most, odd)), len(around))
 
 
 def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -165,7 +165,7 @@ def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
         yield from entries
 
 
-def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[Entry]:
+def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[ArchiveFile]:
     """What lies in each of these folders, near its top first, and the files among them."""
     for top in tops:
         waiting, count = deque([top]), 0
@@ -190,7 +190,7 @@ def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[E
                 inside = PurePosixPath(path)
                 folder = UntrustedFolder(source, PurePath(inside.parent))
                 read = lambda folder=folder, name=inside.name: folder.read(name, most)  # noqa: E731
-                yield Entry(inside, utc(about.st_mtime), about.st_size, read)
+                yield ArchiveFile(inside, utc(about.st_mtime), about.st_size, read)
 
 
 def utc(seconds: float) -> datetime:

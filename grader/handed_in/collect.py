@@ -18,13 +18,13 @@ from grader.course.files import UntrustedFolder
 from grader.course.folder import CAME_FROM, folder_of, mode_in
 from grader.course.lateness import due_dates_in, last_in_time, seconds_late, timestamp
 from grader.course.roster import Roster, did_you_mean
-from grader.errors import CourseError
+from grader.course.to_settle import note_unsettled, unsettled
+from grader.errors import CourseError, Unreadable
 from grader.handed_in.archive import given, utc
-from grader.handed_in.earlier import BEST, keep, put
+from grader.handed_in.earlier import BEST, archive_hand_in, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
-from grader.handed_in.hand_in import answers_in, lesson_held, lesson_of
+from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
 from grader.handed_in.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
-from grader.judge.reader import Unreadable
 from grader.printable import printable
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
@@ -100,9 +100,11 @@ def collect(
         if due != due_of(""):  # a platform knows nothing of an extension that the gradebook has
             found = [replace(one, late=False) for one in found]
         _take(course, student, found, due, counts, outcome)
+    note_unsettled(course.root, course.lesson, said.may_be)
     handed_in = {submission.student for submission in course.submissions()[0]}
-    outcome.to_settle = sorted(said.may_be - handed_in)
-    outcome.missing = sorted(set(roster.people) - handed_in - said.may_be)
+    to_settle = unsettled(course.root, course.lesson)
+    outcome.to_settle = sorted(to_settle - handed_in)
+    outcome.missing = sorted(set(roster.people) - handed_in - to_settle)
     return outcome
 
 
@@ -141,7 +143,7 @@ class _Settled:
 
     def __init__(self, course: ClassDirectory, roster: Roster, told: Mapping[str, str]) -> None:
         self._course, self._roster, self._told, self._used = course, roster, told, set[str]()
-        self.may_be: set[str] = set()  # whose it may be, of all that isn't settled
+        self.may_be: dict[str, Sequence[str]] = {}  # by label whose it may be; nobody's if that is known
         for called, student in told.items():
             if student not in roster.people:
                 meant = did_you_mean(student, {one: person.full_name for one, person in roster.people.items()})
@@ -151,7 +153,11 @@ class _Settled:
 
     def ids(self, top: str, author: Author) -> list[str]:
         """The ids of those who may have handed in what the platform called `top`."""
-        called = label(top)
+        may_be = self._ids(label(top), top, author)
+        self.may_be[label(top)] = may_be[1:] and may_be
+        return may_be
+
+    def _ids(self, called: str, top: str, author: Author) -> list[str]:
         if called in self._told:
             self._used.add(called)
             return [self._told[called]]
@@ -165,7 +171,6 @@ class _Settled:
         """Why it isn't known whose it is, and what to do about it."""
         if not may_be:
             return author.why_not(self._roster)
-        self.may_be.update(may_be)
         options = " or ".join(f"--is {shlex.quote(f'{label(top)}={who}')}" for who in may_be)
         return f"{author.why_not(self._roster)}. Say which, with {options}"
 
@@ -232,7 +237,7 @@ class _Candidate:
 
 def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collected) -> list[_Candidate]:
     """Those in which something is answered, if there is one; or else those that hold this lesson's exercises."""
-    lesson, limits = lesson_of(course.instructor()), course.limits()
+    lesson, limits = handed_out(course.outline()), course.limits()
     answers = {id(one): answers_in(one.data, lesson, limits) for one in found}
     for enough, why in (
         (lambda told: any(told.values()), "nothing is answered in it"),
@@ -265,7 +270,11 @@ def _take(
     chosen = _counting(candidates, due, counts)
     if len({one.data for one in candidates}) > 1:
         outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one that was there"
-    new = [keep(course, student, other.time, other.data) for other in (*here, *there) if other.data != chosen.data]
+    new = [
+        archive_hand_in(course, student, other.time, other.data)
+        for other in (*here, *there)
+        if other.data != chosen.data
+    ]
     if there and there[0].data == chosen.data:
         if counts == BEST and any(new):
             outcome.taken.append(student)

@@ -35,7 +35,7 @@ def counts(course: ClassDirectory) -> str:
     return found
 
 
-def keep(course: ClassDirectory, student: str, time: datetime, data: bytes) -> bool:
+def archive_hand_in(course: ClassDirectory, student: str, time: datetime, data: bytes) -> bool:
     """Keep a notebook that doesn't count, by its time; whether it is a new one. The same one is kept once."""
     base = _base(course, student)
     for number in range(1000):
@@ -115,7 +115,7 @@ def put_best(course: ClassDirectory, book: LessonGradebook, graded: Sequence[tup
     most = course.limits().notebook_bytes
     data, old = best.read(most), there.read(most)
     if old:
-        keep(course, student, there.time or UNKNOWN_TIME, old)
+        archive_hand_in(course, student, there.time or UNKNOWN_TIME, old)
     put(course, student, best.time or UNKNOWN_TIME, data)
     # nbgrader goes by the times of the two folders, and this one is often older than what was graded.
     shutil.rmtree(course.folder(course.layout.autograded_directory, student), ignore_errors=True)

@@ -14,11 +14,11 @@ import nbformat
 
 from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
-from grader.errors import CourseError
+from grader.errors import CourseError, Unreadable
 from grader.judge.limits import Limits
-from grader.judge.outline import Outline, normal, outline_of
+from grader.judge.outline import Outline, normal
 from grader.judge.plan import defines
-from grader.judge.reader import OWN_ANSWER, NotebookCell, Unreadable, read
+from grader.judge.reader import OWN_ANSWER, NotebookCell, read
 from grader.printable import printable
 from grader.source.preprocessors import ClearCourseSolutions
 
@@ -27,8 +27,9 @@ MOST = 20  # notebooks that are looked at beside the one with the lesson's name
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What a lesson's notebook is known by: its cells, and by exercise the text that students start from."""
+class HandedOut:
+    """A lesson as students have it, by which their notebook is known: its cells, and by exercise the text that they
+    start from."""
 
     outline: Outline
     stubs: Mapping[str, str]
@@ -61,16 +62,13 @@ def _name(cell: NotebookCell) -> str:
 
 
 @lru_cache(maxsize=32)  # a course's lessons: collecting asks which one a notebook is of
-def lesson_of(instructor: bytes) -> Lesson:
-    """Of the instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
-    outline = outline_of(instructor)
-    whole = nbformat.from_dict(json.loads(instructor))
-    for cell in whole.cells:
-        cell.source = "".join(cell.source)  # a file may have a list of lines
+def handed_out(outline: Outline) -> HandedOut:
+    """The lesson of an instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
+    whole = nbformat.from_dict(outline.notebook())
     released, _resources = ClearCourseSolutions(enforce_metadata=False).preprocess(whole, {})
     texts = Outline.of(json.dumps(released).encode()).cells
     stubs = {_name(cell): normal(cell.source) for cell in texts if cell.role in ("solution", OWN_ANSWER)}
-    return Lesson(outline, stubs)
+    return HandedOut(outline, stubs)
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class HandIn:
     remarks: tuple[str, ...] = ()
 
 
-def hand_in(submission: Submission, lesson: Lesson, limits: Limits) -> HandIn:
+def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn:
     """Choose among the notebooks of a submission. Of several that hold exercises of the lesson the fullest counts, and
     of equally full ones the one that has the lesson's name."""
     own = PurePath(f"{submission.name}.ipynb")
@@ -142,7 +140,7 @@ def _read(folder: UntrustedFolder, path: PurePath, limits: Limits) -> bytes:
         return b""
 
 
-def answers_in(data: bytes, lesson: Lesson, limits: Limits) -> dict[str, bool]:
+def answers_in(data: bytes, lesson: HandedOut, limits: Limits) -> dict[str, bool]:
     """The lesson's exercises that a notebook holds, and whether each has an answer; none if it can't be read."""
     try:
         return lesson.answers(read(data, limits.notebook_bytes, limits.cells))
@@ -171,7 +169,7 @@ def lesson_held(course: ClassDirectory, works: Sequence[bytes]) -> str:
     best, most = "", 0
     for name in (course.lesson, *others):
         with contextlib.suppress(CourseError, OSError):  # another lesson's notebook that is broken is no matter here
-            lesson = lesson_of(course.instructor(name))
+            lesson = handed_out(course.outline(name))
             held = max((len(lesson.answers(*cells)) for cells in readable), default=0)
             if held > most:
                 best, most = name, held

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from grader.course.files import read_regular
-from grader.errors import CourseError
+from grader.errors import CourseError, SandboxUnavailable, Unreadable
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.judge import Judge
-from grader.judge.outline import outline_of
-from grader.judge.reader import Unreadable
+from grader.judge.outline import Outline
 from grader.judge.result import ExerciseResult
-from grader.judge.sandbox import SandboxUnavailable
 from grader.learner.appeal import FORMAT, LearnersFile
 from grader.plain import made
 from grader.printable import printable
@@ -50,19 +48,19 @@ def read_file(path: Path) -> LearnersFile:
 def judge(path: Path, settings: GradingSettings, lesson: str) -> Judged:
     """Judge the file's code as one exercise of the lesson, among the course's own solutions of the others."""
     file = read_file(path)
-    if file.exercise not in outline_of(settings.instructor).exercises:
+    if file.exercise not in settings.outline.exercises:
         raise CourseError(f"{printable(str(path))} is about {file.exercise!r:.80}, which is no exercise of {lesson}.")
     try:
         with Judge(settings.secret, settings.limits, settings.unsafe) as judges:
-            result = judges.grade(as_notebook(settings.instructor, file), settings.instructor, WHOSE)
+            result = judges.grade(as_notebook(settings.outline, file), settings.outline, WHOSE)
     except SandboxUnavailable as error:
         raise CourseError(str(error)) from None
     return Judged(file, result[file.exercise])
 
 
-def as_notebook(instructor: bytes, file: LearnersFile) -> bytes:
+def as_notebook(outline: Outline, file: LearnersFile) -> bytes:
     """The instructor's notebook with the file's cells in place of one solution."""
-    notebook = json.loads(instructor)
+    notebook = outline.notebook()
     cells: list[dict[str, Any]] = []
     for cell in notebook["cells"]:
         course = cell["metadata"].get("course", {})

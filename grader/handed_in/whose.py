@@ -19,11 +19,11 @@ import yaml
 from nbgrader.utils import parse_utc
 
 from grader.course.roster import Roster
-from grader.handed_in.archive import Given, Odd
-from grader.judge.reader import Unreadable
+from grader.errors import Unreadable
+from grader.handed_in.archive import Archive, Odd
 
 MOODLE = re.compile(r"(?P<folder>(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?).*", re.DOTALL)
-CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>(?i:LATE)_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
 EXCHANGE = re.compile(r"(?P<student>[^+]+)\+(?P<lesson>[^+]+)\+(?P<time>[^+]+ UTC)(?:\+.*)?")
 GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
 _TOLD = (":sid", ":email", ":name")
@@ -77,7 +77,7 @@ def is_somebodys(name: str, roster: Roster) -> bool:
 class Whose:
     """Who handed in what of one source."""
 
-    def __init__(self, source: Given, roster: Roster, odd: Odd) -> None:
+    def __init__(self, source: Archive, roster: Roster, odd: Odd) -> None:
         self._roster, self._odd, self._source = roster, odd, source
         paths = [source.below(one.path) for one in source.entries]
         folders = {path.parts[0] for path in paths if len(path.parts) > 1}

@@ -9,12 +9,12 @@ from pathlib import Path
 from grader.book.gradebook import marks_in
 from grader.book.results_log import latest, path_of
 from grader.course.class_directory import ClassDirectory
-from grader.errors import CourseError
-from grader.handed_in.hand_in import hand_in, lesson_of
+from grader.errors import CourseError, Unreadable
+from grader.handed_in.hand_in import hand_in, handed_out
 from grader.insights.page import LessonInsights
-from grader.insights.similarity import own_code, similar_pairs
+from grader.insights.similarity import ModelSolution, Pair, own_code, similar_pairs
 from grader.insights.summary import summarise
-from grader.judge.reader import Unreadable, read
+from grader.judge.reader import read
 
 
 def lessons_with_results(root: Path) -> list[str]:
@@ -31,13 +31,13 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
     marks = marks_in(course.layout, course.lesson, course.config)
     results = {student: record.result for student, record in records.items()}
     summary = summarise([*results.values()], [marks.get(who) or result.by_judge() for who, result in results.items()])
-    return LessonInsights(course.lesson, summary, tuple(similar_pairs(_fingerprints(course, records))))
+    return LessonInsights(course.lesson, summary, tuple(_pairs(course, records)))
 
 
-def _fingerprints(course: ClassDirectory, graded: Container[str]) -> dict[str, frozenset[int]]:
-    """Of each graded student's own code."""
-    lesson, limits = lesson_of(course.code()), course.limits()
-    prints = {}
+def _pairs(course: ClassDirectory, graded: Container[str]) -> list[Pair]:
+    """The graded students' work that is like another's, or like the model solution: that first."""
+    lesson, limits = handed_out(course.outline()), course.limits()
+    model, prints, copies = ModelSolution(lesson.outline, lesson.stubs), {}, []
     for submission in course.submissions()[0]:
         chosen = hand_in(submission, lesson, limits)
         if chosen.unreadable or submission.student not in graded:
@@ -45,4 +45,8 @@ def _fingerprints(course: ClassDirectory, graded: Container[str]) -> dict[str, f
         with contextlib.suppress(Unreadable):
             cells = read(chosen.data, limits.notebook_bytes, limits.cells)
             prints[submission.student] = own_code(cells, lesson.outline)
-    return prints
+            answered = [name for name, is_answered in lesson.answers(cells).items() if is_answered]
+            if copy := model.pair(submission.student, cells, answered):
+                copies.append(copy)
+    copies.sort(key=lambda pair: (-pair.share, pair.left))
+    return [*copies, *similar_pairs(prints)]

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from grader.insights.similarity import Pair
+from grader.insights.similarity import MODEL, WORD_FOR_WORD, Pair
 from grader.insights.summary import Summary
 from grader.markup import inline
 from grader.printable import printable
@@ -30,8 +30,9 @@ class LessonInsights:
 
     def without_names(self) -> LessonInsights:
         """The same with numbers for students, given in the order in which they appear."""
-        order = dict.fromkeys(who for pair in self.pairs for who in (pair.left, pair.right))
-        known = {who: f"submission {i}" for i, who in enumerate(order, start=1)}
+        models = {name: name for name in (MODEL, WORD_FOR_WORD)}
+        order = dict.fromkeys(who for pair in self.pairs for who in (pair.left, pair.right) if who not in models)
+        known = models | {who: f"submission {i}" for i, who in enumerate(order, start=1)}
         pairs = tuple(replace(pair, left=known[pair.left], right=known[pair.right]) for pair in self.pairs)
         return replace(self, pairs=pairs)
 
@@ -84,14 +85,13 @@ def _mistakes(summary: Summary) -> list[str]:
 def _pairs(pairs: Sequence[Pair]) -> list[str]:
     if not pairs:
         return []
-    rows = [f"{percent(pair.share):>6}  {printable(pair.left)}  {printable(pair.right)}" for pair in pairs[:SHOWN]]
-    more = len(pairs) - SHOWN
-    return [
-        "",
-        "look alike (a place to look, not a verdict)",
-        *rows,
-        *([f"        and {more} more pairs"] * (more > 0)),
-    ]
+    lines = ["", "look alike (a place to look, not a verdict)"]
+    models = [pair for pair in pairs if pair.right in (MODEL, WORD_FOR_WORD)]
+    for kind, what in ((models, "like the model solution"), ([one for one in pairs if one not in models], "pairs")):
+        rows = [(percent(pair.share), printable(pair.left), printable(pair.right)) for pair in kind[:SHOWN]]
+        lines += [f"{share:>6}  {left}  {right}" for share, left, right in rows]
+        lines += [f"        and {len(kind) - SHOWN} more {what}"] * (len(kind) > SHOWN)
+    return lines
 
 
 def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:

@@ -9,7 +9,7 @@ import keyword
 import re
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from zlib import crc32
@@ -22,6 +22,11 @@ LENGTH, WINDOW = 12, 6
 # What more than this share of a class has in common is how one writes it; at least three may always share.
 COMMON = 0.1
 LEAST = 6  # fingerprints in common, below which a likeness says nothing
+NEAR_THE_MODEL = 0.8  # of the model solution's fingerprints
+# Who a submission may be like, beside other students.
+MODEL = "the model solution"
+WORD_FOR_WORD = f"{MODEL}, word for word"
+MARK = re.compile(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?")
 # Characters of a cell, and of all cells of a submission, that are looked at: those of the longest lesson are 110,000.
 MOST_OF_A_CELL, MOST = 50_000, 200_000
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -69,14 +74,47 @@ def fingerprints(source: str) -> frozenset[int]:
 def own_code(cells: Sequence[NotebookCell], outline: Outline) -> frozenset[int]:
     """The fingerprints of a submission that don't come from the course: neither its cells nor its solutions. Cells that
     nobody writes by hand are passed over."""
-    course, left, mine = {normal(cell.source) for cell in outline.cells}, MOST, []
-    for cell in cells:
-        fits = cell.kind == "code" and len(cell.source) <= min(MOST_OF_A_CELL, left)
-        if fits and normal(cell.source) not in course:
-            mine.append(cell.source)
-            left -= len(cell.source)
+    course = {normal(cell.source) for cell in outline.cells}
+    small = (cell.source for cell in cells if cell.kind == "code" and len(cell.source) <= MOST_OF_A_CELL)
+    mine = _up_to((source for source in small if normal(source) not in course), MOST)
     given = frozenset().union(*(fingerprints(cell.source) for cell in outline.cells))
     return frozenset().union(*map(fingerprints, mine)) - given
+
+
+class ModelSolution:
+    """The code of a lesson's solutions that students don't start from. `stubs`: by exercise what they start from."""
+
+    def __init__(self, outline: Outline, stubs: Mapping[str, str]) -> None:
+        solutions = {cell.exercise: cell.source for cell in outline.cells if cell.role == "solution"}
+        others = [cell.source for cell in outline.cells if cell.role != "solution"]
+        given = frozenset().union(*map(fingerprints, [*others, *stubs.values()]))
+        self._texts = {name: _without_marks(source) for name, source in solutions.items()}
+        self._prints = {name: fingerprints(source) - given for name, source in solutions.items()}
+
+    def pair(self, student: str, cells: Sequence[NotebookCell], answered: Sequence[str]) -> Pair | None:
+        """How much of the solutions of the exercises that a student has `answered` is in their notebook, if it is so
+        much that it is worth a look: right answers that were written independently have two thirds of it at most."""
+        small = [cell.source for cell in cells if cell.kind == "code" and len(cell.source) <= MOST_OF_A_CELL]
+        theirs = frozenset().union(*map(fingerprints, _up_to(small, MOST)))
+        model = frozenset().union(*(self._prints.get(name, frozenset()) for name in answered))
+        common = len(model & theirs)
+        if common < LEAST or common / len(model) < NEAR_THE_MODEL:
+            return None
+        texts = set(map(_without_marks, small))
+        is_copy = all(self._texts[name] in texts for name in answered if name in self._texts)
+        return Pair(student, WORD_FOR_WORD if is_copy else MODEL, common / len(model))
+
+
+def _without_marks(source: str) -> str:
+    return normal(MARK.sub("", source))
+
+
+def _up_to(sources: Iterable[str], most: int) -> Iterator[str]:
+    """As many of them as have so many characters together."""
+    for source in sources:
+        if len(source) <= most:
+            most -= len(source)
+            yield source
 
 
 def similar_pairs(prints: Mapping[str, frozenset[int]], least_share: float = 0.6) -> list[Pair]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from grader.judge.result import ExerciseResult, Mark, SubmissionResult
+from grader.judge.result import ExerciseResult, SubmissionMark, SubmissionResult
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Summary:
     mistakes: tuple[MistakeRow, ...]
 
 
-def summarise(results: Sequence[SubmissionResult], marks: Sequence[Mark] = ()) -> Summary:
+def summarise(results: Sequence[SubmissionResult], marks: Sequence[SubmissionMark] = ()) -> Summary:
     """Count the results of one lesson; exercises in the lesson's order, the most frequent mistakes first. `marks` are
     what a gradebook says of the same submissions: points come from there."""
     marks = marks or [result.by_judge() for result in results]

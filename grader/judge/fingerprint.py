@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grader.exercises.own import OwnFiles, imports_of
 from grader.judge.limits import Limits
-from grader.judge.outline import outline_of
+from grader.judge.outline import Outline
 
 PACKAGE = Path(__file__).parents[1]
 # Where grading begins, in the judge's process and in the student's.
@@ -28,10 +28,9 @@ WAITING = frozenset({"the judge", "torch", "the limits", "the sandbox", "carry_f
 
 @dataclass(frozen=True)
 class GradingSettings:
-    """How a lesson is graded. `instructor` is the code of the instructor's notebook. The secret stays out of logs and
-    messages."""
+    """How a lesson is graded. `outline` is of the instructor's notebook. The secret stays out of logs and messages."""
 
-    instructor: bytes
+    outline: Outline
     secret: bytes
     limits: Limits
     unsafe: bool = False
@@ -43,9 +42,8 @@ class GradingSettings:
     @cached_property
     def fingerprint(self) -> str:
         """The settings and the code that grades as one hash, from which the secret can't be had."""
-        code = version_for(self.instructor)
-        instructor = hashlib.sha256(self.instructor).hexdigest()
-        parts = (instructor, code, repr(self.limits), str(self.unsafe), self.carry_forward)
+        code = version_for(self.outline)
+        parts = (self.outline.digest, code, repr(self.limits), str(self.unsafe), self.carry_forward)
         return hmac.new(self.secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
     @property
@@ -56,7 +54,7 @@ class GradingSettings:
     @cached_property
     def basis(self) -> dict[str, str]:
         """What marks depend on, piece by piece: the same text or digest means that the piece is the same."""
-        judge, outline = set(files_that_decide(())), outline_of(self.instructor)
+        judge, outline = set(files_that_decide(())), self.outline
         pieces = {}
         for name in outline.exercises:
             own = tuple((one, text) for one, text in outline.own if one == name)
@@ -68,7 +66,7 @@ class GradingSettings:
             "the limits": ", ".join(f"{name} {value}" for name, value in vars(self.limits).items()),
             "the sandbox": "not used" if self.unsafe else "used",
             "carry_forward": self.carry_forward,
-            "the instructor's notebook": hashlib.sha256(self.instructor).hexdigest()[:16],
+            "the instructor's notebook": outline.digest[:16],
             "the secret": hmac.new(self.secret, b"basis", hashlib.sha256).hexdigest()[:16],
         }
 
@@ -91,10 +89,9 @@ def waits_for_regrade(pieces: Iterable[str]) -> bool:
     return any(piece in WAITING or piece.startswith(SPECIFICATION) for piece in pieces)
 
 
-def version_for(instructor: bytes) -> str:
+def version_for(outline: Outline) -> str:
     """The version of the code here that grades an instructor's notebook. Not kept with the settings: these travel to
     workers, whose own version is asked for."""
-    outline = outline_of(instructor)
     return code_version(outline.exercises, outline.own)
 
 

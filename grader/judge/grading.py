@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from grader.errors import Unreadable
 from grader.exercises.registry import exercises
 from grader.judge import plan
 from grader.judge.clean_text import clean
@@ -16,7 +17,7 @@ from grader.judge.disclosure import BY_KIND, judged
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
 from grader.judge.outline import Outline, visible
-from grader.judge.reader import OWN_TEST, NotebookCell, Unreadable, read
+from grader.judge.reader import OWN_TEST, NotebookCell, read
 from grader.judge.result import CARRY_FORWARD, ExerciseResult, SubmissionResult, TestResult
 from grader.judge.runner import LEAST_SECONDS, Runner
 from grader.judge.sandbox import Sandbox
@@ -24,7 +25,7 @@ from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject import Outcome
-from grader.subject.zygote import ZygoteGone
+from grader.subject.errors import ZygoteGone
 
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
 FAULT = "The judge itself failed here: {}."
@@ -59,7 +60,7 @@ def grade(
         work = plan.make(outline, cells)
         steps = without_unneeded_examples(runner.names, work).steps
         results = _results(runner, steps, lambda name: seed(secret, student, name, content))
-    again = _Again(place, limits, known, outline, work, runner)
+    again = _SecondRun(place, limits, known, outline, work, runner)
     for name, result in results.items() if CARRY_FORWARD[carry_forward] else ():
         if result.first_fix and not result.broken:
             try:
@@ -89,7 +90,7 @@ def _with_carried(result: ExerciseResult, score: float, used: tuple[str, ...], s
     return result if gain <= 0 else replace(result, score=result.score + gain, carried=gain, carried_with=used)
 
 
-class _Again:
+class _SecondRun:
     """Runs the whole notebook once more, in a process of its own that sees what a student's code must not: the course's
     solutions, hidden tests. Of what is printed there nothing is kept, so it can tell nobody."""
 
@@ -107,8 +108,9 @@ class _Again:
         self.timed_out = False
 
     def _runner(self) -> Runner:
-        left = max(self._first.left(), LEAST_SECONDS)
-        return Runner(self._place, replace(self._limits, submission_seconds=left), self._known, self._outline.exercises)
+        left = max(self._first.left(), LEAST_SECONDS) / self._limits.patience
+        limits = replace(self._limits, submission_seconds=left)
+        return Runner(self._place, limits, self._known, self._outline.exercises)
 
     def carried(self, name: str, earlier: str, secret_seed: bytes) -> tuple[float, tuple[str, ...]]:
         """The score of an exercise with the course's own solution in place of the earlier one that fails, and of those

@@ -7,11 +7,11 @@ from types import TracebackType
 from grader.exercises.registry import exercises
 from grader.judge.grading import failed, grade, ungraded
 from grader.judge.limits import Limits
-from grader.judge.outline import outline_of
+from grader.judge.outline import Outline
 from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import Sandbox
+from grader.subject.errors import ZygoteGone
 from grader.subject.time_limit import TimeLimit, limit_in_thread
-from grader.subject.zygote import ZygoteGone
 
 # Seconds beyond a submission's limit. The limits themselves hold without it: this is for what nobody thought of.
 MARGIN = 5.0
@@ -25,19 +25,19 @@ class Judge:
         self.place = Sandbox(limits, unsafe)
 
     def grade(
-        self, submission: bytes, instructor: bytes, student: str, unreadable: str = "", limits: Limits | None = None
+        self, submission: bytes, outline: Outline, student: str, unreadable: str = "", limits: Limits | None = None
     ) -> SubmissionResult:
-        """Grade a notebook against the instructor's; or say that it is `unreadable`, which earns nothing. If the zygote
-        dies meanwhile, another one is started, once. Whatever else goes wrong, or takes longer than all limits together
-        allow, is a fault of ours and gives a result too: no points, and marked as broken. `limits` are for this one."""
+        """Grade a notebook by the instructor's `outline`; or say that it is `unreadable`, which earns nothing. If the
+        zygote dies meanwhile, another one is started, once. Whatever else goes wrong, or takes longer than all limits
+        together allow, is a fault of ours and gives a result too: no points, and marked as broken. `limits` are for
+        this one."""
         limits = limits or self._limits
-        outline = outline_of(instructor)
         known = exercises(outline.own)
         if unreadable:
             return ungraded(unreadable, outline, known, self.place.confinement)
         for attempt in (1, 2):
             try:
-                with limit_in_thread(limits.submission_seconds + MARGIN):
+                with limit_in_thread(limits.longest + MARGIN):
                     return grade(
                         submission,
                         outline,

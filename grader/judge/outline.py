@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from grader.exercises.own import OwnFiles
-from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell, read
+from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell, cell_of
 
-# Where the files of a course's own exercises stand in the notebook that the judge gets.
-OWN_EXERCISES = "own_exercises"
-MAX_BYTES, MAX_CELLS = 200 * 2**20, 5000
 # Nothing that a check needs comes from these: they draw, they train, they install the course, they answer a prediction
 # (often by training something), or they call what the check calls anyway.
 SKIPPED = ("draw", "train", "install", "answer", "try")
@@ -21,17 +21,42 @@ EXAMPLES = ("example", "", *SKIPPED)
 
 @dataclass(frozen=True)
 class Outline:
-    """The code cells of the instructor's notebook, and the text cells that nbgrader knows. `own` are the files of the
-    course's own exercises among them."""
+    """What grading needs of the instructor's notebook: its code cells, and the text cells that nbgrader knows. `own`
+    are the files of the course's own exercises among them; `metadata` is the notebook's, `cell_metadata` that of each
+    cell. `digest` is the SHA-256, in hex, of all of it: a change of the prose or of an output is no other digest."""
 
     cells: tuple[NotebookCell, ...]
     own: OwnFiles = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    cell_metadata: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, repr=False)
+    digest: str = ""
 
     @classmethod
-    def of(cls, notebook: bytes) -> Outline:
+    def of(cls, notebook: bytes, own: OwnFiles = ()) -> Outline:
         """From the bytes of `solutions/NN_name.ipynb` (or of the students' own `notebooks/NN_name.ipynb`)."""
-        cells = tuple(cell for cell in read(notebook, MAX_BYTES, MAX_CELLS) if cell.kind == "code" or cell.grade_id)
-        return cls(cells, tuple(sorted(json.loads(notebook).get(OWN_EXERCISES, {}).items())))
+        document = json.loads(notebook)
+        found = [(cell, raw) for raw in document["cells"] if (cell := cell_of(raw)) is not None]
+        found = [(cell, raw) for cell, raw in found if cell.kind == "code" or cell.grade_id]
+        cells = [{key: raw[key] for key in ("cell_type", "id", "metadata", "source") if key in raw} for _, raw in found]
+        whole = {**document, "cells": cells, **({"own_exercises": dict(own)} if own else {})}
+        return cls(
+            tuple(cell for cell, _raw in found),
+            tuple(sorted(own)),
+            document.get("metadata", {}),
+            tuple(raw.get("metadata", {}) for _cell, raw in found),
+            hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest(),
+        )
+
+    def notebook(self) -> dict[str, Any]:
+        """A notebook of these cells, as JSON has it, without outputs."""
+        cells: list[dict[str, Any]] = [
+            {"cell_type": cell.kind, "id": cell.id, "metadata": dict(metadata), "source": cell.source}
+            for cell, metadata in zip(self.cells, self.cell_metadata, strict=True)
+        ]
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
+        return {"nbformat": 4, "nbformat_minor": 5, "metadata": dict(self.metadata), "cells": cells}
 
     @property
     def exercises(self) -> tuple[str, ...]:
@@ -65,10 +90,6 @@ class Outline:
             if key and key in index:
                 return index[key]
         return None
-
-
-# Of one class all are graded against the same notebook.
-outline_of = lru_cache(maxsize=4)(Outline.of)
 
 
 def normal(source: str) -> str:

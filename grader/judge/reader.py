@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from grader.errors import Unreadable
+
 MIB = 2**20
 # Characters of all cells together. One cell that is too long for its process is left out when it is its turn.
 MAX_SOURCES = 20_000_000
@@ -25,10 +27,6 @@ DROPPED = ("outputs", "attachments")
 # The roles of cells of nbgrader's own kinds, which a teacher adds: an answer (code or text), a test, a task.
 OWN_ANSWER, OWN_TEST, OWN_TASK = "own-answer", "own-test", "own-task"
 CLEAR = "Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and save it."
-
-
-class Unreadable(ValueError):
-    """The file is not a notebook. The message is for the student."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ def _known(raw_cells: list[Any], max_cells: int) -> tuple[NotebookCell, ...]:
     """What is taken of the cells."""
     if len(raw_cells) > max_cells:
         raise Unreadable(f"The notebook has {len(raw_cells)} cells; at most {max_cells} are read.")
-    cells = tuple(cell for cell in map(_cell, raw_cells) if cell is not None)
+    cells = tuple(cell for cell in map(cell_of, raw_cells) if cell is not None)
     if sum(len(cell.source) for cell in cells) > MAX_SOURCES:
         raise Unreadable(f"The text of the notebook's cells has more than {MAX_SOURCES} characters.")
     return cells
@@ -124,7 +122,8 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) and len(value) <= 200 else ""
 
 
-def _cell(raw: Any) -> NotebookCell | None:
+def cell_of(raw: Any) -> NotebookCell | None:
+    """What is taken of a cell as JSON has it; None if it isn't one."""
     if not isinstance(raw, dict) or not isinstance(raw.get("cell_type"), str):
         return None
     source = raw.get("source", raw.get("input", ""))

@@ -114,7 +114,7 @@ class TestResult:
 
 
 @dataclass(frozen=True)
-class Mark:
+class SubmissionMark:
     """What one submission earns in the gradebook. `cells` has by exercise, or by a teacher's own cell, the points
     earned and possible; `score` is their sum without the late `penalty`; `by_hand` are the cells that wait for a
     teacher."""
@@ -158,9 +158,9 @@ class SubmissionResult:
         given += [test.mark(cells[test.grade_id][1]) for test in self.tests if test.grade_id in cells]
         return round(sum(given), 2)
 
-    def by_judge(self) -> Mark:
+    def by_judge(self) -> SubmissionMark:
         """The mark of a submission that no gradebook has."""
-        return Mark(self.mark, self.points, {one.name: (one.mark, one.points) for one in self.exercises})
+        return SubmissionMark(self.mark, self.points, {one.name: (one.mark, one.points) for one in self.exercises})
 
     def worth(self, points: Mapping[str, float]) -> SubmissionResult:
         """The same where a course has given exercises other points."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -26,16 +26,16 @@ WHY = {"time-limit": "ran out of time", "died": "ended the process", "too-large"
 
 
 class Timed:
-    """A subject whose requests all end before one deadline."""
+    """A subject whose requests all end before one deadline. The seconds of a request are the processor's; nobody
+    outside can say how many a child has used, so a check's are counted by a clock that is `patience` times as slow."""
 
-    clock = staticmethod(time.monotonic)
-
-    def __init__(self, inner: ForkedSubject, deadline: float) -> None:
-        self._inner, self._deadline = inner, deadline
+    def __init__(self, inner: ForkedSubject, deadline: float, patience: float) -> None:
+        self._inner, self._deadline, self._patience = inner, deadline, patience
+        self.clock: Callable[[], float] = lambda: time.monotonic() / patience
 
     def ask(self, request: Request) -> Outcome:
-        left = max(self._deadline - time.monotonic(), LEAST_SECONDS)
-        return self._inner.ask(replace(request, seconds=min(request.seconds, left)))
+        left = max(self._deadline - time.monotonic(), LEAST_SECONDS) / self._patience
+        return self._inner.ask(replace(request, seconds=min(request.seconds, left), patience=self._patience))
 
     def answer_with(self, answer: Answer) -> None:
         self._inner.answer_with(answer)
@@ -59,17 +59,17 @@ class Runner:
         self.notes: list[str] = []
         self.timed_out = False
         self._zygote = zygote
-        self._deadline = time.monotonic() + limits.submission_seconds
+        self._deadline = time.monotonic() + limits.longest
         self._done: list[RunStep] = []
         self._printed: dict[str, str] = {}
         self._fork()
 
     def _fork(self) -> None:
         self._child = ForkedSubject(self._zygote, self._less_memory)
-        self.subject = Timed(self._child, self._deadline)
+        self.subject = Timed(self._child, self._deadline, self.limits.patience)
 
     def left(self) -> float:
-        """Seconds left for the submission."""
+        """Seconds by the clock left for the submission."""
         return self._deadline - time.monotonic()
 
     def ready(self) -> bool:
@@ -143,7 +143,7 @@ class Runner:
         """How long the next check may take. The setting is for an exercise without a limit of its own; one that may
         take twice as long as others does so here too."""
         share = (exercise.seconds or SECONDS) / SECONDS
-        return max(min(self.limits.check_seconds * share, self.left()), LEAST_SECONDS)
+        return max(min(self.limits.check_seconds * share, self.left() / self.limits.patience), LEAST_SECONDS)
 
     def __enter__(self) -> Runner:
         return self

@@ -23,14 +23,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 import grader
+from grader.errors import SandboxUnavailable
 from grader.judge import inside
 from grader.judge.limits import Limits
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.subject import landlock, seccomp
 from grader.subject.confine import NULL, URANDOM, Confinement
+from grader.subject.errors import ZygoteGone
 from grader.subject.forked import ForkedSubject
 from grader.subject.scratch import empty
-from grader.subject.zygote import ONE_THREAD, Zygote, ZygoteGone
+from grader.subject.zygote import ONE_THREAD, Zygote
 
 PACKAGE = Path(grader.__file__).parent
 START = Path(inside.__file__).with_name("start.py")
@@ -44,15 +46,6 @@ ISOLATION = (
 NOT_INSTALLED = "bubblewrap is not installed"
 SCRATCH_FILES = 4096
 START_SECONDS = 120.0
-
-
-class SandboxUnavailable(RuntimeError):
-    """Students' code can't be confined on this machine. The message says why."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"Grading runs students' code and has to confine it, but {why}. docs/grading.md says what to do about it."
-        )
 
 
 class Sandbox(Zygote):

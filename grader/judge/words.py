@@ -28,11 +28,11 @@ def as_text(result: ExerciseResult) -> str:
     nothing = unwritten(result.parts)
     if nothing is not None:
         lines.append(nothing.message)
-    for part, names, earned in _judged(result) if nothing is None else ():
+    for part, names in _judged(result) if nothing is None else ():
         if part.state == NOT_JUDGED:
-            lines.append(f"        not judged, {had_to_come(part)}: {names}{f' ({earned})' if earned else ''}")
+            lines.append(f"        not judged, {had_to_come(part)}: {names}")
         else:
-            lines.append(f"  {MARKS[part.state]}  {names}{f' ({earned})' if earned else ''}")
+            lines.append(f"  {MARKS[part.state]}  {names}")
         if part.state == "failed" and part.message not in told:
             told.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
@@ -93,19 +93,21 @@ def said_of(test: TestResult) -> str:
     return "The tests passed" if test.passed else "The tests did not pass"
 
 
-def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str, str]]:
-    """Each part, or the first of several that waited for the same thing; their names, and the points that they earned
-    of those that they could: "0 of 1.41"; "" where they are worth nothing by themselves."""
-    left = list(result.part_points)
+def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
+    """Each part, or the first of several that waited for the same thing; their names, each with the points that it
+    earned of those that it could: "attends (0 of 1.41)", where it is worth anything by itself."""
+    points = iter(result.part_points)
     for group in grouped(result.parts):
-        of_group, left = left[: len(group)], left[len(group) :]
-        earned, possible = (round(sum(numbers), 2) for numbers in zip(*of_group, strict=True))
-        yield group[0], "; ".join(part.name for part in group), f"{earned:g} of {possible:g}" if possible else ""
+        named = []
+        for part in group:
+            earned, possible = next(points)
+            named.append(f"{part.name} ({earned:g} of {possible:g})" if possible else part.name)
+        yield group[0], "; ".join(named)
 
 
 def _rows(result: ExerciseResult) -> str:
     rows, told = [], {""}
-    for part, names, earned in _judged(result):
+    for part, names in _judged(result):
         message = ""
         if part.state == NOT_JUDGED:
             message = f"<p>{inline(_sentence(had_to_come(part)))}</p>"
@@ -113,8 +115,7 @@ def _rows(result: ExerciseResult) -> str:
             message = f"<p>{inline(part.message)}</p>"
             told.add(part.message)
         state = "not judged" if part.state == NOT_JUDGED else part.state
-        points = f": {earned} points" if earned else ""
-        rows.append(f"<li><strong>{state}</strong> {inline(names)}{points}{message}</li>")
+        rows.append(f"<li><strong>{state}</strong> {inline(names)}{message}</li>")
     return f"<ul>{''.join(rows)}</ul>"
 
 

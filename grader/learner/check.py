@@ -9,17 +9,14 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import torch
-
-from grader.errors import CourseError
-from grader.exercises.own import NotReleased, beside_notebook
+from grader.errors import CheckFailed, CourseError, NotReleased
+from grader.exercises.own import beside_notebook
 from grader.exercises.registry import exercises, files_for
 from grader.learner import here, progress
 from grader.learner.appeal import file_for
@@ -69,13 +66,6 @@ class ShownReport(Report):
         display(self._repr_mimebundle_(), raw=True)
 
 
-class CheckFailed(AssertionError):
-    """Raised after the report is shown, where nbgrader runs the cell: only a raising cell counts as failed."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"CheckFailed: {self}"]
-
-
 def check(
     obj: object = None, name: str | None = None, *, seconds: float | None = None, practice: bool = False
 ) -> ShownReport:
@@ -111,6 +101,10 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
     if type(obj) is str and name is None:
         return _refused(obj, f'Pass the thing itself, not only its name: `check({obj})` or `check({obj}, "{obj}")`.')
     wanted = name if name is not None else _safely(lambda: obj.__name__)  # type: ignore[attr-defined]
+    if name is None and callable(obj) and not (isinstance(wanted, str) and wanted in known):
+        # A lambda, a partial, a function that has been given the exercise's name.
+        called = _in_line(caller, list(known))
+        wanted = called if called and _passed(caller, called) else wanted
     if isinstance(wanted, str) and wanted not in known:
         try:
             known = exercises(files_for(wanted, lambda name: beside_notebook(name, Path.cwd())))
@@ -122,20 +116,7 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         title = wanted or _in_line(caller, list(known)) or type(obj).__name__
         return _refused(str(title), _unknown(obj, wanted, list(known), caller))
     namespace = {**_names(obj, caller), wanted: obj}
-    with _one_thread():
-        return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Have torch compute in one thread. The tensors of a check are small: with several, threads mostly wait for each
-    other, and on a busy machine that takes fifty times as long."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
 
 
 def _names(obj: object, caller: FrameType) -> dict[str, Any]:

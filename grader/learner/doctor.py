@@ -157,7 +157,8 @@ def _check() -> Iterator[Observation]:
 
 
 def _extensions() -> Iterator[Observation]:
-    """Asked in a notebook, its server is what counts: it may be another environment than the kernel's."""
+    """What is there of JupyterLab's extensions. In a notebook its own server is asked: it may be in another
+    environment than the kernel."""
     import anywidget
     from jupyter_core.paths import jupyter_path
 

@@ -10,14 +10,11 @@ import ast
 import builtins
 import importlib
 import re
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from IPython.core.error import InputRejected
 
+from grader.interrupt import not_interrupted
 from grader.learner.earlier_run import shell
 from grader.subject.names import names_of
 
@@ -135,22 +132,6 @@ def _names(tree: ast.AST) -> set[str]:
 
 def _is_code(thing: object) -> bool:
     return type(thing).__name__ in ("function", "builtin_function_or_method", "module", "method")
-
-
-@contextmanager
-def not_interrupted() -> Iterator[None]:
-    """An interrupt inside comes after it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        signal.raise_signal(signal.SIGINT)
 
 
 UNFINISHED = Unfinished()

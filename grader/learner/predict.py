@@ -16,6 +16,8 @@ from grader.views.prediction import Prediction
 CAME_OUT = "It came out"
 # The predictions of this session: where nothing can be kept, the guess is still in its view.
 _shown: dict[str, Prediction] = {}
+# The guesses beside which an outcome was shown first, in this kernel.
+_first_guesses: dict[str, str] = {}
 
 
 def predict(
@@ -64,12 +66,15 @@ def compare_guess(name: str, outcome: Any) -> None:
 
     guess = shown.guess if shown is not None else progress.guesses().get(name)
     texts = _written(guess, shown), _written(outcome, shown)
-    display(Comparison(*texts, _remark(name, *texts, is_number=not isinstance(guess, str))))
+    first = _first_guesses.setdefault(name, texts[0]) if texts[0] else ""
+    display(Comparison(*texts, _remark(name, *texts, is_number=not isinstance(guess, str), first=first)))
 
 
-def _remark(name: str, guess: str, outcome: str, is_number: bool) -> str:
+def _remark(name: str, guess: str, outcome: str, is_number: bool, first: str) -> str:
     if not guess:
         return f'You haven\'t guessed yet: guess at predict("{name}", ...), then run this cell again.'
+    if first != guess:
+        return f"Before you saw what came out, you guessed: {first}."
     if guess == outcome:
         return "As you guessed."
     # How near a number has to be is for the learner to say.

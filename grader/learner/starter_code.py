@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grader.errors import CourseError
-from grader.exercises.own import NotReleased, beside_notebook
+from grader.errors import CourseError, NotReleased
+from grader.exercises.own import beside_notebook
 from grader.exercises.registry import exercises
 from grader.learner import progress
 from grader.learner.earlier_run import RUNS

@@ -13,22 +13,21 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Enum, Unicode
 
-from grader.book.gradebook import UNKNOWN, LessonGradebook, Unavailable, own_cells, record, release_of
-from grader.book.rebuild import RESULT, rebuild
-from grader.course.class_directory import ClassDirectory, Submission, code_of, submissions_of, submitted_folder
+from grader.book.gradebook import UNKNOWN, LessonGradebook, record, release_of
+from grader.book.rebuild import RESULT, own_cells, rebuild
+from grader.course.class_directory import ClassDirectory, Submission, outline_of, submissions_of, submitted_folder
 from grader.course.files import read_secret
 from grader.course.lateness import timestamp
 from grader.course.sharing import share
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable, SandboxUnavailable
 from grader.exercises.registry import exercises
 from grader.handed_in.earlier import BEST, attempts, counts, put_best
-from grader.handed_in.hand_in import HandIn, hand_in, lesson_of
+from grader.handed_in.hand_in import HandIn, hand_in, handed_out
 from grader.handed_in.links import remove_links
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
-from grader.judge.outline import outline_of
+from grader.judge.outline import Outline
 from grader.judge.result import CARRY_FORWARD, SubmissionResult
-from grader.judge.sandbox import SandboxUnavailable
 
 
 class JudgingExporter(NotebookExporter):
@@ -55,6 +54,7 @@ class JudgingExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._limits = Limits(**self.limits)
+        self._outlines: dict[Path, Outline] = {}
         try:
             share(self._coursedir(), self.secret_file)
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
@@ -63,7 +63,7 @@ class JudgingExporter(NotebookExporter):
             self._judge = Judge(secret, self._limits, self.unsafe_no_sandbox, self.carry_forward)
             if getattr(self.parent, "assignments", None):
                 self._put_best_in_place(self._coursedir(), cast(Any, self.parent).assignments)
-        except (CourseError, CommandFailed, Unavailable, SandboxUnavailable) as error:
+        except (CourseError, CommandFailed, GradebookUnavailable, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(str(error)) from None
         atexit.register(self._judge.close)
@@ -74,7 +74,7 @@ class JudgingExporter(NotebookExporter):
         lesson = layout.assignment_id
         if not (self._source(lesson) / f"{lesson}.ipynb").is_file():
             raise CourseError(f"{self._source(lesson)} holds no {lesson}.ipynb.")
-        exercises(outline_of(self._instructor(lesson, lesson)).own)  # says what is wrong with a file
+        exercises(self._outline(lesson, lesson).own)  # says what is wrong with a file
         submissions = {s.folder.root / s.folder.path: s for s in submissions_of(layout, lesson)[0]}
         for folder in submissions:
             others = [path for path in assignments.get(str(folder), ()) if self._is_known(lesson, path)]
@@ -105,9 +105,9 @@ class JudgingExporter(NotebookExporter):
 
     def _judged(self, submission: Submission, lesson: str) -> tuple[SubmissionResult, HandIn]:
         """What the judge says of a submission, and the notebook in it that counts."""
-        instructor = self._instructor(lesson, submission.name)
-        chosen = hand_in(submission, lesson_of(instructor), self._limits)
-        result = self._judge.grade(chosen.data, instructor, submission.student, chosen.unreadable)
+        outline = self._outline(lesson, submission.name)
+        chosen = hand_in(submission, handed_out(outline), self._limits)
+        result = self._judge.grade(chosen.data, outline, submission.student, chosen.unreadable)
         return result.with_remarks(chosen.remarks), chosen
 
     def _source(self, lesson: str) -> Path:
@@ -134,13 +134,16 @@ class JudgingExporter(NotebookExporter):
             self.log.warning("%s: %s", about["student"], remark)
         with Gradebook(about["db_url"]) as gradebook:
             release = release_of(gradebook.find_notebook(about["notebook"], about["assignment"]))
-        instructor = self._instructor(about["assignment"], about["notebook"])
-        made = rebuild(instructor, chosen.data, result, release, self._limits)
+        outline = self._outline(about["assignment"], about["notebook"])
+        made = rebuild(outline, chosen.data, result, release, self._limits)
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 
-    def _instructor(self, assignment: str, notebook: str) -> bytes:
+    def _outline(self, assignment: str, notebook: str) -> Outline:
+        """Of the instructor's notebook."""
         path = self._source(assignment) / f"{notebook}.ipynb"
-        return code_of(path.read_bytes(), Path(self._coursedir().root), notebook)
+        if path not in self._outlines:
+            self._outlines[path] = outline_of(path.read_bytes(), Path(self._coursedir().root), notebook)
+        return self._outlines[path]
 
 
 class RecordResult(NbGraderPreprocessor):
@@ -150,6 +153,7 @@ class RecordResult(NbGraderPreprocessor):
         about = resources["nbgrader"]
         with Gradebook(about["db_url"]) as gradebook:
             submitted = gradebook.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
-            record(submitted, SubmissionResult.from_plain(nb.metadata[RESULT]), own_cells(nb), self.config)
+            result = SubmissionResult.from_plain(nb.metadata[RESULT])
+            record(submitted, result, own_cells(nb.cells, result), self.config)
             gradebook.db.commit()
         return nb, resources

@@ -11,6 +11,8 @@ from nbgrader.converters.base import NbGraderException
 from grader.errors import CourseError
 from grader.exercises.own import OwnFiles, file_of, for_students, own_files
 from grader.exercises.registry import exercises
+from grader.source.notebook import load
+from grader.source.rules import CourseLesson, placeholders
 
 
 class WithOwnExercises(NotebookExporter):
@@ -21,6 +23,7 @@ class WithOwnExercises(NotebookExporter):
         try:
             for notebook in self._notebooks():
                 exercises(self._own(notebook))  # says what is wrong with a file
+                self._refuse_placeholders(notebook)
         except CourseError as error:
             self.log.error(error.message)  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(error.message) from None
@@ -30,8 +33,19 @@ class WithOwnExercises(NotebookExporter):
         return [Path(path) for paths in found.values() for path in paths]
 
     def _own(self, notebook: Path) -> OwnFiles:
-        root = Path(cast(Any, self.parent).coursedir.root)
-        return own_files(notebook.read_bytes(), root, f"{notebook.parent.name}/{notebook.name}")
+        return own_files(notebook.read_bytes(), self._root, f"{notebook.parent.name}/{notebook.name}")
+
+    def _refuse_placeholders(self, notebook: Path) -> None:
+        """Students get nothing that a teacher has still to write."""
+        lesson = CourseLesson(notebook, load(notebook))
+        placeholders(lesson, self._root)
+        if lesson.found:
+            listed = "\n".join(map(str, lesson.found))
+            raise CourseError(f"Not generated, because something is left to be filled in:\n{listed}")
+
+    @property
+    def _root(self) -> Path:
+        return Path(cast(Any, self.parent).coursedir.root)
 
     def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
         """The notebook, and in the resources the files to write beside it."""

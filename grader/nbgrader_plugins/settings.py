@@ -48,7 +48,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     programs_on_path()
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
-    shared = is_shared(Path(root))  # docs/grading.md: Several teachers
+    shared = is_shared(Path(root))  # docs/operations.md: Several teachers
     if shared:
         c.CourseDirectory.groupshared = True
         os.umask(0o007)  # nbgrader opens to the group what it makes, but not the folder of a student around it
@@ -58,7 +58,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE
-    c.GenerateFeedback.exporter_class = "grader.feedback.fresh.FeedbackExporter"
+    c.GenerateFeedback.exporter_class = f"{HERE}.feedback.FeedbackExporter"
     c.GenerateFeedback.preprocessors = []  # the exporter reads the gradebook, and hides what is hidden
     c.ExportApp.plugin_class = "grader.book.export.ExportMarks"
     if not machine_has_its_own_exchange():  # as ngshare's, which works as a whole only

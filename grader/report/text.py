@@ -16,12 +16,18 @@ def headline(report: Report) -> str:
     if report.broken:
         return f"{report.exercise}: this check is broken"
     if report.unwritten is not None:
-        return f"{report.exercise}: {points(report)}. {report.unwritten.message}"
-    return f"{report.exercise}: {'passed' if report.passed else 'not passed yet'}, {points(report)}"
+        said, then = report.exercise, f". {report.unwritten.message}"
+        earned = f": {points(report)}" if report.points else ""
+    else:
+        said, then = f"{report.exercise}: {'passed' if report.passed else 'not passed yet'}", ""
+        earned = f", {points(report)}" if report.points else ""
+    return said + earned + then
 
 
 def points(report: Report) -> str:
-    """The points earned, in words."""
+    """The points earned, in words; empty where there are none to be had."""
+    if not report.points:
+        return ""
     return f"{report.mark:g} of {report.points:g} points{'' if report.passed else ' so far'}"
 
 

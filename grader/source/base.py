@@ -25,7 +25,7 @@ def path_in(course: Path, lesson: str) -> Path:
     return course / FOLDER / NAME / f"{lesson}.ipynb"
 
 
-def keep(course: Path, lessons: dict[str, bytes]) -> None:
+def note_release(course: Path, lessons: dict[str, bytes]) -> None:
     """Note what lessons are made from now: notebooks of the installed release."""
     folder = folder_of(course, NAME)
     for name, notebook in lessons.items():

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.course.class_directory import code_of, limits_of, secret_of
-from grader.errors import CourseError
+from grader.course.class_directory import limits_of, outline_of, secret_of
+from grader.errors import BrokenNotebook, CourseError, SandboxUnavailable
 from grader.judge.judge import Judge
-from grader.judge.sandbox import SandboxUnavailable
 from grader.lesson_names import NUMBER
-from grader.source.notebook import BrokenNotebook, checked_exercises, load, nbgrader_of
-from grader.source.rules import Lesson, Problem, check_lesson, points_of
+from grader.source.notebook import checked_exercises, load, nbgrader_of
+from grader.source.rules import CourseLesson, SourceProblem, check_lesson, points_of
 from grader.spec.exercise import Exercise
 
 PATTERN = re.compile(r"[\w .-]+")
@@ -26,7 +25,7 @@ class Checked:
     """A course: what doesn't fit, the cells that earn points in each lesson, the course's exercises that are left
     out."""
 
-    problems: tuple[Problem, ...]
+    problems: tuple[SourceProblem, ...]
     lessons: Mapping[str, Mapping[str, float]]
     left_out: tuple[str, ...]
 
@@ -39,16 +38,16 @@ def source_of(layout: Any) -> Path:
 def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None, only: str = "") -> Checked:
     """Check the lessons of a course, or `only` one of them; a `judge` judges the course's own solutions too."""
     folder, root = source_of(layout), Path(layout.root)
-    problems: list[Problem] = []
-    lessons: list[Lesson] = []
+    problems: list[SourceProblem] = []
+    lessons: list[CourseLesson] = []
     for place in sorted(path for path in folder.glob(only or "*") if path.is_dir() and not path.name.startswith(".")):
         wrong = list(_names(place))
         problems += wrong
         try:
             if not wrong:
-                lessons.append(Lesson(place / f"{place.name}.ipynb", load(place / f"{place.name}.ipynb")))
+                lessons.append(CourseLesson(place / f"{place.name}.ipynb", load(place / f"{place.name}.ipynb")))
         except BrokenNotebook as error:
-            problems.append(Problem(place / f"{place.name}.ipynb", error.why, line=error.line))
+            problems.append(SourceProblem(place / f"{place.name}.ipynb", error.why, line=error.line))
     problems += _same_numbers(folder, lessons)
     here = {name for lesson in lessons for name, _points in checked_exercises(lesson.notebook)}
     left_out = [name for name, one in known.items() if name not in here and any(one.lesson == x.name for x in lessons)]
@@ -62,23 +61,27 @@ def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None
     return Checked(tuple(_relative(one, folder.parent) for one in problems), worth, tuple(left_out))
 
 
-def _relative(problem: Problem, root: Path) -> Problem:
-    return Problem(**{**vars(problem), "path": problem.path.relative_to(root)})
+def _relative(problem: SourceProblem, root: Path) -> SourceProblem:
+    return SourceProblem(**{**vars(problem), "path": problem.path.relative_to(root)})
 
 
-def _names(place: Path) -> Iterator[Problem]:
+def _names(place: Path) -> Iterator[SourceProblem]:
     """nbgrader takes every notebook of the folder, the judge the one that has the folder's name."""
     notebooks = sorted(path.name for path in place.glob("*.ipynb"))
     if "+" in place.name:
-        yield Problem(place, "nbgrader refuses a + in the name of an assignment: rename the folder and its notebook")
+        yield SourceProblem(
+            place, "nbgrader refuses a + in the name of an assignment: rename the folder and its notebook"
+        )
     elif not PATTERN.fullmatch(place.name):
-        yield Problem(place, "nbgrader can't find it: a lesson's name has letters, digits, '_', '-', '.' and spaces")
+        yield SourceProblem(
+            place, "nbgrader can't find it: a lesson's name has letters, digits, '_', '-', '.' and spaces"
+        )
     elif notebooks != [f"{place.name}.ipynb"]:
         there = ", ".join(notebooks) or "none"
-        yield Problem(place, f"expected one notebook here, {place.name}.ipynb, got {there}")
+        yield SourceProblem(place, f"expected one notebook here, {place.name}.ipynb, got {there}")
 
 
-def _same_numbers(folder: Path, lessons: Sequence[Lesson]) -> Iterator[Problem]:
+def _same_numbers(folder: Path, lessons: Sequence[CourseLesson]) -> Iterator[SourceProblem]:
     numbered = defaultdict(list)
     for lesson in lessons:
         if match := NUMBER.match(lesson.name):
@@ -86,27 +89,29 @@ def _same_numbers(folder: Path, lessons: Sequence[Lesson]) -> Iterator[Problem]:
     for number, names in numbered.items():
         if len(names) > 1:
             said = f"{' and '.join(names)} have the number {number:02}: commands need the whole name"
-            yield Problem(folder, said, note=True)
+            yield SourceProblem(folder, said, note=True)
 
 
-def _released(lesson: Lesson, layout: Any) -> None:
+def _released(lesson: CourseLesson, layout: Any) -> None:
     """Students have the cells and points that the source has now."""
-    path = Path(layout.format_path(layout.release_directory, ".", lesson.name)) / lesson.path.name
-    if not path.is_file():
-        return
+    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it anew"
+    said = other_points(lesson.notebook, layout, lesson.name)
+    lesson.found += [SourceProblem(lesson.path, f"{one}: {again}") for one in said]
+
+
+def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[str]:
+    """Which cells of an instructor's notebook have other points than students have in `release/`, in sentences."""
+    path = Path(layout.format_path(layout.release_directory, ".", name)) / f"{name}.ipynb"
     try:
         released = load(path)
-    except BrokenNotebook:
-        return
-    now, then = _graded(lesson.notebook), _graded(released)
-    if now == then:
-        return
-    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it anew"
-    for grade_id in sorted(now.keys() | then.keys()):
-        if now.get(grade_id) != then.get(grade_id):
-            here, there = (f"{worth[grade_id]:g} points" if grade_id in worth else "nothing" for worth in (now, then))
-            message = f"{grade_id} has {here} here and {there} in {layout.release_directory}/: {again}"
-            lesson.found.append(Problem(lesson.path, message))
+    except BrokenNotebook:  # it isn't there, or it is nobody's work
+        return []
+    now, then = _graded(notebook), _graded(released)
+    said = []
+    for grade_id in sorted(one for one in now.keys() | then.keys() if now.get(one) != then.get(one)):
+        here, there = (f"{worth[grade_id]:g} points" if grade_id in worth else "nothing" for worth in (now, then))
+        said.append(f"{grade_id} has {here} in {layout.source_directory}/ and {there} in {layout.release_directory}/")
+    return said
 
 
 def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
@@ -125,10 +130,10 @@ def judge_of(layout: Any) -> Judge:
         raise CourseError(str(error)) from None
 
 
-def _judged(lesson: Lesson, judge: Judge, root: Path) -> None:
+def _judged(lesson: CourseLesson, judge: Judge, root: Path) -> None:
     """The course's own solutions earn full marks, and a teacher's own tests pass."""
     data = lesson.path.read_bytes()
-    result = judge.grade(data, code_of(data, root, lesson.name), "the course's own solutions")
+    result = judge.grade(data, outline_of(data, root, lesson.name), "the course's own solutions")
     places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
     for one in result.exercises:
         if not one.passed:

@@ -58,7 +58,7 @@ def _fill(folder: Path, notebooks: Iterable[Path], course_id: str, exchange: str
         place = folder / "source" / notebook.stem
         place.mkdir(parents=True)
         (place / notebook.name).write_bytes(notebook.read_bytes())
-    base.keep(folder, {notebook.stem: notebook.read_bytes() for notebook in notebooks})
+    base.note_release(folder, {notebook.stem: notebook.read_bytes() for notebook in notebooks})
     line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
     (folder / ".gitignore").write_text("\n".join(_private()) + "\n")
     # Last: a folder without it is no course yet.

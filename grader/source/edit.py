@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,13 +18,13 @@ EMPTY_SECTION = re.compile(r"(?:\A|\n)##? [^\n]*\n*(?:<progress[^\n]*)?\s*\Z")
 QUESTION = """\
 ### Question: your words
 
-Write here what you ask. Answer in the cell below, in a few sentences. ({points:g} points)
+TODO what you ask. Answer in the cell below, in a few sentences. ({points:g} points)
 
 === BEGIN MARK SCHEME ===
-Students don't see this. For example:
+Students don't see this.
 
-- 1 point for ...
-- 1 point for ...
+- TODO for what there is a point
+- TODO for what there is another one
 === END MARK SCHEME ==="""
 ANSWER = "*Your answer:*"
 
@@ -121,6 +122,8 @@ def add_question(notebook: dict[str, Any], points: float, name: str, after: str 
     cells: list[Cell] = notebook["cells"]
     if not re.fullmatch(r"[\w-]{1,50}", name, re.ASCII):
         raise CourseError(f"{name!r} can't be a cell's id: at most 50 letters, digits, '_' and '-' (--id).")
+    if not 0 <= points < math.inf:
+        raise CourseError(f"got {points:g} points, expected 0 or more.")
     if any(nbgrader_of(cell).get("grade_id") == name for cell in cells):
         raise CourseError(f"{name!r} is the id of a cell here already. Another one: --id NAME")
     checks = [place for place, cell in enumerate(cells) if role_of(cell) == "check" and exercise_of(cell) == after]

@@ -13,18 +13,10 @@ import nbformat
 
 from grader.atomic import write_atomically
 from grader.course.folder import folder_of
-from grader.errors import CourseError
+from grader.errors import BrokenNotebook
 
 Cell = dict[str, Any]
 KEPT = "source"  # the folder in .grader/ with what a command has changed, as it was
-
-
-class BrokenNotebook(CourseError):
-    """It can't be read. `line` is where, if that is known."""
-
-    def __init__(self, path: Path, message: str, line: int = 0) -> None:
-        super().__init__(f"{path}{f':{line}' if line else ''}: {message}")
-        self.line, self.why = line, message
 
 
 def load(path: Path) -> dict[str, Any]:

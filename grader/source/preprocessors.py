@@ -11,7 +11,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import ClearOutput, ClearSolutions, NbGraderPreprocessor
 from traitlets import Unicode
 
-from grader.source.notebook import BrokenNotebook, checked_exercises, load
+from grader.errors import BrokenNotebook
+from grader.source.notebook import checked_exercises, load
 
 Resources = dict[str, object]
 INDEPENDENT = ("example", "given", "draw", "train")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
 from grader.course.release import CHECK
 from grader.errors import CourseError
-from grader.exercises.own import file_of, text_in
+from grader.exercises.own import file_of, is_taken, text_in, unfinished
 from grader.exercises.registry import exercises
 from grader.source.needs import undefined
 from grader.source.notebook import Cell, checked_exercises, exercise_of, is_code, nbgrader_of, role_of
@@ -31,10 +32,14 @@ REGIONS: Sequence[tuple[str, Callable[[Mapping[str, Any]], object], str]] = (
     ("HIDDEN TESTS", lambda own: own.get("grade"), "autograder tests"),
     ("MARK SCHEME", lambda own: own.get("task"), "a manually graded task"),
 )
+TWICE = (
+    "is marked as graded and as a manually graded task, so nbgrader counts its points twice: choose one kind in "
+    "JupyterLab (Create Assignment)"
+)
 
 
 @dataclass(frozen=True)
-class Problem:
+class SourceProblem:
     """Something that doesn't fit. `cell` counts from 1, as `line` does in the cell, or in the file if there is no cell;
     0: nowhere in particular. `note`: to be read by somebody, and no error."""
 
@@ -53,12 +58,12 @@ class Problem:
 
 
 @dataclass
-class Lesson:
+class CourseLesson:
     """A lesson of `source/` that can be read."""
 
     path: Path
     notebook: dict[str, Any]
-    found: list[Problem] = field(default_factory=list)
+    found: list[SourceProblem] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -70,7 +75,7 @@ class Lesson:
 
     def add(self, place: int, message: str, line: int = 0, note: bool = False) -> None:
         """A problem of the cell at a place, counted from 0."""
-        self.found.append(Problem(self.path, message, place + 1, line, first_line(self.cells[place]), note))
+        self.found.append(SourceProblem(self.path, message, place + 1, line, first_line(self.cells[place]), note))
 
 
 def first_line(cell: Cell) -> str:
@@ -79,16 +84,17 @@ def first_line(cell: Cell) -> str:
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
-def check_lesson(lesson: Lesson, known: Mapping[str, Exercise], left_out: Sequence[str], root: Path) -> None:
+def check_lesson(lesson: CourseLesson, known: Mapping[str, Exercise], left_out: Sequence[str], root: Path) -> None:
     """Check what one lesson of the course in `root` says by itself. `left_out` are exercises that it doesn't have."""
     for rule in (_metadata, _regions, _syntax, _ids, _points):
         rule(lesson)
     _exercises(lesson, known, root)
+    placeholders(lesson, root)
     _needs(lesson, known)
     _prose(lesson, left_out)
 
 
-def _metadata(lesson: Lesson) -> None:
+def _metadata(lesson: CourseLesson) -> None:
     """What nbgrader asks of its cells."""
     validator = MetadataValidatorV3()
     seen: dict[str, int] = {}
@@ -106,12 +112,14 @@ def _metadata(lesson: Lesson) -> None:
             other = seen[own["grade_id"]] + 1
             lesson.add(place, f"has the id {own['grade_id']}, as cell {other} has: an id belongs to one cell")
         seen.setdefault(own["grade_id"], place)
+        if own.get("grade") and own.get("task"):
+            lesson.add(place, TWICE)
         points = own.get("points", 0)
         if (own.get("grade") or own.get("task")) and (not isinstance(points, int | float) or points < 0):
             lesson.add(place, f"has {points!r} points: expected a number that isn't below 0")
 
 
-def _regions(lesson: Lesson) -> None:
+def _regions(lesson: CourseLesson) -> None:
     """Regions are closed, and stand where nbgrader takes them."""
     for place, cell in enumerate(lesson.cells):
         for name, may, kind in REGIONS:
@@ -131,7 +139,7 @@ def _regions(lesson: Lesson) -> None:
                 lesson.add(place, f"BEGIN {name} is never closed", opened)
 
 
-def _syntax(lesson: Lesson) -> None:
+def _syntax(lesson: CourseLesson) -> None:
     for place, cell in enumerate(lesson.cells):
         if is_code(cell):
             try:
@@ -143,14 +151,14 @@ def _syntax(lesson: Lesson) -> None:
                 lesson.add(place, f"isn't Python: {error}")
 
 
-def _ids(lesson: Lesson) -> None:
+def _ids(lesson: CourseLesson) -> None:
     counted = Counter(cell["id"] for cell in lesson.cells if "id" in cell)
     for place, cell in enumerate(lesson.cells):
         if counted[cell.get("id", "")] > 1:
             lesson.add(place, f"has the cell id {cell['id']}, as another cell has: copy its text into a new cell")
 
 
-def _exercises(lesson: Lesson, known: Mapping[str, Exercise], root: Path) -> None:
+def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) -> None:
     """Every exercise has one answer and, behind it, one check, as nbgrader knows them."""
     places: dict[str, dict[str, list[int]]] = {}
     for place, cell in enumerate(lesson.cells):
@@ -178,7 +186,7 @@ def _exercises(lesson: Lesson, known: Mapping[str, Exercise], root: Path) -> Non
                     lesson.add(place, f"is the {role} of {name}: in nbgrader it has to be {kind!r} with the id {ids!r}")
 
 
-def _is_own(lesson: Lesson, place: int, name: str, root: Path) -> bool:
+def _is_own(lesson: CourseLesson, place: int, name: str, root: Path) -> bool:
     """Whether an exercise is the teacher's own. A file of theirs that doesn't load is a problem of its cell."""
     try:
         text = text_in(root, name)
@@ -188,7 +196,7 @@ def _is_own(lesson: Lesson, place: int, name: str, root: Path) -> bool:
         return True
 
 
-def _needs(lesson: Lesson, known: Mapping[str, Exercise]) -> None:
+def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
     """No cell uses what no cell before it defines."""
     told: set[str] = set()
     for place, names in undefined(lesson.cells):
@@ -205,7 +213,18 @@ def command(lesson: str, exercise: str) -> str:
     return f"grader course leave-out DIR {lesson} {exercise} --give"
 
 
-def _points(lesson: Lesson) -> None:
+def placeholders(lesson: CourseLesson, root: Path) -> None:
+    """What the course's commands have left to be filled in, in the notebook and in the files of its own exercises."""
+    for place, cell in enumerate(lesson.cells):
+        for number, words in unfinished(cell["source"]):
+            lesson.add(place, f"is not filled in: {words}", number)
+    for name in dict.fromkeys(exercise_of(cell) for cell in lesson.cells if role_of(cell) == "check"):
+        with suppress(CourseError):  # what can't be read is told beside its cell
+            for number, words in () if is_taken(name) else unfinished(text_in(root, name) or ""):
+                lesson.found.append(SourceProblem(root / file_of(name), f"is not filled in: {words}", line=number))
+
+
+def _points(lesson: CourseLesson) -> None:
     """What the text says of points is what the cell has: a task's own text, and that of an exercise."""
     worth = dict(checked_exercises(lesson.notebook))
     for place, cell in enumerate(lesson.cells):
@@ -225,7 +244,7 @@ def _points(lesson: Lesson) -> None:
             lesson.add(place, f"says {found[0][0]}, but nbgrader gives {points:g} here", line)
 
 
-def _prose(lesson: Lesson, left_out: Sequence[str]) -> None:
+def _prose(lesson: CourseLesson, left_out: Sequence[str]) -> None:
     """Text that speaks of an exercise that is left out, for somebody to read."""
     given = {exercise_of(cell) for cell in lesson.cells if role_of(cell) == "given"}
     for place, cell in enumerate(lesson.cells):

@@ -13,20 +13,20 @@ from packaging.version import InvalidVersion, Version
 
 from grader import __version__
 from grader.book.results_log import latest, path_of
-from grader.course.class_directory import ClassDirectory, code_of, submissions_of
+from grader.course.class_directory import ClassDirectory, outline_of, submissions_of
 from grader.errors import CourseError
 from grader.source import base
 from grader.source.check import source_of
 from grader.source.merge import Conflict, Merged, Side, merge
 from grader.source.notebook import Cell, dumped, load, parsed, replace
-from grader.source.rules import Lesson, Problem, check_lesson, first_line
+from grader.source.rules import CourseLesson, SourceProblem, check_lesson, first_line
 from grader.spec.exercise import Exercise
 
 ENTRY = re.compile(r"(?m)^## \[(?P<version>[^\]]+)\].*\n")
 
 
 @dataclass(frozen=True)
-class Step:
+class UpdateStep:
     """What happens to one lesson. `state`: "new", "taken over", "as it was", "held back" (why is `held`), "yours" (the
     release doesn't have it), "left out" (the course doesn't). `notebook` is to be written; `base` is what it is made
     from then. `marks`: those that are given were given by other code, or for other cells, than there are now."""
@@ -53,7 +53,7 @@ class Step:
 Settled = Mapping[str, Side]  # by LESSON, or LESSON/CELL with the cell's id in the teacher's notebook
 
 
-def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Settled | None = None) -> list[Step]:
+def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Settled | None = None) -> list[UpdateStep]:
     """What an update would do, lesson by lesson; `also` are lessons to take over although students have them, `settled`
     says whose a cell is to be that both changed. `BrokenNotebook` if one of the course's can't be read."""
     folder = source_of(layout)
@@ -67,18 +67,20 @@ def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Set
     found = []
     for name in sorted(here | release.keys()):
         if name not in release:
-            found.append(Step(name, "yours"))
+            found.append(UpdateStep(name, "yours"))
         elif name not in here:
             state = "left out" if base.path_in(Path(layout.root), name).is_file() else "new"
             new = release[name].read_bytes()
-            found.append(Step(name, state, notebook=parsed(release[name], new) if state == "new" else None, base=new))
+            found.append(
+                UpdateStep(name, state, notebook=parsed(release[name], new) if state == "new" else None, base=new)
+            )
         else:
             found.append(_step(layout, folder / name / f"{name}.ipynb", release[name], name in also, settled or {}))
     _require_used(found, settled or {})
     return found
 
 
-def _require_used(planned: Sequence[Step], settled: Settled) -> None:
+def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
     """What is settled is a cell that both changed, of a lesson that is written."""
     by_name = {step.lesson: step for step in planned}
     for name, side in settled.items():
@@ -97,7 +99,7 @@ def _require_used(planned: Sequence[Step], settled: Settled) -> None:
             )
 
 
-def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) -> Step:
+def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) -> UpdateStep:
     """A lesson that both have."""
     name, data, mine = path.stem, release.read_bytes(), load(path)
     new = parsed(release, data)
@@ -114,12 +116,12 @@ def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) 
         settings = ClassDirectory(Path(layout.root), name).settings()
         marks = not any(settings.key(who, one.submission) == one.key for who, one in results.items())
     if not _differs(mine["cells"], merged.cells):
-        return Step(name, "as it was", held, merged, None, data, marks)
+        return UpdateStep(name, "as it was", held, merged, None, data, marks)
     if held and not also:
-        return Step(name, "held back", held, merged, None, dumped(_without_settled(old, merged)), marks)
+        return UpdateStep(name, "held back", held, merged, None, dumped(_without_settled(old, merged)), marks)
     root = Path(layout.root)
-    code = code_of(dumped(mine), root, name) != code_of(dumped(notebook), root, name)
-    return Step(name, "taken over", held, merged, notebook, data, marks or bool(results and code))
+    before, now = (outline_of(dumped(one), root, name).digest for one in (mine, notebook))
+    return UpdateStep(name, "taken over", held, merged, notebook, data, marks or bool(results and before != now))
 
 
 def _without_settled(old: Mapping[str, Any], merged: Merged) -> dict[str, Any]:
@@ -150,7 +152,7 @@ def in_use(layout: Any, lesson: str) -> str:
     return ""
 
 
-def apply(layout: Any, planned: Sequence[Step]) -> list[Path]:
+def apply(layout: Any, planned: Sequence[UpdateStep]) -> list[Path]:
     """Write what is planned; where the notebooks are kept that were there."""
     folder, root = source_of(layout), Path(layout.root)
     kept = []
@@ -165,15 +167,15 @@ def apply(layout: Any, planned: Sequence[Step]) -> list[Path]:
         settled = any(one.side for one in step.conflicts)
         if step.state in ("new", "taken over") or settled or (step.state == "as it was" and not step.held):
             taken[step.lesson] = step.base
-    base.keep(root, taken)
+    base.note_release(root, taken)
     return kept
 
 
-def problems(layout: Any, planned: Sequence[Step], known: Mapping[str, Exercise]) -> Iterator[Problem]:
+def problems(layout: Any, planned: Sequence[UpdateStep], known: Mapping[str, Exercise]) -> Iterator[SourceProblem]:
     """What doesn't fit in the lessons that are taken over."""
     for step in planned:
         if step.state == "taken over" and step.notebook is not None:
-            lesson = Lesson(source_of(layout) / step.lesson / f"{step.lesson}.ipynb", step.notebook)
+            lesson = CourseLesson(source_of(layout) / step.lesson / f"{step.lesson}.ipynb", step.notebook)
             check_lesson(lesson, known, (), Path(layout.root))
             yield from (problem for problem in lesson.found if not problem.note)
 
@@ -202,7 +204,7 @@ def _after(version: str, since: str) -> bool:
         return False
 
 
-def as_text(planned: Sequence[Step], preview: bool) -> str:
+def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
     """The update as a table, and below it what to look at."""
     lines = []
     for step in planned:
@@ -224,7 +226,7 @@ def as_text(planned: Sequence[Step], preview: bool) -> str:
     return "\n".join(lines)
 
 
-def _state(step: Step, preview: bool) -> str:
+def _state(step: UpdateStep, preview: bool) -> str:
     if step.state == "held back":
         return f"held back, {step.held}. To take it over all the same: --also {step.lesson}"
     words: Mapping[str, str] = {

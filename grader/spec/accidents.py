@@ -39,6 +39,7 @@ def accidents(session: Session, kind: str) -> Iterator[Mistake]:
         yield from _unpacked(raised)
         yield from _undefined(session, raised)
     yield from _asserted(session, kind)
+    yield from _reordered_parameters(session)
     if kind in WRONG:
         yield from _swapped(session, lambda variant: explains(session, variant))
         yield from _squeezed(session, kind)
@@ -98,6 +99,40 @@ def _misused(raised: Raised) -> Iterator[Mistake]:
             "caret-for-power",
             f"in `{raised.line}` the sign `^` is no power: in Python it compares bits.",
             ("How does Python write a power?", "`x ** 2` is the square of x."),
+        )
+
+    if re.search(r"'(builtin_function_or_method|method)'", raised.message):
+        yield Mistake(
+            "method-not-called",
+            f"in `{raised.line}` a method is taken for its result: without parentheses it isn't called.",
+            (
+                "Print what stands there by itself: is it a number, a tensor or a function?",
+                "`x.max` is a function, `x.max()` is what it gives.",
+            ),
+        )
+    if re.search(r"[Ee]xpected target size", raised.message):
+        yield Mistake(
+            "classes-not-second",
+            f"`{raised.line}` has logits whose classes are on the last axis; `cross_entropy` wants them on the second.",
+            (
+                "Print the shapes of the logits and of the labels. Which axis of the logits have the labels none of?",
+                "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which one is nearer?",
+            ),
+        )
+
+
+def _reordered_parameters(session: Session) -> Iterator[Mistake]:
+    """The exercise's parameters in another order: a check passes them by position."""
+    wanted = [word.partition("=")[0] for word in session.exercise.signature]
+    mine = _parameters(session)
+    if mine != wanted and sorted(mine) == sorted(wanted):
+        yield Mistake(
+            "parameters-in-another-order",
+            f"the first line has ({', '.join(mine)}); the exercise has ({', '.join(wanted)}).",
+            (
+                "Compare your `def` line with the exercise's, name by name.",
+                "Whoever calls your function passes its arguments in the exercise's order.",
+            ),
         )
 
 
@@ -169,6 +204,17 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
             (
                 "`assert` is for what can't happen. Which statement raises an exception of the kind that you name?",
                 "Turn the condition round: `if` it doesn't hold, `raise ValueError(...)` with a message.",
+            ),
+        )
+        return
+    kinds = {raised.name for raised in session.raised if raised.deliberate and "ValueError" not in raised.types}
+    if kind == "wrong-error" and len(kinds) == 1:
+        yield Mistake(
+            "another-exception",
+            f"your code raises {kinds.pop()}. A ValueError is expected.",
+            (
+                "Which exception does the exercise ask for? Look at your `raise` line.",
+                "A TypeError is about the kind of a value, a ValueError about a value that doesn't fit.",
             ),
         )
 

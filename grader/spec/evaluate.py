@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
 
 from grader.report import PartReport, Report
 from grader.report.words import UNWRITTEN, first_failure
@@ -15,7 +18,7 @@ from grader.spec.exercise import NOT_JUDGED, Exercise, Finding, Mistake, not_jud
 from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
 from grader.spec.session import Session
-from grader.spec.states import settle
+from grader.spec.states import hide_consequences
 from grader.subject import Request, Subject
 from grader.subject.watch import warm_up
 
@@ -55,22 +58,35 @@ def evaluate(
     A fault of ours becomes `Report.broken`, never a finding about the student's code.
     """
     session = None
+    with _one_thread():
+        try:
+            warm_up()
+            draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
+            session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
+            parts = _judge_parts(session)
+            if all(part.passed for part in parts):
+                return _report(session, parts)
+            return _explain(session, parts, earlier or {})
+        except Exception:  # a fault of ours: what a student's code raises is inside an outcome
+            output, broken = session.output if session else "", traceback.format_exc(limit=-4)
+            return Report(exercise.name, exercise.points, (), output=output, broken=broken)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have torch compute in one thread, in the reference too. The tensors of a check are small: with several, threads
+    mostly wait for each other, and on a busy machine that takes fifty times as long."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     try:
-        warm_up()
-        draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
-        session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
-        parts = _judge_parts(session)
-        if all(part.passed for part in parts):
-            return _report(session, parts)
-        return _explain(session, parts, earlier or {})
-    except Exception:  # a fault of ours: what a student's code raises is inside an outcome
-        output, broken = session.output if session else "", traceback.format_exc(limit=-4)
-        return Report(exercise.name, exercise.points, (), output=output, broken=broken)
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _judge_parts(session: Session) -> tuple[PartReport, ...]:
     exercise = session.exercise
-    findings = settle(session, [part.judge(session) for part in exercise.parts])
+    findings = hide_consequences(session, [part.judge(session) for part in exercise.parts])
     results = [_result(p.name, p.weight, found) for p, found in zip(exercise.parts, findings, strict=True)]
     runs = session.ran and not any(found is not None and found.kind in UNWRITTEN for found in findings)
     for exclusion in exercise.excluded:

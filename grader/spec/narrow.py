@@ -42,6 +42,8 @@ BY_KIND = {
     "helper-not-written": "Go back to that function's cell, and check it first.",
     "died": "Does the code need much memory, or does it end the process?",
 }
+# Failures that a size written down as a number can cause.
+WRONG = frozenset({"raised", "wrong-shape", "wrong-values"})
 # What torch says of shapes that don't fit, and the numbers in it that are no sizes.
 ABOUT_SHAPES = re.compile(
     r"shapes cannot be multiplied|[Tt]he size of tensor|is invalid for input of size|dimensions of batch|"
@@ -72,6 +74,15 @@ def _hints(session: Session, first: PartReport) -> Iterator[str]:
         yield from _outputs(session, case, values)
         break
     yield from _cases(session)
+    if session.exercise.outputs and first.kind in WRONG:
+        yield from _written_down(session)
+
+
+def _written_down(session: Session) -> Iterator[str]:
+    """Numbers in the student's code that may be a size of one input; not of a module, whose `__init__` holds some."""
+    numbers = list(session.description.get("numbers", ())) if session.exercise.kind == "function" else []
+    if len(numbers) == 1:
+        yield f"Your code holds the number {numbers[0]}. Is it the same for every input, or a size of one of them?"
 
 
 def _shapes(session: Session) -> Iterator[str]:
@@ -124,7 +135,7 @@ def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str
     pattern = how_it_differs(values[worst], expected[worst], letters(outputs[worst].axes, case.leading), case, name)
     pattern = pattern or _reach(session, case, worst, name)
     if good:
-        yield f"{' and '.join(good)} is right, {name} isn't. {pattern}".strip()
+        yield f"{' and '.join(good)} {'is' if len(good) == 1 else 'are'} right, {name} isn't. {pattern}".strip()
     elif len(outputs) > 1:
         yield f"{name} is wrong already, so start there. {pattern}".strip()
     elif pattern:
@@ -145,7 +156,8 @@ def _quoted(names: list[str]) -> str:
 
 
 def _reach(session: Session, case: Case, output: int, name: str) -> str:
-    """An argument that doesn't change the result and should, or changes it where it shouldn't."""
+    """A sentence on an argument that doesn't change the result and should, or changes it where it shouldn't; '' if
+    there is none."""
     found = ""
     for words, other in _changes(case):
         got = [compare.leaves(session.call(one).value, len(session.exercise.outputs)) for one in (case, other)]
@@ -176,7 +188,10 @@ def _changes(case: Case) -> Iterator[tuple[str, Case]]:
             changed = arg.clone()
             changed.select(axis, -1).mul_(0.5).add_(0.25)
             args = {**case.args, name: changed}
-            yield f"the last {part} of `{name}`", replace(case, name=f"{case.name}, {part} of {name}", args=args)
+            words = f"the last {part} of `{name}`"
+            if arg.dim() > 2:  # which axis is a row?
+                words += f", `{name}[..., -1]`" if part == "column" else f", `{name}[..., -1, :]`"
+            yield words, replace(case, name=f"{case.name}, {part} of {name}", args=args)
 
 
 def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
@@ -211,6 +226,7 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
     return (
         _moved(got, expected, name)
         or _part(got, expected, axes, name)
+        or _zeros(got, expected, axes, name)
         or _by_rows(got, expected, name)
         or _nearly(got, expected, name)
         or _ranks(got, expected, name)
@@ -325,6 +341,13 @@ def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     return f"{name} is wrong only {place}." if place else ""
 
 
+def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
+    """Which part of a tensor that is wrong all over holds zeros, as where something was masked that shouldn't be."""
+    zero = (got == 0) & ~FLOAT32.close(got, expected)
+    place = _where(zero, axes) if int(zero.sum()) > 1 else ""
+    return f"{name} is 0 {place}, where other numbers belong." if place else ""
+
+
 def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
     """All of a tensor is nearly right."""
     scale = float(expected.abs().max())
@@ -339,14 +362,18 @@ def _where(wrong: Tensor, axes: list[str]) -> str:
         for there, words in ((columns > rows, "above"), (columns < rows, "below"), (columns == rows, "on")):
             if bool(there.all()):
                 return f"{words} the diagonal of the last two axes"
+    places = []
     for axis, (letter, size) in enumerate(zip(axes, wrong.shape, strict=True)):
         hit = wrong.movedim(axis, 0).reshape(size, -1).any(-1).nonzero().flatten().tolist()
         if len(hit) < size:
-            return f"at {_indices(hit, size)} of {letter_in_words(letter)}"
-    return ""
+            places.append(f"{_indices(hit, size)} of {letter_in_words(letter)}")
+    return f"at {' and '.join(places[:2])}" if places else ""
 
 
 def _indices(hit: list[int], size: int) -> str:
+    rest = sorted(set(range(size)) - set(hit))
+    if len(rest) == 1 < len(hit) and rest != [0]:
+        return f"every index but {'the last' if rest == [size - 1] else rest[0]}"
     if hit == list(range(hit[0], size)) and len(hit) > 1:
         return f"index {hit[0]} and after"
     if len(hit) == 1:

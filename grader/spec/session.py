@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,7 +16,6 @@ from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Setup
 from grader.subject import Given, Outcome, Raised, Request, Subject
-from grader.subject.time_limit import PATIENCE
 from grader.subject.values import GIVEN, tensors_by_place
 
 T = TypeVar("T")
@@ -37,7 +37,8 @@ class Session:
         self.raised: list[Raised] = []  # what calls raised, in order
         # A subject of a test may have no clock of its own.
         self._clock: Callable[[], float] = getattr(subject, "clock", time.monotonic)
-        self._deadline, self._latest = self._clock() + seconds, time.monotonic() + PATIENCE * seconds
+        self._deadline = self._clock() + seconds
+        self._latest = time.monotonic() + getattr(subject, "patience", math.inf) * seconds
         self._calls: set[str] = set()
         self._outcomes: dict[object, Outcome] = {}
         self._remembered: dict[object, Any] = {}

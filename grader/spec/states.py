@@ -25,7 +25,7 @@ AFTER = {
 }
 
 
-def settle(session: Session, findings: Sequence[Finding | None]) -> list[Finding | None]:
+def hide_consequences(session: Session, findings: Sequence[Finding | None]) -> list[Finding | None]:
     """The findings of all parts. What a first fault explains becomes "not judged yet"; so does everything that did not
     pass while the code isn't written."""
     unwritten = _unwritten(session, findings)

@@ -39,7 +39,7 @@ class Text(NamedTuple):
 
 
 @dataclass
-class Entry:
+class MistakeWords:
     """The words of one mistake as they stand in the file, `line` that of its heading."""
 
     id: str
@@ -98,14 +98,14 @@ class Words:
         return [f"{_shown(self.path, entry.line)} no specification has the mistake {entry.id}" for entry in left]
 
 
-def read_words(path: Path) -> dict[str, Entry]:
+def read_words(path: Path) -> dict[str, MistakeWords]:
     """The words in a file by the mistakes' ids; none where there is no file. `CourseError` with every line that is not
     as it should be."""
-    entries: list[Entry] = []
+    entries: list[MistakeWords] = []
     problems: list[str] = []
     for line, block in _blocks(path.read_text("utf-8") if path.exists() else ""):
         if block.startswith("## "):
-            entries.append(Entry(block[3:].strip(), line))
+            entries.append(MistakeWords(block[3:].strip(), line))
         elif block.startswith("#") and not entries and line == 1:
             continue  # the title
         elif not entries:
@@ -126,7 +126,7 @@ def read_words(path: Path) -> dict[str, Entry]:
     return {entry.id: entry for entry in entries}
 
 
-def _faults(entry: Entry, entries: list[Entry]) -> Iterator[str]:
+def _faults(entry: MistakeWords, entries: list[MistakeWords]) -> Iterator[str]:
     """What the words of one mistake lack, or have too much of."""
     first = next(other for other in entries if other.id == entry.id)
     if first is not entry:

@@ -7,18 +7,11 @@ import socket
 import time
 from typing import Any
 
+from grader.subject.errors import Closed, Late
 from grader.subject.wire import HEADER, MAX_FRAME, decode, encode, frame_size, memory_of
 
 # What a child says once it is confined.
 READY = "ready"
-
-
-class Closed(Exception):
-    """The other end is gone, or can no longer be talked to: it stopped in the middle of a frame, or never stops."""
-
-
-class Late(Exception):
-    """No whole frame came, or could be sent, before the deadline."""
 
 
 class Channel:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
+from grader.subject.errors import Missing
 from grader.subject.names import does_nothing, names_of, words_of
 from grader.subject.protocol import MAX_NAME, OUTPUT_CHARACTERS, Answer, Outcome, Request
 from grader.subject.raised import describe_exception, show_warning
@@ -37,17 +38,11 @@ DATA = (Tensor, nn.Module, int, float, str, tuple, list, dict)
 SHOWN = 6  # names of a module's parameters in a message
 
 
-class Missing(Exception):
-    """A name that the student's code does not define."""
-
-
 class Executor:
-    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`. The seconds
-    of a request are the processor's if `processor` is true, else the clock's."""
+    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`."""
 
-    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None, processor: bool = False) -> None:
+    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None) -> None:
         self.namespace = namespace
-        self.processor = processor
         self.answer = answer
         self.modules: dict[str, nn.Module] = {}
         self.cells = 0
@@ -68,7 +63,7 @@ class Executor:
         self.log, self.settings, output = Log(), (), _CappedText()
         facts: dict[str, Any] = {}
         try:
-            with _Guarded(request, output), time_limit(request.seconds, self.processor):
+            with _Guarded(request, output), time_limit(request.seconds, request.patience):
                 facts = getattr(self, f"_{request.op}")(request)
         except Missing as error:
             facts = {"status": "missing", "value": str(error)}
@@ -238,7 +233,7 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, those without a
     default, the global names its code uses, those among them that are data in `namespace`, the attributes that its
-    methods set, whether its code has a loop and whether it does nothing."""
+    methods set, the numbers in its code that may be sizes, whether it has a loop and whether it does nothing."""
     facts: dict[str, Any] = {
         "kind": _kind(thing),
         "type": type(thing).__name__[:MAX_NAME],
@@ -258,6 +253,7 @@ def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str
     facts["uses"] = _short(uses)
     facts["data"] = _short({name for name in uses if isinstance((namespace or {}).get(name), DATA)})
     facts["sets"] = _short({name for found in names for name in found.attributes})
+    facts["numbers"] = _short({f"{number:.4g}" for found in names for number in found.numbers})
     facts["loops"] = any(found.loops for found in names)
     facts["empty"] = (bool(codes) or isinstance(thing, type)) and all(does_nothing(code) for code in codes)
     return facts

@@ -7,11 +7,11 @@ import time
 from types import TracebackType
 from typing import Any
 
-from grader.subject.channel import READY, Channel, Closed, Late
+from grader.subject.channel import READY, Channel
+from grader.subject.errors import Closed, Late, TooLarge, WireError, ZygoteGone
 from grader.subject.protocol import Answer, Outcome, Request, outcome_from, to_plain
 from grader.subject.values import Callback
-from grader.subject.wire import TooLarge, WireError
-from grader.subject.zygote import Zygote, ZygoteGone
+from grader.subject.zygote import Zygote
 
 # Seconds for the pipe, beyond the time limit of the student's code.
 GRACE = 1.0
@@ -54,13 +54,13 @@ class ForkedSubject:
         self._answer = answer
 
     def ask(self, request: Request) -> Outcome:
-        """Carry out one request in the child, within its seconds and `GRACE`. Once the child had to be ended, every
-        outcome is "not-run"."""
+        """Carry out one request in the child, within its time by the clock and `GRACE`. Once the child had to be ended,
+        every outcome is "not-run"."""
         if self._channel is None:
             return Outcome(status="not-run")
         # The child can't know this number before the request, so it can't send an answer in advance.
         token = secrets.randbits(60)
-        deadline = time.monotonic() + request.seconds + GRACE
+        deadline = time.monotonic() + request.seconds * request.patience + GRACE
         try:
             try:
                 self._send((token, to_plain(request)), deadline)

@@ -18,12 +18,14 @@ LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 class Names:
     """`uses`: global names that are read, also inside functions and classes. `binds`: names defined once the code has
     run. `attributes`: names assigned behind a dot, as in `self.num_heads = 2`. `loops`: whether it has a `for`.
+    `numbers`: constants that may be a size or made from one: no axis, no power, nothing very small or large.
     """
 
     uses: frozenset[str]
     binds: frozenset[str]
     attributes: frozenset[str] = frozenset()
     loops: bool = False
+    numbers: frozenset[int | float] = frozenset()
 
 
 def names_of(code: CodeType) -> Names:
@@ -36,6 +38,7 @@ def names_of(code: CodeType) -> Names:
     uses: set[str] = set()
     binds: set[str] = set()
     attributes: set[str] = set()
+    numbers: set[int | float] = set()
     loops = False
     for inner in _all_codes(code):
         instructions = list(dis.get_instructions(inner))
@@ -49,7 +52,14 @@ def names_of(code: CodeType) -> Names:
         uses |= read
         attributes |= {i.argval for i in instructions if i.opname == "STORE_ATTR"}
         loops = loops or any(i.opname == "FOR_ITER" for i in instructions)
-    return Names(frozenset(uses), frozenset(binds), frozenset(attributes), loops)
+        numbers |= {constant for constant in inner.co_consts if _may_be_a_size(constant)}
+    return Names(frozenset(uses), frozenset(binds), frozenset(attributes), loops, frozenset(numbers))
+
+
+def _may_be_a_size(constant: object) -> bool:
+    if type(constant) is int:
+        return 4 <= constant < 1000
+    return type(constant) is float and 0.1 < constant < 1000 and constant not in (0.5, 1.0, 1.5, 2.0)
 
 
 def does_nothing(code: CodeType) -> bool:

@@ -38,7 +38,8 @@ class Request:
     | describe | facts about `target`: what it is, its parameters, the names its code uses |
 
     `cotangents` (one per output tensor, None to leave one out) asks for gradients: of every floating-point argument,
-    and of a module's parameters. `watch` asks for the log of the torch functions called.
+    and of a module's parameters. `watch` asks for the log of the torch functions called. `seconds` are the processor's;
+    by the clock it may take `patience` times as long.
     """
 
     op: Op
@@ -51,6 +52,7 @@ class Request:
     watch: bool = False
     seed: int = 7_310_581  # nobody's own: a call that leaves another one has set it
     seconds: float = 10.0
+    patience: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _is_state(value: Any) -> bool:
     )
 
 
-LISTS_OF_NAMES = ("required", "uses", "data", "sets")  # in a description
+LISTS_OF_NAMES = ("required", "uses", "data", "sets", "numbers")  # in a description
 
 
 def _is_description(value: Any) -> bool:

@@ -1,8 +1,8 @@
 """A time limit on code in this process: by a signal where possible, else by an asynchronous exception.
 
-In a learner's kernel the seconds are those of the processor, since others may keep the machine busy: code that an idle
-machine runs in a second may need a minute by the clock. Code that sleeps or waits uses none, so the clock has a limit
-too, `PATIENCE` times as long.
+The seconds are those of the processor, since others may keep the machine busy: code that an idle machine runs in a
+second may need a minute by the clock. Code that sleeps or waits uses none, so the clock has a limit too, `patience`
+times as long. Without patience the clock alone counts.
 
 An import is not interrupted: a module that is half loaded fails from then on. torch loads a large part of itself with
 the first optimizer, which takes seconds of a limit of a few. So once an import is over, the code has its time again.
@@ -24,8 +24,6 @@ from types import CodeType, FrameType
 IMPORT_SECONDS = 60.0
 AGAIN_SECONDS = 0.2
 IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
-# How many times its seconds of the processor code may take by the clock.
-PATIENCE = 6.0
 # The clocks of process and machine don't tick together: so near to its end time is over.
 NEAR = 0.01
 
@@ -39,25 +37,25 @@ class TimeLimit(BaseException):
         self.waited = waited
 
 
-def time_limit(seconds: float, processor: bool = False) -> AbstractContextManager[None]:
-    """Raise `TimeLimit` inside the block after `seconds` by the clock, or of the processor's if it is to count that.
+def time_limit(seconds: float, patience: float = 1.0) -> AbstractContextManager[None]:
+    """Raise `TimeLimit` inside the block after `seconds` of the processor, or `patience` times as long by the clock.
 
     It is raised only after a running torch operation has returned. Without signals (on Windows, in a thread other than
     the main one) only Python code can be interrupted.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
-        return _BySignal(seconds, processor)
-    return limit_in_thread(seconds, processor)
+        return _BySignal(seconds, patience)
+    return limit_in_thread(seconds, patience)
 
 
 class _Time:
     """How much longer code may run that had `seconds`."""
 
-    def __init__(self, seconds: float, processor: bool) -> None:
-        self.seconds, self._processor = seconds, processor
+    def __init__(self, seconds: float, patience: float) -> None:
+        self.seconds, self._by_clock = seconds, seconds * max(patience, 1.0)
         self._start()
         self._importing = False
-        self._last_import = self._started + seconds * (PATIENCE if processor else 1) + IMPORT_SECONDS
+        self._last_import = self._started + self._by_clock + IMPORT_SECONDS
 
     def _start(self) -> None:
         self._started, self._used_before = time.monotonic(), time.process_time()
@@ -66,8 +64,8 @@ class _Time:
         """Seconds until the code at `frame` has to be looked at again: it may still use the processor, or imports
         something, after which it has its time anew. 0: its time is over."""
         now, used = time.monotonic(), time.process_time() - self._used_before
-        if self._processor and used < self.seconds - NEAR and not self.waited():
-            until = self._started + PATIENCE * self.seconds - now
+        if used < self.seconds - NEAR and not self.waited():
+            until = self._started + self._by_clock - now
             return max(min(self.seconds - used, until), NEAR)
         if now < self._last_import and any(code.co_filename == IMPORT_SYSTEM for code in _running(frame)):
             self._importing = True
@@ -80,16 +78,16 @@ class _Time:
     def waited(self) -> bool:
         """Whether the clock alone is over."""
         used = time.process_time() - self._used_before
-        late = time.monotonic() - self._started >= PATIENCE * self.seconds - NEAR
-        return self._processor and late and used < self.seconds - NEAR
+        late = time.monotonic() - self._started >= self._by_clock - NEAR
+        return late and used < self.seconds - NEAR
 
 
 class _BySignal:
     """Uses `_signal`: converting the enums of `signal` takes longer than many of the limited calls."""
 
-    def __init__(self, seconds: float, processor: bool = False) -> None:
+    def __init__(self, seconds: float, patience: float = 1.0) -> None:
         self.seconds = max(seconds, 1e-3)
-        self.time = _Time(self.seconds, processor)
+        self.time = _Time(self.seconds, patience)
 
     def __enter__(self) -> None:
         self.previous = _signal.signal(_signal.SIGALRM, self._raise)
@@ -111,10 +109,10 @@ class _BySignal:
 
 
 @contextmanager
-def limit_in_thread(seconds: float, processor: bool = False) -> Iterator[None]:
+def limit_in_thread(seconds: float, patience: float = 1.0) -> Iterator[None]:
     """The same without signals, for any thread. Only Python code can be interrupted, and nobody is told why."""
     target, lock, done = threading.get_ident(), threading.Lock(), threading.Event()
-    left = _Time(seconds, processor)
+    left = _Time(seconds, patience)
 
     def raise_in_target() -> None:
         longer = seconds

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.subject.errors import TooLarge, WireError
 from grader.subject.values import MAX_DEPTH, Callback, Given, Opaque
 
 HEADER = struct.Struct(">QQ")
@@ -38,14 +39,6 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _BARE = frozenset({bool, int, str, type(None)})
 # Tensors start at multiples of it, so that they can be read without a copy.
 ALIGNED = 16
-
-
-class WireError(ValueError):
-    """A frame that is malformed, too large, or holds a forbidden type. The reader stops talking to the sender."""
-
-
-class TooLarge(WireError):
-    """A value that is too large to be sent."""
 
 
 def encode(value: object) -> bytes:

@@ -10,10 +10,7 @@ import sys
 from types import TracebackType
 from typing import Self
 
-
-class ZygoteGone(RuntimeError):
-    """The zygote itself has ended. Nothing is wrong with any submission: start another one."""
-
+from grader.subject.errors import ZygoteGone
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

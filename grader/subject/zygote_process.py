@@ -27,14 +27,15 @@ import torch
 import torch._dynamo  # a second or more, which every child would need for its first optimizer or vmap
 
 from grader.subject.cells import notebook_namespace
-from grader.subject.channel import READY, Channel, Closed
+from grader.subject.channel import READY, Channel
 from grader.subject.confine import Confinement, Confiner
+from grader.subject.errors import Closed, WireError
 from grader.subject.executor import Executor
 from grader.subject.protocol import MAX_MESSAGE, OUTPUT_CHARACTERS, Outcome, Request, to_plain
 from grader.subject.scratch import empty, overdrawn
 from grader.subject.values import Callback
 from grader.subject.watch import warm_up, watch_threads
-from grader.subject.wire import WireError, decode, encode
+from grader.subject.wire import decode, encode
 
 MESSAGE_BYTES = 64
 # Of `mallopt`.
@@ -67,6 +68,7 @@ print(attend(torch.randn(2, 3), torch.randn(4, 3))[0])
 def main(control: socket.socket, limits: Confinement | None) -> None:
     """Fork on request until the other end of the socket is closed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever a worker of a class blocks
     # Where memory runs out, the kernel shall take a submission, not the judge.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
@@ -247,6 +249,8 @@ def serve(channel: Channel, refused: str) -> None:
         except Closed:
             return
         outcome = executor.carry_out(Request(**request))
+        if outcome.status == "waited":
+            outcome = replace(outcome, status="time-limit")  # here nobody can be asked to wait and run it again
         if os.getpid() != me:
             return  # a fork that the student's code made and that came back: one of us is enough
         if refused and outcome.raised is not None and "PermissionError" in outcome.raised.types:

@@ -1,7 +1,7 @@
 // The nineteen steps of a Transformer: the place of each in the model, what goes in, what comes out.
 
 import { make, textTable } from "./frame.js";
-import { BOXES, inWords, mark, shapesInWords, verdictInWords } from "./shape_words.js";
+import { inWords, mark, shapesInWords, verdictInWords } from "./shape_words.js";
 import { Picture, rendering } from "./view.js";
 
 class ShapeTracer extends Picture {
@@ -22,7 +22,7 @@ class ShapeTracer extends Picture {
     this.story = make("p", { class: "att-story" });
     this.shapes = make("div", { class: "trace-shapes" });
     const details = make("div", { class: "trace-beside" }, this.heading, this.story, this.shapes, this.sum);
-    this.picture = make("div", { class: "trace-picture", "aria-hidden": "true" }, ...BOXES.map((c) => this.#column(c)));
+    this.picture = this.#map();
     this.figure.classList.add("trace-figure");
     this.figure.append(this.picture, details);
     this.verdict = make("p", { class: "att-sum" });
@@ -45,19 +45,16 @@ class ShapeTracer extends Picture {
     return make("div", { class: "att-scale" }, label, this.back, this.next);
   }
 
-  /** A column of the picture: boxes one below the other, a frame around those of a block. */
-  #column({ name, boxes }) {
-    const box = ({ text, steps, inside }) => {
-      const number = make("span", { class: "att-number", text: steps.join(", ") });
-      const sign = make("span", { class: "trace-mark" });
-      const label = make("div", { class: "trace-label", onclick: () => this.#go(steps[0]) }, number, text, sign);
-      const element = make("div", { class: inside ? "trace-frame" : "trace-box" }, label);
-      this.boxes.push({ element, steps, sign });
-      element.append(...(inside ?? []).map(box));
-      return element;
-    };
-    this.boxes ??= [];
-    return make("div", { class: "trace-column" }, make("div", { class: "att-caption", text: name }), ...boxes.map(box));
+  /** The map of the model: a click on a box goes to its first step. */
+  #map() {
+    const picture = make("div", { class: "trace-picture", "aria-hidden": "true" });
+    picture.innerHTML = this.model.get("map");
+    this.boxes = [...picture.querySelectorAll("[data-steps]")].map((element) => {
+      const steps = element.dataset.steps.split(" ").map(Number);
+      element.addEventListener("click", () => this.#go(steps[0]));
+      return { element, steps, sign: element.querySelector(".map-mark") };
+    });
+    return picture;
   }
 
   #go(step) {

@@ -13,6 +13,7 @@ from grader.views.base import KernelView, module, style
 from grader.views.picture import lines_of_text
 from grader.views.shape_steps import LARGE, STEPS, Piece, Step
 from grader.views.shape_watch import AS_EXPECTED, DEPARTS, RAISED, Trace, agrees, trace_model, verdicts_of
+from grader.views.step_map import svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +36,7 @@ class ShapeTracer(KernelView):
 
     step = traitlets.Int(1, min=1, max=len(STEPS)).tag(sync=True, echo_update=False)
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    map = traitlets.Unicode(svg()).tag(sync=True)
     verdict = traitlets.Unicode().tag(sync=True)  # of the whole model, one sentence; empty without one
 
     def __init__(self, model: nn.Module | None = None) -> None:

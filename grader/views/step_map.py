@@ -1,9 +1,15 @@
-"""Where one is: a drawing of the Transformer with one of its nineteen steps lit up (Vaswani et al. 2017, figure 1)."""
+"""The map of the Transformer: a box for each of its nineteen steps, masks and residual paths (Vaswani et al. 2017,
+figure 1).
+
+It is described once, in units of a pixel at its natural width, and drawn twice: as SVG, which the tracer lights up, and
+as a picture for lesson 07 and for paper.
+"""
 
 from __future__ import annotations
 
 import base64
 import io
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.views.picture import drawing, sheet
@@ -12,101 +18,178 @@ from grader.views.shape_steps import LARGE, STEPS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIZE = (9.6, 3.25)  # inches
-PAPER, LIT, INK, EDGE = "white", "#ffd43b", "#222222", "#8a8a8a"
-ENCODER, DECODER = 2.0, 0.3  # the lower edge of a row's boxes
-TALL = 0.62
+WIDTH, HEIGHT = 384, 452
+TALL = 24  # a box
+LETTERS = 11  # pixels
+ENLARGED = 1.5  # the picture, by the map
+PAPER, LIT, INK, EDGE = "white", "#ffd43b", "#222222", "#767676"
+BENDS = 5  # how far an arrow's head reaches
 
 
 class Box(NamedTuple):
-    """A box of the drawing, its sizes in inches. A `frame` has its text at the top and is lit up at its edge."""
+    """A box of the map. A `frame` holds others, and has its text at the top."""
 
     steps: tuple[int, ...]
     text: str
     left: float
-    bottom: float
+    top: float
     width: float
     height: float = TALL
     frame: bool = False
 
 
-def _frame(step: int, text: str, left: float, bottom: float, width: float, height: float) -> Box:
-    return Box((step,), text, left, bottom, width, height, frame=True)
+class Path(NamedTuple):
+    """An arrow from the first of its points (x, y) to the last, with right angles between. `kind` is "", "mask" or
+    "residual"."""
+
+    points: tuple[tuple[float, float], ...]
+    kind: str = ""
 
 
-INSIDE = ("Q, K, V", "heads", "scores", "mask", "softmax", "mix", "join")
+def _attention(left: float, top: float) -> list[Box]:
+    """The encoder's attention with steps 6 to 12: three in a line, the second line from right to left."""
+    texts = ("Q, K, V", "heads", "scores", "mask", "softmax", "mix", "join, project")
+    columns, widths = (0, 1, 2, 2, 1, 0, 0), (48,) * 6 + (148,)
+    at = [(left + 4 + 50 * column, top + 17 + 25 * (i // 3)) for i, column in enumerate(columns)]
+    inside = [Box((6 + i,), texts[i], *at[i], widths[i], 22) for i in range(7)]
+    return [Box((2,), "attention, E = H · D", left, top, 156, 95, frame=True), *inside]
+
+
+ENC, DEC, WIDE = 16, 212, 156  # where the boxes of the two columns begin, and how wide they are
 BOXES = (
-    _frame(19, "", 0.05, 0.05, 9.5, 3.15),
-    _frame(15, "the encoder: this layer, several times", 2.3, 1.76, 6.45, 1.34),
-    _frame(2, "attention, E = H · D", 2.4, 1.88, 4.4, 0.9),
-    _frame(18, "the decoder: this layer, several times", 2.3, 0.15, 5.15, 1.0),
-    *(Box((6 + i,), text, 2.47 + 0.61 * i, ENCODER - 0.05, 0.57, 0.55) for i, text in enumerate(INSIDE)),
-    Box((13,), "add,\nnormalise", 6.92, ENCODER, 0.77),
-    Box((14,), "feed-\nforward", 7.83, ENCODER, 0.77),
-    Box((15,), "memory", 8.88, ENCODER, 0.6),
-    Box((16,), "attention over\nthe target", 2.6, DECODER, 1.5),
-    Box((17,), "attention over the memory,\nfeed-forward", 4.75, DECODER, 2.4),
-    Box((18,), "a score for\nevery word", 7.6, DECODER, 0.95),
-    Box((18, 19), "logits", 8.88, DECODER, 0.6),
-    Box((3,), "masks", 0.2, 1.28, 0.55, 0.42),
-    *(
-        Box((step,), text, left, bottom, width)
-        for bottom, ids in ((ENCODER, "source\nids"), (DECODER, "target\nids"))
-        for step, text, left, width in ((1, ids, 0.2, 0.55), (4, "embed", 0.9, 0.55), (5, "+ posi-\ntions", 1.6, 0.55))
-    ),
+    Box((1,), "source ids", ENC, 8, WIDE),
+    Box((4,), "embedding", ENC, 42, WIDE),
+    Box((5,), "+ positions", ENC, 76, WIDE),
+    Box((15,), "the encoder's layers", 4, 116, 176, 213, frame=True),
+    *_attention(ENC, 140),
+    Box((13,), "add, normalise", ENC, 243, WIDE),
+    Box((14,), "feed-forward", ENC, 270, WIDE),
+    Box((14,), "add, normalise", ENC, 297, WIDE),
+    Box((15,), "memory", ENC, 344, WIDE),
+    Box((3,), "masks", 173, 8, 38, 42),
+    Box((1,), "target ids", DEC, 8, WIDE),
+    Box((4,), "embedding", DEC, 42, WIDE),
+    Box((5,), "+ positions", DEC, 76, WIDE),
+    Box((18,), "the decoder's layers", 204, 116, 176, 213, frame=True),
+    Box((16,), "attention over the target", DEC, 140, WIDE),
+    Box((16,), "add, normalise", DEC, 167, WIDE),
+    Box((17,), "attention over the memory", DEC, 203, WIDE, 28),
+    Box((17,), "add, normalise", DEC, 243, WIDE),
+    Box((17,), "feed-forward", DEC, 270, WIDE),
+    Box((17,), "add, normalise", DEC, 297, WIDE),
+    Box((18,), "fc_out: scores of words", DEC, 344, WIDE),
+    Box((18, 19), "logits", DEC, 378, WIDE),
+    Box((19,), "the whole: Transformer(src, trg)", 4, 418, 376, 26),
 )
-# The arrow from the memory to the decoder's layer, bends included.
-MEMORY = ((9.18, 9.18, 5.95, 5.95), (ENCODER, 1.45, 1.45, DECODER + TALL))
 
 
-def show_step(step: int) -> None:
-    """Show where in the model `step`, 1 to 19, takes place, and what comes out of it in lesson 07's large example."""
-    if step not in range(1, len(STEPS) + 1):
-        raise ValueError(f"step: got {step!r}, expected a whole number from 1 to {len(STEPS)}")
+def _round(side: float, edge: float, start: float, end: float) -> Path:
+    """A residual path: from the middle of a column out to `side`, and back to the `edge` of the box that adds."""
+    middle = edge + WIDE / 2 if side < edge else edge - WIDE / 2
+    return Path(((middle, start), (side, start), (side, end), (edge, end)), "residual")
+
+
+LEFT, RIGHT = ENC + WIDE / 2, DEC + WIDE / 2  # the middles of the columns
+PATHS = (
+    *(Path(((x, y), (x, y + 10))) for x in (LEFT, RIGHT) for y in (32, 66)),
+    Path(((LEFT, 100), (LEFT, 140))),
+    Path(((RIGHT, 100), (RIGHT, 140))),
+    *(Path(((LEFT, y), (LEFT, end))) for y, end in ((235, 243), (267, 270), (294, 297), (321, 344))),
+    *(
+        Path(((RIGHT, y), (RIGHT, end)))
+        for y, end in ((164, 167), (191, 203), (231, 243), (267, 270), (294, 297), (321, 344), (368, 378))
+    ),
+    _round(10, ENC, 132, 255),
+    _round(10, ENC, 268.5, 309),
+    _round(374, DEC + WIDE, 132, 179),
+    _round(374, DEC + WIDE, 197, 255),
+    _round(374, DEC + WIDE, 268.5, 309),
+    # From the memory up between the columns; the masks down between them, to what they mask.
+    Path(((ENC + WIDE, 356), (192, 356), (192, 222), (DEC, 222))),
+    Path(((186, 50), (186, 193), (ENC + 152, 193)), "mask"),
+    Path(((186, 193), (186, 211), (DEC, 211)), "mask"),
+    Path(((198, 50), (198, 152), (DEC, 152)), "mask"),
+)
+
+
+def svg() -> str:
+    """The map for a browser: a group with its `data-steps` for every box. Colours and letters are the style sheet's."""
+    frames = [_group(box) for box in BOXES if box.frame]
+    boxes = [_group(box) for box in BOXES if not box.frame]
+    lines = [f'<polyline class="map-path {path.kind}" points="{_points(path)}"/>' for path in PATHS]
+    heads = [f'<polygon class="map-head {path.kind}" points="{_head(path)}"/>' for path in PATHS]
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}">{"".join(frames + lines + heads + boxes)}</svg>'
+
+
+def _group(box: Box) -> str:
+    x, y, anchor = (box.left + 6, box.top + 12, "start") if box.frame else (*_middle(box), "middle")
+    kind = "map-frame" if box.frame else "map-box"
+    size = f'x="{box.left:g}" y="{box.top:g}" width="{box.width:g}" height="{box.height:g}" rx="3"'
+    text = f'<text x="{x:g}" y="{y + 4 * (not box.frame):g}" text-anchor="{anchor}">{escape(box.text)}</text>'
+    mark = f'<text class="map-mark" x="{box.left + box.width - 3:g}" y="{box.top + 10:g}" text-anchor="end"></text>'
+    return f'<g class="{kind}" data-steps="{" ".join(map(str, box.steps))}"><rect {size}/>{text}{mark}</g>'
+
+
+def _points(path: Path) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in path.points)
+
+
+def _head(path: Path) -> str:
+    """The three corners of an arrow's head."""
+    (x0, y0), (x, y) = path.points[-2:]
+    along = ((x > x0) - (x < x0), (y > y0) - (y < y0))
+    back = (x - BENDS * along[0], y - BENDS * along[1])
+    across = (BENDS / 2 * along[1], BENDS / 2 * along[0])
+    corners = ((x, y), (back[0] + across[0], back[1] + across[1]), (back[0] - across[0], back[1] - across[1]))
+    return " ".join(f"{a:g},{b:g}" for a, b in corners)
+
+
+def show_steps(first: int, last: int) -> None:
+    """Show the map with the steps from `first` to `last` (1 to 19, both included) lit up."""
+    if not 1 <= first <= last <= len(STEPS):
+        raise ValueError(f"steps {first!r} to {last!r}: expected two whole numbers from 1 to {len(STEPS)}, in order")
     from IPython.display import display
 
-    display(StepMap(step))
+    display(StepMap(first, last))
 
 
 class StepMap:
-    """The drawing with one step lit up.
+    """The map with some steps lit up.
 
-    >>> StepMap(8)
+    >>> StepMap(8, 8)
     Step 8 of 19, Scores: scores (128, 8, 28, 28).
     """
 
-    def __init__(self, step: int) -> None:
-        self.step = step
+    def __init__(self, first: int, last: int) -> None:
+        self.lit = range(first, last + 1)
 
     def __repr__(self) -> str:
-        what = STEPS[self.step - 1]
-        out = ", ".join(f"{piece.name} {piece.shape(LARGE)}" for piece in what.out)
-        return f"Step {self.step} of {len(STEPS)}, {what.title}: {out}."
+        return " ".join(_in_words(step) for step in self.lit)
 
     def picture(self) -> Figure:
-        """Two rows of boxes, the encoder's above the decoder's; what belongs to the step is yellow."""
-        from matplotlib.patches import Rectangle
+        """The map on paper; what belongs to the steps is yellow."""
+        from matplotlib.patches import Polygon, Rectangle
 
-        figure = sheet(*SIZE)
-        axes: Any = figure.add_subplot(xlim=(0, SIZE[0]), ylim=(0, SIZE[1]))
+        figure = sheet(ENLARGED * WIDTH / 100, ENLARGED * HEIGHT / 100)
+        figure.set_layout_engine("none")
+        axes: Any = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(HEIGHT, 0))
         axes.axis("off")
-        for row in (ENCODER, DECODER):
-            axes.plot((0.5, 9.2), (row + TALL / 2, row + TALL / 2), color=EDGE, linewidth=1, zorder=0)
-        axes.plot(*MEMORY, color=EDGE, linewidth=1)
-        axes.annotate("", (5.95, DECODER + TALL), (5.95, 1.3), arrowprops={"arrowstyle": "->", "color": EDGE})
         for box in BOXES:
-            lit = self.step in box.steps
-            face, edge = (LIT if lit else PAPER), (LIT if lit and box.frame else INK if lit else EDGE)
-            colours: dict[str, Any] = {
-                "facecolor": face,
-                "edgecolor": edge,
-                "linewidth": 3.0 if lit else 0.8,
-                "fill": not box.frame,
-            }
-            axes.add_patch(Rectangle((box.left, box.bottom), box.width, box.height, **colours))
-            at = (box.left + 0.07, box.bottom + box.height - 0.09) if box.frame else _middle(box)
-            place = {"ha": "left", "va": "top"} if box.frame else {"ha": "center", "va": "center"}
-            axes.text(*at, box.text, fontsize=7, color=INK, weight="bold" if lit else "normal", **place)
+            lit = any(step in box.steps for step in self.lit)
+            face, edge, width = (LIT if lit else PAPER), (INK if lit else EDGE), (2 if lit else 0.8)
+            style: dict[str, Any] = {"facecolor": "none" if box.frame else face, "edgecolor": edge, "linewidth": width}
+            axes.add_patch(Rectangle((box.left, box.top), box.width, box.height, zorder=2 - 2 * box.frame, **style))
+            x, y = (box.left + 6, box.top + 9) if box.frame else _middle(box)
+            letters = {"fontsize": 0.72 * ENLARGED * LETTERS, "color": INK}
+            behind = {"facecolor": PAPER, "edgecolor": "none", "pad": 1} if box.frame else None
+            axes.text(
+                x, y, box.text, ha="left" if box.frame else "center", va="center", bbox=behind, zorder=3, **letters
+            )
+        for path in PATHS:
+            dashes = {"mask": ":", "residual": "--"}.get(path.kind, "-")
+            axes.plot(*zip(*path.points, strict=True), dashes, color=EDGE, linewidth=1.1, zorder=1)
+            corners = [tuple(map(float, corner.split(","))) for corner in _head(path).split()]
+            axes.add_patch(Polygon(corners, color=EDGE, linewidth=0, zorder=1))
         return figure
 
     def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -115,12 +198,18 @@ class StepMap:
         return {"image/png": _few_colours(drawn), "text/plain": repr(self)}, {"image/png": {"alt": repr(self)}}
 
 
+def _in_words(step: int) -> str:
+    what = STEPS[step - 1]
+    out = ", ".join(f"{piece.name} {piece.shape(LARGE)}" for piece in what.out)
+    return f"Step {step} of {len(STEPS)}, {what.title}: {out}."
+
+
 def _middle(box: Box) -> tuple[float, float]:
-    return box.left + box.width / 2, box.bottom + box.height / 2
+    return box.left + box.width / 2, box.top + box.height / 2
 
 
 def _few_colours(png: str) -> str:
-    """The same picture, base64, in a third of the bytes: a notebook holds nineteen of them."""
+    """The same picture, base64, in a third of the bytes."""
     from PIL import Image
 
     stored = io.BytesIO()

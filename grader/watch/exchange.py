@@ -21,8 +21,8 @@ from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory, can_be_a_student
 from grader.course.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
 from grader.course.lateness import timestamp
-from grader.errors import CourseError
-from grader.handed_in.earlier import BEST, counts, keep
+from grader.errors import CourseError, Unreadable
+from grader.handed_in.earlier import BEST, archive_hand_in, counts
 from grader.handed_in.exchange import (
     OVER,
     CollectRegularFiles,
@@ -32,7 +32,6 @@ from grader.handed_in.exchange import (
     foreign_owner,
 )
 from grader.insights.page import render
-from grader.judge.reader import Unreadable
 from grader.nbgrader_settings import foreign_exchange
 from grader.printable import printable
 
@@ -47,7 +46,7 @@ NOT_OURS = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class Arrival:
     """One hand-in in the exchange, by the name of its folder."""
 
     name: str
@@ -56,7 +55,7 @@ class Entry:
 
 
 @dataclass
-class Collected:
+class CopyReport:
     """`failed` has the students whose hand-in could not be copied, `over` the hand-ins beyond the course's limit,
     `problems` are sentences."""
 
@@ -86,7 +85,7 @@ class Inbound:
         self._check_owner, self._roster = bool(place.check_owner), roster
         self.known, self._looked_up = roster(), time.monotonic()
 
-    def new(self) -> list[Entry]:
+    def new(self) -> list[Arrival]:
         """What has arrived, is whole, and isn't `seen` yet; the oldest first as far as names tell."""
         try:
             names = set(os.listdir(self.folder))
@@ -107,7 +106,7 @@ class Inbound:
             elif self._is_nobodys(name, parts[0]):
                 self.nobodys.add(name)
             elif _is_whole(self.folder / name):
-                found.append((parts[2], Entry(name, parts[0], parts[1])))
+                found.append((parts[2], Arrival(name, parts[0], parts[1])))
         return [entry for _time, entry in sorted(found, key=lambda one: (one[0], one[1].name))]
 
     def _is_nobodys(self, name: str, student: str) -> bool:
@@ -149,7 +148,7 @@ def _logger() -> tuple[logging.Logger, _Said]:
     return log, said
 
 
-def collect(course: ClassDirectory, students: Collection[str] | None = None) -> Collected:
+def collect(course: ClassDirectory, students: Collection[str] | None = None) -> CopyReport:
     """Copy what counts to `submitted/`, of these students or of all. What was collected before stays."""
     layout, rule = course.layout, counts(course)
     layout.student_id, layout.assignment_id = "*", course.lesson
@@ -157,7 +156,7 @@ def collect(course: ClassDirectory, students: Collection[str] | None = None) -> 
     collector.students, collector.update = students, rule != "first"
     collector.before_duedate = rule == "last-in-time"
     collector.log, said = _logger()
-    outcome = Collected()
+    outcome = CopyReport()
     try:
         collector.start()
     except ExchangeError as error:
@@ -173,7 +172,7 @@ def collect(course: ClassDirectory, students: Collection[str] | None = None) -> 
             for record in records[-HAND_INS:]:
                 with suppress(Unreadable):  # what can't be read earns nothing
                     data = _folder(inbound, record).read(f"{course.lesson}.ipynb", course.limits().notebook_bytes)
-                    keep(course, student, record["timestamp"], data)
+                    archive_hand_in(course, student, record["timestamp"], data)
     for student, records in collector.over.items():
         if records and (mine is None or student in mine):
             outcome.over[student] = [_folder(inbound, record) for record in records[-HAND_INS:]]

@@ -5,9 +5,7 @@ has all workers. And nobody waits for one whose result is late: so no endless lo
 
 from __future__ import annotations
 
-import logging
 import os
-import signal
 import time
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -18,9 +16,10 @@ from typing import Self
 
 from distributed import Client, Future, KilledWorker, wait
 
-from grader.batch.cluster import KILLED, Judges, SchedulerLost, connected
-from grader.batch.worker import Graded, Task, failure
+from grader.batch.cluster import KILLED, Judges, connected
+from grader.batch.worker import Task, TaskResult, failure
 from grader.course.release import Release
+from grader.errors import SchedulerLost
 from grader.judge.fingerprint import GradingSettings
 
 # What is said of a submission that has no result yet.
@@ -41,13 +40,8 @@ class _Slow:
     task: Task
     future: Future | None = None
     worker: str = ""
-    graded: Graded | None = None
+    graded: TaskResult | None = None
     quick: bool = False
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl+C in a terminal reaches the workers too, but it is for the watch, which ends them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Lanes:
@@ -62,10 +56,7 @@ class Lanes:
         self._client: Client | None = None
 
     def __enter__(self) -> Self:
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a connection says that ends with the watch
         self._client = self._stack.enter_context(connected(self._scheduler, self._wanted))
-        if self._scheduler is None:
-            self._client.run(_ignore_interrupts)
         return self
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -110,12 +101,12 @@ class Lanes:
         taken = {one.worker for one in self._slow if one.future is not None and not one.quick}
         return [worker for worker in self._workers() if worker not in taken]
 
-    def result(self, lesson: str, task: Task) -> Graded | None:
+    def result(self, lesson: str, task: Task) -> TaskResult | None:
         """What the slow lane made of a submission; None if it isn't there."""
         for one in self._slow:
             if (one.lesson, one.task) == (lesson, task):
                 if one.graded is None:
-                    return Graded(failed=SLOW)
+                    return TaskResult(failed=SLOW)
                 self._slow.remove(one)
                 return one.graded
         return None
@@ -169,21 +160,21 @@ class Lanes:
         return [(one.lesson, one.task.student) for one in self._slow]
 
 
-def _result(future: Future) -> Graded:
+def _result(future: Future) -> TaskResult:
     try:
-        graded: Graded = future.result()[0]
+        graded: TaskResult = future.result()[0]
     except CancelledError:
         raise SchedulerLost from None
     except KilledWorker:
-        return Graded(failed=KILLED)
+        return TaskResult(failed=KILLED)
     except Exception as error:
-        return Graded(failed=failure(error))
+        return TaskResult(failed=failure(error))
     finally:
         future.release()
     return graded
 
 
-def _too_long(graded: Graded) -> bool:
+def _too_long(graded: TaskResult) -> bool:
     return graded.timed_out or graded.failed == KILLED
 
 
@@ -193,15 +184,15 @@ class Quick:
     def __init__(self, lanes: Lanes, lesson: str) -> None:
         self._lanes, self._lesson = lanes, lesson
 
-    def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, Graded]]]:
-        """What has come in, as it comes in. What was late is taken when it is there; what takes long has failed so
-        far."""
+    def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, TaskResult]]]:
+        """Grade `tasks`; yields lists of (task, result) as they finish. Of one that takes longer than the quick limits
+        allow the result is a failure, until its own comes from the slow lane."""
         judges, workers = self._lanes.judges(self._lesson), self._lanes.free()
         under_way: dict[Future, Task] = {}
         left, most, last = iter(tasks), UNDER_WAY * max(len(workers), 1), time.monotonic()
         while True:
             late = time.monotonic() - last > GRACE
-            came: list[tuple[Task, Graded]] = []
+            came: list[tuple[Task, TaskResult]] = []
             while (late or len(under_way) < most) and (task := next(left, None)) is not None:
                 graded = self._lanes.result(self._lesson, task)
                 if graded is None:
@@ -212,7 +203,7 @@ class Quick:
             if late:
                 for future, task in under_way.items():
                     self._lanes.leave(self._lesson, task, future)
-                    came.append((task, Graded(failed=SLOW)))
+                    came.append((task, TaskResult(failed=SLOW)))
                 under_way = {}
             if came:
                 yield came
@@ -224,8 +215,8 @@ class Quick:
                 with suppress(TimeoutError):
                     wait(list(under_way), timeout=1, return_when="FIRST_COMPLETED")
 
-    def _or_slow(self, task: Task, graded: Graded) -> tuple[Task, Graded]:
+    def _or_slow(self, task: Task, graded: TaskResult) -> tuple[Task, TaskResult]:
         if not _too_long(graded):
             return task, graded
         self._lanes.put(self._lesson, task)
-        return task, Graded(failed=SLOW)
+        return task, TaskResult(failed=SLOW)

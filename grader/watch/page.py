@@ -33,7 +33,7 @@ SHORT = (
 
 
 @dataclass(frozen=True)
-class Row:
+class HandInRow:
     """A hand-in. `mark` is what the gradebook says; `state` is a few words; `seconds` from hand-in to feedback."""
 
     when: str
@@ -45,7 +45,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Now:
+class PageState:
     """What the page shows. `fault` is what keeps marks from coming; `problems` have a time and a sentence."""
 
     course: str
@@ -54,14 +54,14 @@ class Now:
     state: str
     fault: str
     figures: Sequence[tuple[str, str]]
-    waiting: Sequence[Row]
-    done: Sequence[Row]
+    waiting: Sequence[HandInRow]
+    done: Sequence[HandInRow]
     mistakes: Sequence[MistakeRow]
     problems: Sequence[tuple[str, str]]
     ended: bool = False
 
 
-def as_html(now: Now) -> str:
+def as_html(now: PageState) -> str:
     """The page."""
     values: dict[str, Any] = {"code": lambda text: Markup(inline(text)), "refresh": REFRESH}
     return render("watch/page.html", title=f"{now.course}: hand-ins as they come", now=now, **values)
@@ -74,7 +74,7 @@ class Page:
         self._path, self._mode = path, mode
         self.html = b""
 
-    def show(self, now: Now) -> None:
+    def show(self, now: PageState) -> None:
         """Write it. Where that fails, as it does without room for a new file, the fault alone goes into the old one."""
         try:
             self.html = as_html(now).encode("utf-8", "replace")

@@ -24,23 +24,22 @@ from typing import TextIO
 
 from nbgrader.api import Gradebook
 
-from grader.batch.cluster import SchedulerLost
 from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
 from grader.course.folder import mode_in
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed, CourseError
-from grader.feedback.fresh import Made, make
+from grader.errors import CommandFailed, CourseError, Interrupted, SchedulerLost
+from grader.feedback.fresh import FeedbackReport, write_feedback
 from grader.handed_in.exchange import attempts_allowed
-from grader.handed_in.hand_in import hand_in, lesson_held, lesson_of
+from grader.handed_in.hand_in import hand_in, handed_out, lesson_held
 from grader.insights.summary import summarise
-from grader.judge.result import Mark
+from grader.judge.result import SubmissionMark
 from grader.nbgrader_settings import programs_on_path
 from grader.printable import printable, say
-from grader.watch.exchange import Collected, Inbound, collect, refuse, release
+from grader.watch.exchange import CopyReport, Inbound, collect, refuse, release
 from grader.watch.lanes import SLOW, Lanes
-from grader.watch.page import FILE, Now, Page, Row, clock, served
+from grader.watch.page import FILE, HandInRow, Page, PageState, clock, served
 
 POLL = 0.5  # seconds between two looks at the exchange
 MOST = 24  # students in a round: more would keep the first of them waiting
@@ -61,7 +60,7 @@ ANOTHER = (
     "Not graded: the notebook holds the exercises of {0} and none of {1}. Ask for the right one. If this one is to be "
     "graded all the same, `grader autograde`, `grader feedback` and `nbgrader release_feedback` do it."
 )
-Who = tuple[str, str]  # lesson and student
+StudentLesson = tuple[str, str]  # lesson and student
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class WatchOptions:
 
 
 @dataclass
-class Turn:
+class Pending:
     """Somebody whose turn will come: since when, not before when (by `time.monotonic`), by which names in the exchange,
     and how often it failed."""
 
@@ -92,7 +91,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Problem:
+class WatchProblem:
     """Something a teacher should know. What isn't somebody's is shown for an hour."""
 
     since: datetime
@@ -112,11 +111,13 @@ class Watch:
         self.inbound = Inbound(self.layout, self._roster)
         if self.inbound.known == set():
             raise CourseError(NO_ROSTER.format(self.root))
-        self.turns: dict[Who, Turn] = {}
+        self.turns: dict[StudentLesson, Pending] = {}
         self.logs: dict[str, ResultsLog] = {}
-        self.marks: dict[Who, Mark] = {}
-        self.released: dict[Who, tuple[str, datetime, float | None]] = {}  # of which result, when, after how long
-        self.problems: dict[tuple[str, str], Problem] = {}  # by lesson and whose or which
+        self.marks: dict[StudentLesson, SubmissionMark] = {}
+        self.released: dict[
+            StudentLesson, tuple[str, datetime, float | None]
+        ] = {}  # of which result, when, after how long
+        self.problems: dict[tuple[str, str], WatchProblem] = {}  # by lesson and whose or which
         self.fault = ""
         self._nobodys = 1  # entries of nobody that were told of last
         self._since, self._shown, self._next_sweep = datetime.now(UTC), 0.0, 0.0
@@ -132,8 +133,12 @@ class Watch:
             return {str(student.id) for student in book.students}
 
     def run(self) -> None:
-        """Until SIGTERM or Ctrl+C."""
-        with locked(self.root, "watch-lock", "watched"), _ends_tidily(), served(self._page, self.options.port) as where:
+        """Until SIGTERM, or Ctrl+C: then it raises `SystemExit` with its code."""
+        with (
+            locked(self.root, "watch-lock", "watched"),
+            _ends_tidily() as ended_by,
+            served(self._page, self.options.port) as where,
+        ):
             self._say(f"Watching {self.root}. The page: {where or self.root / FILE}")
             started = False
             try:
@@ -154,6 +159,8 @@ class Watch:
                 self._show_page(ended=True)
                 for log in self.logs.values():
                     log.close()
+        if signal.SIGINT in ended_by:
+            raise SystemExit(Interrupted.exit_code)
 
     def _say(self, text: str) -> None:
         say(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
@@ -188,12 +195,12 @@ class Watch:
                 said = f"{printable(entry.name)} is of no lesson of this course, and stays where it is."
                 self._problem("", entry.student, said, once=True)
                 continue
-            turn = self.turns.setdefault((entry.lesson, entry.student), Turn(now, urgent=True))
+            turn = self.turns.setdefault((entry.lesson, entry.student), Pending(now, urgent=True))
             if entry.name not in turn.entries:
                 turn.entries.add(entry.name)
                 turn.urgent, turn.due = True, 0.0
         for who in lanes.finished():
-            self.turns.setdefault(who, Turn(now, urgent=True))
+            self.turns.setdefault(who, Pending(now, urgent=True))
         if time.monotonic() >= self._next_sweep:
             self._sweep(now)
         due = [(who, turn) for who, turn in self.turns.items() if turn.due <= time.monotonic()]
@@ -224,7 +231,7 @@ class Watch:
                 self._problem("", "", NOBODYS.format(count), "nobody's")
 
     def _look_at_logs(self) -> None:
-        """What another command has written, or taken away, is read again, and everybody's turn comes."""
+        """Drop the logs that another process has changed or removed, and queue everybody again."""
         for lesson in [lesson for lesson, log in self.logs.items() if not log.is_current]:
             self.logs.pop(lesson).close()
             self.marks = {who: mark for who, mark in self.marks.items() if who[0] != lesson}
@@ -242,9 +249,9 @@ class Watch:
         self._next_sweep = time.monotonic() + HOUR
         for path in sorted(self._source().glob("[!.]*")):
             for submission in submissions_of(self.layout, path.name)[0] if self._is_lesson(path.name) else ():
-                self.turns.setdefault((path.name, submission.student), Turn(now, urgent=False))
+                self.turns.setdefault((path.name, submission.student), Pending(now, urgent=False))
 
-    def _failed(self, lesson: str, chosen: dict[str, Turn], error: Exception) -> None:
+    def _failed(self, lesson: str, chosen: dict[str, Pending], error: Exception) -> None:
         """Nothing is lost by it: it is tried again. What a teacher has to put right holds up its own lesson only."""
         for turn in chosen.values():
             turn.again()
@@ -263,7 +270,7 @@ class Watch:
 
     # --- one round ----------------------------------------------------------------------------------------------------
 
-    def _round(self, lanes: Lanes, lesson: str, chosen: dict[str, Turn]) -> None:
+    def _round(self, lanes: Lanes, lesson: str, chosen: dict[str, Pending]) -> None:
         """Collect, grade, write and release for some students of a lesson. The course's lock is held."""
         course = ClassDirectory(self.root, lesson)
         if not self.logs:
@@ -275,7 +282,7 @@ class Watch:
         held = self._of_another_lesson(course, students)
         outcome = self._graded(lanes, course, students - held.keys())
         marked = sorted(students & outcome.marks.keys())
-        made = make(course, marked) if marked else Made(lesson)
+        made = write_feedback(course, marked) if marked else FeedbackReport(lesson)
         left, unreleased = release(course, [*made.made, *made.unchanged])
         for folder in (one for folders in collected.over.values() for one in folders):
             refuse(course, folder)
@@ -302,7 +309,7 @@ class Watch:
         held, limits = {}, course.limits()
         for submission in course.submissions()[0]:
             if submission.student in students:
-                found = hand_in(submission, lesson_of(course.instructor()), limits)
+                found = hand_in(submission, handed_out(course.outline()), limits)
                 if (other := lesson_held(course, [found.data])) not in ("", course.lesson):
                     held[submission.student] = other
         return held
@@ -332,7 +339,7 @@ class Watch:
         self,
         course: ClassDirectory,
         students: Iterable[str],
-        collected: Collected,
+        collected: CopyReport,
         outcome: ClassOutcome,
         sentences: Iterable[str],
     ) -> None:
@@ -355,7 +362,7 @@ class Watch:
         text = ": ".join(filter(None, (", ".join(filter(None, (lesson, printable(whose)))), why)))
         known = self.problems.get((lesson, key or whose))
         if known is None or (known.text != text and not once):
-            self.problems[lesson, key or whose] = Problem(datetime.now(UTC), text, bool(whose))
+            self.problems[lesson, key or whose] = WatchProblem(datetime.now(UTC), text, bool(whose))
             self._say(text)
 
     def _fault(self, text: str) -> None:
@@ -383,14 +390,14 @@ class Watch:
             self._show_page(set(lanes.slow))
             self._shown = time.monotonic()
 
-    def _show_page(self, slow: Collection[Who] = (), ended: bool = False) -> None:
+    def _show_page(self, slow: Collection[StudentLesson] = (), ended: bool = False) -> None:
         """A fault of the page is told, and marks come all the same."""
         try:
             self._page.show(self._now(slow, ended))
         except Exception as error:
             self._fault(f"The page can't be made: {type(error).__name__}: {error}")
 
-    def _now(self, slow: Collection[Who], ended: bool = False) -> Now:
+    def _now(self, slow: Collection[StudentLesson], ended: bool = False) -> PageState:
         hour_ago = datetime.now(UTC) - timedelta(hours=1)
         self.problems = {key: one for key, one in self.problems.items() if one.somebodys or one.since > hour_ago}
         recent = [record for log in self.logs.values() for record in self._latest(log, hour_ago)]
@@ -410,8 +417,10 @@ class Watch:
             figures.append(("seconds from hand-in to feedback, median", f"{median(took):.0f}"))
             figures.append(("95th percentile", f"{took[ceil(0.95 * len(took)) - 1]:.0f}"))
         problems = sorted(self.problems.values(), key=lambda one: one.since, reverse=True)
-        rows = [Row(clock(when), printable(who[1]), printable(who[0]), what) for who, when, what in (*alone, *waiting)]
-        return Now(
+        rows = [
+            HandInRow(clock(when), printable(who[1]), printable(who[0]), what) for who, when, what in (*alone, *waiting)
+        ]
+        return PageState(
             course=self.layout.course_id or self.root.name,
             since=clock(self._since),
             at=clock(datetime.now(UTC)),
@@ -427,11 +436,11 @@ class Watch:
 
     @staticmethod
     def _latest(log: ResultsLog, after: datetime) -> list[LoggedResult]:
-        """What was stored and graded after a time, of each student the last."""
+        """Each student's latest stored result, if it was graded after `after` (UTC)."""
         stored = (log.records.get(key) for key in log.stored.values())
         return [record for record in stored if record and datetime.fromisoformat(record.graded) > after]
 
-    def _row(self, record: LoggedResult) -> Row:
+    def _row(self, record: LoggedResult) -> HandInRow:
         who = record.lesson, record.student
         mark, (key, when, seconds) = self.marks.get(who), self.released.get(who, ("", None, None))
         shown = f"{mark.score:g} of {mark.points:g}" if mark else ""
@@ -439,23 +448,22 @@ class Watch:
         state = f"released {clock(when)}" if is_out else "not released yet"
         took = f"{seconds:.0f}" if is_out and seconds is not None else ""
         graded = clock(datetime.fromisoformat(record.graded))
-        return Row(graded, printable(record.student), record.lesson, state, shown, took)
+        return HandInRow(graded, printable(record.student), record.lesson, state, shown, took)
 
 
 @contextmanager
-def _ends_tidily() -> Iterator[None]:
-    """SIGTERM is Ctrl+C, and a second one changes nothing."""
-    asked = False
+def _ends_tidily() -> Iterator[list[int]]:
+    """SIGTERM is Ctrl+C, and a second one changes nothing. Yields a list that gets the number of the first."""
+    asked: list[int] = []
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        nonlocal asked
+    def stop(number: int, _frame: FrameType | None) -> None:
         if not asked:
-            asked = True
+            asked.append(number)
             raise KeyboardInterrupt
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield
+        yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -13,8 +13,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import compute_checksum
 
 from grader.authoring import Repository, build, builder, find_root, verify
-from grader.authoring.lesson import LessonError
-from grader.errors import CourseError
+from grader.errors import CourseError, LessonError
 
 from .conftest import EXERCISES, TOY, MakeCourse
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from grader.authoring import Repository, build, verify
-from grader.authoring.lesson import LessonError, read_lesson
+from grader.authoring.lesson import read_lesson
 from grader.authoring.new import new_exercise, new_lesson, with_cells, with_name
 from grader.authoring.unfinished import todo
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, LessonError
 from grader.exercises.registry import exercises
 
 from .conftest import EXERCISES, SAMPLES, TOY, MakeCourse

@@ -7,8 +7,9 @@ import re
 import pytest
 
 from grader.authoring import verify
-from grader.authoring.lesson import LessonError, read_lesson
+from grader.authoring.lesson import read_lesson
 from grader.authoring.rules import problems
+from grader.errors import LessonError
 
 from .conftest import EXERCISES, TOY, MakeCourse
 

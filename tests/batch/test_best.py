@@ -10,7 +10,7 @@ import pytest
 from grader.batch import printout
 from grader.book.results_log import path_of
 from grader.course.class_directory import ClassDirectory
-from grader.handed_in.earlier import keep
+from grader.handed_in.earlier import archive_hand_in
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 
@@ -24,10 +24,10 @@ def best(room):
         file.write("c.CourseCollect.counts = 'best'\n")
     course = ClassDirectory(room.root, "00")
     room.submit("ann", answered(SQUARED))  # the last, and worse
-    keep(course, "ann", EARLY, answered(RIGHT))
-    keep(course, "ann", datetime(2026, 11, 18), b'{"cells": [')
+    archive_hand_in(course, "ann", EARLY, answered(RIGHT))
+    archive_hand_in(course, "ann", datetime(2026, 11, 18), b'{"cells": [')
     room.submit("bo", answered(RIGHT))
-    keep(course, "bo", EARLY, answered(HALF))
+    archive_hand_in(course, "bo", EARLY, answered(HALF))
     room.submit("cy", answered(SQUARED))
     return room
 
@@ -56,7 +56,7 @@ def test_the_best_of_several_counts_under_both_commands(best):
     assert (again.graded, again.best, "Several" in best.said.getvalue()) == (0, said, True)
     assert best.said.getvalue().count("Several hand-ins") == 1
     # A better one, kept by `grader collect`, after the first run.
-    keep(ClassDirectory(best.root, "00"), "cy", EARLY, answered(RIGHT))
+    archive_hand_in(ClassDirectory(best.root, "00"), "cy", EARLY, answered(RIGHT))
     command(best.root, "nbgrader", "autograde", LESSON)
     assert best.marks() == {"ann": 1, "bo": 1, "cy": 1}
     assert in_place(best, "cy")[1] == "2026-11-19 10:00:00 UTC"

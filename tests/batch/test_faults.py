@@ -19,11 +19,12 @@ from grader.batch import cluster as clusters
 from grader.batch import printout, worker
 from grader.batch.run import Options, run
 from grader.batch.store import Store
-from grader.batch.worker import JudgePlugin, OtherVersion
+from grader.batch.worker import JudgePlugin
 from grader.course.release import Release
-from grader.errors import CommandFailed
+from grader.errors import CommandFailed, OtherVersion
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
+from grader.judge.outline import Outline
 from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered, command
 from tools import notebooks as nb
 
@@ -327,7 +328,7 @@ def test_result_with_a_fault_of_ours_is_flagged_and_tried_again(room, monkeypatc
 
 
 def test_worker_with_another_version_is_refused():
-    settings = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
+    settings = GradingSettings(Outline.of(nb.instructor(LESSON)), b"x" * 64, Limits())
     with pytest.raises(OtherVersion, match="another version"):
         JudgePlugin(settings, Release(), "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
     assert "xxxx" not in repr(settings)
@@ -380,7 +381,7 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
     beside = []
 
     class Pass:
-        killers = ()
+        crashed = ()
 
         def __init__(self, _judges):
             pass
@@ -389,9 +390,9 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
             for task in tasks:
                 beside.append((task.student, most))
                 slow = task.student == "slow" or (task.student == "hindered" and most > 1)
-                yield [(task, worker.Graded({"timed_out": slow, "run": len(beside)}))]
+                yield [(task, worker.TaskResult({"timed_out": slow, "run": len(beside)}))]
 
-    monkeypatch.setattr(clusters, "_Pass", Pass)
+    monkeypatch.setattr(clusters, "_Dispatch", Pass)
     tasks = [worker.Task(name, b"") for name in ("ann", "hindered", "slow", "zoe")]
 
     def graded(workers):

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from grader import check
 from grader.authoring import mutants
+from grader.book.results_log import latest
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.exercises.own import NOT_RELEASED
@@ -45,9 +46,11 @@ def notebook_of(room: Room, step: str = "source") -> Path:
 
 
 def edit(path: Path, **sources: str) -> bytes:
-    """A notebook with other sources of solution cells, by exercise."""
+    """A notebook with other sources of solution cells, by exercise, and with the text above them written."""
     notebook = json.loads(path.read_text())
     for cell in notebook["cells"]:
+        if cell["id"].endswith("-heading"):
+            cell["source"] = "### Exercise: `centred`\n\nEvery row less its mean."
         about = cell["metadata"].get("course", {})
         if about.get("role") == "solution" and about["exercise"] in sources:
             cell["source"] = sources[about["exercise"]]
@@ -78,7 +81,23 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     put = grader(room.root, *into[1:])
     assert put.exit_code == 0, put.output
     assert "is there already" in grader(room.root, *into[1:]).output
+    checked_words = ("course", "check", "attention")
+    checked = grader(room.root, *checked_words)
+    assert checked.exit_code == 1
+    assert "is not filled in: TODO what it takes and what it returns" in checked.output
+    assert "is not filled in: TODO the model solution" in checked.output
+    unfilled = notebook_of(room, "release").read_bytes()
+    refused = command(room.root, *generate, "--force", check=False)
+    assert refused.returncode == 1
+    assert "Not generated, because something is left to be filled in" in refused.stdout
+    assert "Traceback" not in refused.stdout
+    assert notebook_of(room, "release").read_bytes() == unfilled
     notebook_of(room).write_bytes(edit(notebook_of(room), centred=SOLUTION))
+    (room.root / SPECIFICATION).write_text(f"{FILES[SPECIFICATION]}# TODO more cases\n")
+    line = len(FILES[SPECIFICATION].splitlines()) + 1
+    assert f"{SPECIFICATION}:{line}: is not filled in: TODO more cases" in grader(room.root, *checked_words).output
+    assert "TODO more cases" in command(room.root, *generate, "--force", check=False).stdout
+    (room.root / SPECIFICATION).write_text(FILES[SPECIFICATION])
     command(room.root, *generate, "--force")
 
     released = notebook_of(room, "release")
@@ -107,6 +126,7 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     assert "[] False" in json.dumps(room.autograded("spy"))
     assert "mean-of-columns" in as_text(lesson_insights(room.root, "00"))
 
+    graded_again_as_the_course_does(room)
     assert room.grade().graded == 0
     (room.root / SPECIFICATION).write_text(FILES[SPECIFICATION].replace("the mean is taken", "the mean goes"))
     outcome = room.grade()
@@ -118,6 +138,26 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     assert check(lambda x: x - x.mean(-2, keepdim=True), "centred").diagnosis == "mean-of-columns"
     monkeypatch.chdir(notebook_of(room).parent)
     assert check(lambda x: x - x.mean(-1, keepdim=True), "centred").passed
+
+
+def graded_again_as_the_course_does(room: Room) -> None:
+    """The folder alone says again what somebody's work earns; a grader without the course says what it can't know."""
+    again = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--json")
+    assert again.exit_code == 0, again.output
+    logged = latest(room.root, LESSON)["bo"].result
+    found = {one["name"]: one for one in json.loads(again.stdout)["exercises"]}
+    assert {name: (one["mark"], one["diagnosis"]) for name, one in found.items()} == {
+        one.name: (one.mark, one.diagnosis) for one in logged.exercises
+    }
+    assert [part["message"] for part in found["centred"]["parts"]] == [part.message for part in logged["centred"].parts]
+    alone = grader(room.root, "grade", str(room.folder("bo")), "--lesson", "00", "--json")
+    (note,) = json.loads(alone.stdout)["notes"]
+    assert note.startswith("centred is checked in this notebook and is no exercise of the notebooks in")
+    twice = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--lesson", "00")
+    assert (twice.exit_code, twice.output) == (2, "--course says all of that itself: leave the other options out.\n")
+    elsewhere = grader(room.root, "grade", str(notebook_of(room)), "--course", "attention")
+    assert elsewhere.exit_code == 2
+    assert "is nobody's hand-in in" in elsewhere.output
 
 
 def test_specification_that_the_teacher_keeps(room, monkeypatch):

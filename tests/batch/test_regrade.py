@@ -194,7 +194,7 @@ def test_override_is_in_the_mark_the_comment_and_the_log(graded):
     assert (entry.action, entry.students["bo"].why) == ("override", "The drawing was right.")
     for words, said in (
         (("nobody", "first_steps", 1, "x"), r"knows no student 'nobody'\.$"),
-        (("boo", "first_steps", 1, "x"), r"knows no student 'boo'\. Did you mean bo \("),
+        (("boo", "first_steps", 1, "x"), r"knows no student 'boo'\. Did you mean bo\?"),
         (("bo", "first_step", 1, "x"), "Did you mean first_steps"),
         (("bo", "first_steps", 2, "x"), "got 2 points, expected 0 to 1"),
         (("bo", "first_steps", float("nan"), "x"), "got nan points"),
@@ -276,3 +276,23 @@ def test_learners_file_and_the_class_before_and_after_a_correction(room, correct
 def test_names_are_no_markup_in_the_page(graded):
     shown = preview(graded.root, "00", graded.options)
     assert "&lt;b&gt;" in as_html(type(shown)(LESSON, problems={"<b>": "x"}))
+
+
+def test_points_that_the_gradebook_does_not_have_yet_are_told_before_anything_is_accepted(room):
+    """As it goes where a teacher changes points and forgets generate_assignment."""
+    for student, answer in {"ann": RIGHT, "bo": SQUARED}.items():
+        room.submit(student, answered(answer))
+    room.grade()
+    source = room.root / "source" / LESSON / f"{LESSON}.ipynb"
+    source.write_text(source.read_text().replace('"points": 1', '"points": 4').replace('"points":1', '"points":4'))
+    assert room.grade().problems == {}
+    options = Options(scheduler=room.scheduler)
+    before = preview(room.root, "00", options)
+    assert before.not_released == ("first_steps-check has 4 points in source/ and 1 points in release/",)
+    for text in (as_text(before), as_html(before)):
+        assert f"no mark has them. First: nbgrader generate_assignment {LESSON} --force" in text
+        assert "first_steps-check has 4 points in source/ and 1 points in release/" in text
+    command(room.root, "nbgrader", "generate_assignment", LESSON, "--force")
+    after = preview(room.root, "00", options)
+    assert after.not_released == ()
+    assert "generate_assignment" not in as_text(after)

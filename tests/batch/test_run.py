@@ -11,6 +11,7 @@ from grader.batch import cluster as clusters
 from grader.batch.run import locked
 from grader.book import results_log as results
 from grader.errors import CommandFailed, CourseError
+from grader.handed_in import hand_in
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 
 DUE = f"update assignment set duedate = '2026-11-20 09:00:00' where name = '{LESSON}'"
@@ -67,6 +68,20 @@ def test_what_is_graded_is_left_alone_until_it_changes(room):
     assert room.grade(force=True).graded == 3
     assert [row[4:7] for row in room.book()["grades"]] == [(0.07, 0.75, 0.5), (1, 0.75, 0.5), (0.07, 0.75, 0.5)]
     assert len(results.path_of(room.root, LESSON).read_text().splitlines()) > 7
+
+
+def test_a_hand_in_is_read_once_a_run(room, monkeypatch):
+    read = []
+
+    def counted(submission, *rest):
+        read.append(submission.student)
+        return hand_in.hand_in(submission, *rest)
+
+    monkeypatch.setattr("grader.batch.run.hand_in", counted)
+    for student in ("ann", "bo"):
+        room.submit(student, answered(RIGHT))
+    assert room.grade().graded == 2
+    assert sorted(read) == ["ann", "bo"]
 
 
 def test_secret_limits_and_instructors_notebook_decide_what_counts_as_graded(room):

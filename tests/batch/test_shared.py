@@ -39,7 +39,7 @@ def grade(user: str, root: Path, *words: str) -> subprocess.CompletedProcess[str
 
 @pytest.fixture
 def shared(room) -> Iterator:
-    """ann's course, which she has given to the teachers' group as docs/grading.md says."""
+    """ann's course, which she has given to the teachers' group as docs/operations.md says."""
     place = Path(tempfile.mkdtemp(prefix="shared-"))  # pytest's own folders are closed to others
     place.chmod(0o755)
     for user in (ANN, BO, STRANGER):

@@ -6,6 +6,7 @@ import csv
 import json
 
 from grader.batch import printout
+from grader.course.to_settle import note_unsettled
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 
@@ -149,6 +150,10 @@ def test_students_outside_the_roster_are_listed_and_left(room):
     assert outcome.missing == ("zoe",)
     assert "1 handed in nothing: zoe" in printout.as_text(outcome)
     assert printout.as_json(outcome)["not_handed_in"] == ("zoe",)
+    note_unsettled(room.root, LESSON, {"Zoe Roe_505": ["zoe", "zoe2"]})
+    outcome = room.grade(add_students=False)
+    assert (outcome.missing, outcome.to_settle) == ((), ("zoe",))
+    assert "1 to be settled (grader collect says how): zoe" in printout.as_text(outcome)
     outcome = room.grade(add_students=True)
     assert room.marks() == {"ann": 1, "typo": 1}
     assert not outcome.problems

@@ -6,16 +6,30 @@ import csv
 import io
 import json
 import shutil
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.book import export as files
-from grader.book.marks import EXCUSED, MARKED, MISSING, OPEN, Mark, Rules, marks_of, total
+from grader.book.marks import (
+    EXCUSED,
+    LATER,
+    MARKED,
+    MISSING,
+    OPEN,
+    UNGRADED,
+    UNSETTLED,
+    Mark,
+    Rules,
+    marks_of,
+    total,
+)
 from grader.cli.main import main
 from grader.course.class_directory import course_layout
 from grader.course.roster import Person, update
+from grader.course.to_settle import forget_unsettled, note_unsettled
 from grader.errors import CourseError
 
 ONE, TWO = "01_self_attention", "02_trainable_attention"
@@ -56,6 +70,7 @@ def made(tmp_path_factory):
             grade.auto_score, grade.needs_manual_grade = score, score is None
             submitted.late_submission_penalty = 1.5 if (who, lesson) == ("ann", ONE) else None
         book.db.commit()
+    (course / "autograded" / "bo" / ONE).mkdir(parents=True)
     return course
 
 
@@ -81,6 +96,71 @@ def test_a_mark_is_the_gradebooks_less_the_penalty_and_blanks_are_told_apart(cou
     assert marks.marks["bo"] == {ONE: Mark(OPEN), TWO: Mark(MISSING)}
     assert marks.marks["cy"] == {ONE: Mark(MARKED, 10.0), TWO: Mark(EXCUSED)}
     assert marks.totals == {"ann": 80.0, "bo": None, "cy": 100.0, "di": 0.0}
+
+
+def due(course, lesson, when):
+    layout = course_layout(course)
+    with Gradebook(layout.db_url, "attention") as book:
+        book.update_or_create_assignment(lesson, duedate=when.strftime("%Y-%m-%d %H:%M:%S UTC"))
+
+
+def hand_in(course, who, lesson):
+    folder = course / "submitted" / who / lesson
+    folder.mkdir(parents=True)
+    (folder / f"{lesson}.ipynb").write_text("{}")
+
+
+def test_the_total_is_of_what_is_due_and_graded_and_the_rest_is_said(course):
+    """02 is due next week, 03 is collected but not graded; ann has full marks in what counts of hers."""
+    now = datetime.now(UTC)
+    due(course, ONE, now - timedelta(days=1))
+    due(course, TWO, now + timedelta(days=7))
+    due(course, "03_multi_head_attention", now - timedelta(days=1))
+    hand_in(course, "ann", "03_multi_head_attention")
+    marks = found(course)
+    assert marks.totals == {"ann": 60.0, "bo": None, "cy": 50.0, "di": 0.0}
+    states = {who: [mark.state for mark in own.values()] for who, own in marks.marks.items()}
+    assert states == {
+        "ann": [MARKED, MARKED, UNGRADED],
+        "bo": [OPEN, LATER, MISSING],
+        "cy": [MARKED, EXCUSED, MISSING],
+        "di": [MISSING, LATER, MISSING],
+    }
+    _points, ann, _bo, _cy, di = imported(files.as_table(marks))
+    assert ann["notes"] == f"{TWO}: not due yet, not in the total; 03_multi_head_attention: handed in, not graded yet"
+    assert (ann[TWO], ann["total_percent"]) == ("5", "60")
+    assert f"{TWO}: not due yet;" in di["notes"]
+
+
+def test_an_extension_is_no_hand_in_and_makes_a_lesson_due_later(course):
+    due(course, ONE, datetime.now(UTC) - timedelta(days=1))
+    layout = course_layout(course)
+    with Gradebook(layout.db_url, "attention") as book:
+        book.add_submission(ONE, "di")
+        book.grant_extension(ONE, "di", days=3)
+    assert found(course).marks["di"][ONE] == Mark(LATER, due=False)
+    due(course, ONE, datetime.now(UTC) - timedelta(days=9))
+    assert found(course).marks["di"][ONE] == Mark(MISSING)
+
+
+def test_without_a_due_date_a_lesson_counts_once_somebody_is_graded(course):
+    layout = course_layout(course)
+    with Gradebook(layout.db_url, "attention") as book:
+        book.add_assignment("03_multi_head_attention")
+    marks = found(course)
+    assert marks.marks["di"]["03_multi_head_attention"].state == LATER
+    assert marks.totals["ann"] == 80.0
+
+
+def test_whose_a_hand_in_is_has_to_be_settled_and_is_not_said_to_be_missing(course):
+    note_unsettled(course, ONE, {"Di O_505": ["di", "eva"]})
+    note_unsettled(course, ONE, {"Lee_506": []})
+    marks = found(course)
+    assert marks.marks["di"] == {ONE: Mark(UNSETTLED), TWO: Mark(MISSING)}
+    assert marks.totals["di"] == 0.0
+    assert "to be settled whose a hand-in is" in files.as_table(marks)
+    assert [*forget_unsettled(course, "eva")] == [course / ".grader" / "to-settle" / f"{ONE}.json"]
+    assert found(course).marks["di"][ONE] == Mark(MISSING)
 
 
 def test_csv_says_why_a_mark_is_blank_and_holds_no_formula(course):
@@ -154,6 +234,7 @@ def test_rules_of_a_total():
         ("c.CourseMarks.weights = {'01': 'much'}", "expected numbers and lists of lessons"),
         ("c.CourseMarks.best_of = -1", "can't be less than 0"),
         ("c.CourseMarks.excused = {'zoe': ['01']}", "there is no student 'zoe'"),
+        ("c.CourseMarks.excused = {'anna': ['01']}", r"no student 'anna' in .* Did you mean ann \(Ann Lee\)\?"),
         ("c.CourseMarks.bestof = 1", "there is no such rule"),
     ],
 )
@@ -172,7 +253,7 @@ def test_the_command_writes_each_kind(course, tmp_path):
         assert "4 people, 2 lessons: 1 excused, 3 marked, 3 not handed in, 1 waits for a mark by hand" in done.output
     assert "Not in the roster, and left out: Who, Ever" in done.output
     document = json.loads((course / "marks-json.json").read_text())
-    assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None}
+    assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None, "due": True}
     assert (course / "marks-csv.csv").stat().st_mode & 0o777 == 0o600
     (course / "judge_secret").write_text("s" * 64)
     done = CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])

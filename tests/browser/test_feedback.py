@@ -9,12 +9,12 @@ from contextlib import suppress
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from grader.book.gradebook import Given, Shown
+from grader.book.gradebook import CellMark, FeedbackMarks
 from grader.book.rebuild import dump, rebuild
-from grader.course.class_directory import code_of
 from grader.course.release import Release
 from grader.feedback.page import Feedback
 from grader.judge.limits import Limits
+from grader.judge.outline import Outline
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 from tests.browser.conftest import AXE, ROOT, SCREENSHOTS
 from tools.lab import page_of
@@ -55,12 +55,12 @@ def feedback() -> str:
         results.append(
             ExerciseResult(name, 2, score, PARTS[: 1 if state == "full" else 2], **more, output="printed " * 40)
         )
-        marks[f"{name}-check"] = Given(2 * score, 2, 0, False, state == "open")
+        marks[f"{name}-check"] = CellMark(2 * score, 2, 0, False, state == "open")
     made = rebuild(
-        code_of(source), json.dumps(document).encode(), SubmissionResult(tuple(results)), Release(), Limits()
+        Outline.of(source), json.dumps(document).encode(), SubmissionResult(tuple(results)), Release(), Limits()
     )
     comments = {names[1]: ("", "Come to my *office*: $\\frac{1}{N}$")}
-    return Feedback(dump(made), Shown(marks, comments, 1.5), LESSON, "ann").page()
+    return Feedback(dump(made), FeedbackMarks(marks, comments, 1.5), LESSON, "ann").page()
 
 
 def opened(browser: Browser, html: str, width: int, scheme: str) -> Page:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from grader.course.class_directory import Submission, students_root, submitted_folder
-from grader.course.files import MAX_DEPTH, MAX_FILES, TooLarge, UntrustedFolder
+from grader.course.files import MAX_DEPTH, MAX_FILES, UntrustedFolder
 from grader.course.lateness import timestamp
+from grader.errors import FileTooLarge, Unreadable
 from grader.handed_in.links import remove_links
-from grader.judge.reader import Unreadable
 from tests.classroom import LESSON
 
 NOTEBOOK = f"{LESSON}.ipynb"
@@ -85,7 +85,7 @@ def test_folder_of_the_teachers_may_be_a_link(submitted, tmp_path):
 def test_what_is_missing_or_too_large_is_told(submitted):
     with pytest.raises(Unreadable, match=r"There is no other\.ipynb among the files handed in"):
         folder(submitted, "bo").read("other.ipynb", 1000)
-    with pytest.raises(TooLarge, match="has 13 bytes; at most 5 are read"):
+    with pytest.raises(FileTooLarge, match="has 13 bytes; at most 5 are read"):
         folder(submitted, "bo").read(NOTEBOOK, 5)
     data, why = Submission("bo", folder(submitted, "bo"), LESSON).read(5)
     assert not data

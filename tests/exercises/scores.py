@@ -13,7 +13,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from grader.authoring.samples import UNLISTED, Submission, submissions
+from grader.authoring.samples import UNLISTED, Sample, submissions
 from grader.exercises.registry import exercises
 from grader.report import Report
 from grader.spec.evaluate import evaluate
@@ -24,15 +24,15 @@ FILE = Path(__file__).with_suffix(".toml")
 HEAD = "# Points of sample submissions, made by `python -m tests.exercises.scores`: a changed line is a decision.\n"
 
 
-def first_of_each(wrong: Iterable[Submission]) -> list[Submission]:
+def first_of_each(wrong: Iterable[Sample]) -> list[Sample]:
     """The first wording of every mistake, and all that nobody listed."""
-    found: dict[tuple[str, ...], Submission] = {}
+    found: dict[tuple[str, ...], Sample] = {}
     for one in wrong:
         found.setdefault((one.exercise, one.mistake, one.title if one.mistake == UNLISTED else ""), one)
     return list(found.values())
 
 
-def title_of(submission: Submission) -> str:
+def title_of(submission: Sample) -> str:
     """What a submission is called in the file."""
     return f"{submission.mistake or 'right'}: {submission.title}"
 
@@ -43,16 +43,16 @@ def scores() -> dict[str, dict[str, float]]:
     return tomllib.loads(FILE.read_text("utf-8"))
 
 
-def judged() -> list[Submission]:
+def judged() -> list[Sample]:
     """The submissions whose scores are kept."""
     return [*(one for one in submissions() if not one.mistake), *first_of_each(filter(_is_wrong, submissions()))]
 
 
-def _is_wrong(submission: Submission) -> bool:
+def _is_wrong(submission: Sample) -> bool:
     return bool(submission.mistake)
 
 
-def report_on(submission: Submission) -> Report:
+def report_on(submission: Sample) -> Report:
     """A learner's own check of a submission."""
     subject = LocalSubject({"__name__": "__main__"})
     subject.ask(Request("run", source=submission.source, seconds=60))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from grader.authoring.model_solutions import model_solution
-from grader.authoring.samples import Submission, missing, submissions
+from grader.authoring.samples import Sample, missing, submissions
 from grader.authoring.unfinished import todo_in_specification
 from grader.exercises.registry import exercises
 from grader.report import Report
@@ -54,7 +54,7 @@ def in_turn() -> Iterator[object]:
             yield pytest.param(where, one, id=f"{where}-{one}")
 
 
-def check(submission: Submission, subject_of, seed: str | bytes = "practice", larger: bool = False):
+def check(submission: Sample, subject_of, seed: str | bytes = "practice", larger: bool = False):
     known = exercises()
     return evaluate(
         known[submission.exercise],
@@ -92,7 +92,7 @@ def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
     same_score(submission, report if subject_of.kind == "same process" else scores.report_on(submission))
 
 
-def same_score(submission: Submission, report: Report) -> None:
+def same_score(submission: Sample, report: Report) -> None:
     """Whether a submission earns in the learner's own check what is kept of it. Other inputs may give other marks."""
     kept = scores.scores().get(submission.exercise, {}).get(scores.title_of(submission))
     assert kept is None or kept == pytest.approx(report.mark, abs=0.005), "see tests/exercises/scores.py"

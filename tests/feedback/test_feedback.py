@@ -17,17 +17,18 @@ import pytest
 from click.testing import CliRunner
 
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Entry, Given, LessonGradebook, Shown, own_cells
-from grader.book.rebuild import RESULT, dump, rebuild
+from grader.book.gradebook import CellMark, FeedbackMarks, GradebookEntry, LessonGradebook
+from grader.book.rebuild import RESULT, dump, own_cells, rebuild
 from grader.cli.main import main
-from grader.course.class_directory import ClassDirectory, code_of
+from grader.course.class_directory import ClassDirectory
 from grader.course.release import Release
 from grader.course.roster import Person, update
 from grader.errors import CourseError
-from grader.feedback.fresh import make
+from grader.feedback.fresh import write_feedback
 from grader.feedback.page import MOST, Feedback
 from grader.feedback.safe_html import MOST_CODE, highlight_code, markdown2html, page_code, page_markdown
 from grader.judge.limits import Limits
+from grader.judge.outline import Outline
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 from grader.judge.result import TestResult as ResultOfTest
 from tests.batch.test_own_cells import OWN
@@ -82,11 +83,11 @@ class Course:
         layout = self.here.layout
         with LessonGradebook(layout.db_url, layout.course_id, LESSON, self.here.config) as book:
             data = (folder / FILE).read_bytes()
-            made = rebuild(code_of(self.here.instructor()), data, whole, book.release, Limits())
-            own = own_cells(nbformat.from_dict(made))
+            made = rebuild(self.here.outline(), data, whole, book.release, Limits())
+            own = own_cells(made["cells"], whole)
             (submission,) = [one for one in self.here.submissions()[0] if one.student == student]
             Autograded(self.here).write(submission, dump(made))
-            book.store([Entry(student, whole, own, datetime(2026, 11, 20, 10))])
+            book.store([GradebookEntry(student, whole, own, datetime(2026, 11, 20, 10))])
 
     def sql(self, table: str, change: str, student: str, name: str) -> None:
         with closing(sqlite3.connect(self.root / "gradebook.db")) as book, book:
@@ -113,7 +114,7 @@ def course(tmp_path_factory):
     made.hand_in("bo", "def first_steps(x):\n    return bos_own", notes=("bos_note <is> odd",))
     made.hand_in("cy", result=PASSED, unreadable="cys_file is broken.")
     made.sql("comment", "manual_comment = 'anns_comment: *well* tried <script>x</script>'", "ann", "first_steps")
-    make(made.here)
+    write_feedback(made.here)
     return made
 
 
@@ -219,27 +220,27 @@ def test_both_commands_make_the_same_page(course):
     ours = {student: course.page(student) for student in PEOPLE}
     course.classroom.steps(("course", "generate_feedback", LESSON, "--force"))
     assert {student: course.page(student) for student in PEOPLE} == ours
-    assert make(course.here).made == []
+    assert write_feedback(course.here).made == []
 
 
 def test_only_those_whose_mark_comment_or_notebook_changed_get_a_new_page(course):
     course.sql("grade", "manual_score = 0.5", "ann", "first_steps-check")
     course.sql("comment", "manual_comment = 'see me'", "bo", "essay")
-    outcome = make(course.here)
+    outcome = write_feedback(course.here)
     assert (outcome.made, outcome.unchanged) == (["ann", "bo"], ["cy"])
     assert "0.5 of 1 points" in course.row("ann", "first_steps")
     assert "Your teacher gave this mark. The checks alone give 0.25." in course.row("ann", "first_steps")
     assert "see me" in course.page("bo")
     (course.root / "autograded" / "cy" / LESSON / "submission_secret.txt").chmod(0o600)
     (course.root / "autograded" / "cy" / LESSON / "submission_secret.txt").write_text("another: handed in again")
-    assert make(course.here).made == ["cy"]
-    assert make(course.here, ["bo"], force=True).made == ["bo"]
+    assert write_feedback(course.here).made == ["cy"]
+    assert write_feedback(course.here, ["bo"], force=True).made == ["bo"]
 
 
 def test_late_penalty_is_in_the_sum():
-    marks = {"first_steps-check": Given(0.75, 1, 0, False, False)}
-    shown = Shown(marks, {}, 0.5)
-    instructor = code_of(json.dumps(solved()).encode())
+    marks = {"first_steps-check": CellMark(0.75, 1, 0, False, False)}
+    shown = FeedbackMarks(marks, {}, 0.5)
+    instructor = Outline.of(json.dumps(solved()).encode())
     result = SubmissionResult((FAILED,))
     data = dump(rebuild(instructor, json.dumps(solved()).encode(), result, Release(), Limits()))
     page = Feedback(data, shown, LESSON, "ann").page()
@@ -253,10 +254,16 @@ def test_a_page_of_a_huge_notebook_stays_small():
     whole["cells"] += [{"cell_type": "markdown", "metadata": {}, "source": "word " * 3000}] * 30
     data = dump(
         rebuild(
-            code_of(instructor.encode()), json.dumps(whole).encode(), SubmissionResult((FAILED,)), Release(), Limits()
+            Outline.of(instructor.encode()),
+            json.dumps(whole).encode(),
+            SubmissionResult((FAILED,)),
+            Release(),
+            Limits(),
         )
     )
-    page = Feedback(data, Shown({"first_steps-check": Given(0.25, 1, 0, False, False)}, {}, 0), LESSON, "ann").page()
+    page = Feedback(
+        data, FeedbackMarks({"first_steps-check": CellMark(0.25, 1, 0, False, False)}, {}, 0), LESSON, "ann"
+    ).page()
     assert 0.9 * MOST < len(page) < 300_000
     assert page.count("left out here") > 5
     assert 'id="at-first_steps"' in page
@@ -319,7 +326,7 @@ def test_a_page_takes_as_long_as_its_limit_allows(size, kind):
     notebook = solved()
     notebook["cells"] += cells
     notebook["metadata"] = {RESULT: SubmissionResult((FAILED,)).to_plain()}
-    feedback = Feedback(json.dumps(notebook).encode(), Shown({}, {}, 0), LESSON, "ann")
+    feedback = Feedback(json.dumps(notebook).encode(), FeedbackMarks({}, {}, 0), LESSON, "ann")
     began = process_time()
     page = feedback.page()
     assert process_time() - began < 20
@@ -382,8 +389,9 @@ def test_moodle_takes_the_zip_back(course, tmp_path, end):
     }
 
 
-def test_canvas_takes_the_zip_back_as_notebooks(course, tmp_path):
-    names = [f"leeann_LATE_500_9001_{LESSON}-1.ipynb", f"leebo_501_9002_{FILE}"]
+@pytest.mark.parametrize("late", ["LATE", "late"])
+def test_canvas_takes_the_zip_back_as_notebooks(course, tmp_path, late):
+    names = [f"leeann_{late}_500_9001_{LESSON}-1.ipynb", f"leebo_501_9002_{FILE}"]
     assert grader("collect", course.root, "00", downloaded(tmp_path, names)).exit_code == 0
     done = grader("feedback", course.root, "00", "ann", "bo", "--zip", "canvas")
     assert done.exit_code == 0, done.output
@@ -402,7 +410,8 @@ def test_canvas_takes_the_zip_back_as_notebooks(course, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("00", "nobody"), "nobody: nothing of theirs is in the gradebook yet."),
+        (("00", "nobody"), "there is no student 'nobody'.\n"),
+        (("00", "annn"), "there is no student 'annn'. Did you mean ann (Ann Lee)?"),
         (("99",), "'99' is none of the lessons"),
         (("00", "--zip", "blackboard"), "'blackboard' is not one of"),
     ],
@@ -430,7 +439,7 @@ def test_a_folder_with_the_name_of_the_page_costs_its_own_page_only(course):
     folder.mkdir()
     (folder / "mine.txt").write_text("x")
     (course.root / "feedback" / "cy" / LESSON / f"{LESSON}.html").unlink()
-    outcome = make(course.here)
+    outcome = write_feedback(course.here)
     assert outcome.problems == [
         f"cy: no page could be written: Is a directory: {course.root}/feedback/cy/{LESSON}/{LESSON}.html"
     ]

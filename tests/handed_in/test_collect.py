@@ -17,6 +17,7 @@ from nbgrader.api import Gradebook
 from grader.cli.main import main
 from grader.course.class_directory import ClassDirectory
 from grader.course.roster import Person, update
+from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.handed_in import earlier as earlier_ones
 from grader.handed_in import hand_in
@@ -100,8 +101,9 @@ def test_moodles_zip(course, tmp_path):
     assert (course.root / "submitted" / "ann" / LESSON / "timestamp.txt").read_text() == utc(NOON)
 
 
-def test_canvas_names(course, tmp_path):
-    files = {f"leeann_501_9001_{LESSON}-1.ipynb": book("a"), f"oneilbo_LATE_502_9002_{LESSON}.ipynb": book("b")}
+@pytest.mark.parametrize("late", ["LATE", "late"], ids=["today", "an older Canvas, which wrote names in lower case"])
+def test_canvas_names(course, tmp_path, late):
+    files = {f"leeann_501_9001_{LESSON}-1.ipynb": book("a"), f"oneilbo_{late}_502_9002_{LESSON}.ipynb": book("b")}
     outcome = collect(course, [zipped(tmp_path, files)])
     assert (outcome.taken, outcome.late) == (["ann", "bo"], ["bo"])
 
@@ -477,11 +479,15 @@ def test_two_of_one_name_are_settled_by_the_line_that_the_message_gives(course, 
     assert "--is 'Di Roe_505=di1' or --is 'Di Roe_505=di2'" in first.output
     told = json.loads(CliRunner().invoke(main, [*command, "--json"]).output)
     assert (told["to_settle"], told["missing"]) == (["di1", "di2"], ["ann", "bo", "cy"])
+    ann = zipped(tmp_path, {f"Ann Lee_1_assignsubmission_file_/{LESSON}.ipynb": book("ann")}, "ann.zip")
+    assert collect(course, [ann]).to_settle == ["di1", "di2"]
+    assert unsettled(course.root, LESSON) == {"di1", "di2"}
 
     settled = CliRunner().invoke(main, [*command, "--is", "Di Roe_505=di2", "--is", "Di Roe_506=di1"])
     assert settled.output.startswith(f"{LESSON}: 2 taken"), settled.output
     assert (handed_in(course, "di2"), handed_in(course, "di1")) == (book("505"), book("506"))
     assert (course.root / "submitted" / "di2" / LESSON / "timestamp.txt").read_text() == utc(NOON)
+    assert unsettled(course.root, LESSON) == set()
 
     again = {name: (book("new"), ONE) if "505" in name else data for name, data in files.items()}
     outcome = collect(course, [zipped(tmp_path, again, "again.zip")])

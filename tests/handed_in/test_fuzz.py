@@ -156,7 +156,7 @@ def test_whatever_is_in_the_log_of_results(tmp_path):
         assert latest(tmp_path, LESSON)["ann"].result == RESULT
         with ResultsLog(tmp_path, LESSON) as log:
             assert log.records["key"].result == RESULT
-            read += len(log.records) + len(log.odd) - 1
+            read += len(log.records) + len(log.unreadable_lines) - 1
             log.mark_stored({"ann": "key"})
         with ResultsLog(tmp_path, LESSON) as log:
             assert log.stored["ann"] == "key"

@@ -13,7 +13,7 @@ from grader.book.results_log import LoggedResult, ResultsLog
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import lesson_insights, lessons_with_results
-from grader.insights.similarity import Pair
+from grader.insights.similarity import WORD_FOR_WORD, Pair
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.source.create import create
 from tests.classroom import _schema  # noqa: F401
@@ -71,6 +71,18 @@ def test_similar_submissions_are_found_wherever_they_lie(course):
     pairs = {(pair.left, pair.right): pair.share for pair in lesson_insights(course, LESSON).pairs}
     assert pairs["ann", "bo"] == 1
     assert not any("dee" in pair for pair in pairs)  # who was not graded
+
+
+def test_whoever_hands_in_the_model_solution_is_listed(course):
+    """The instructor's own notebook, as it is; with `--names` and without."""
+    path = next(path for path in course.rglob(f"{LESSON}.ipynb") if "cy" in path.parts)
+    path.write_bytes(nb.instructor(LESSON))
+    assert lesson_insights(course, LESSON).pairs[0] == Pair("cy", WORD_FOR_WORD, 1.0)
+    named = CliRunner().invoke(main, ["insights", str(course), "01", "--names"]).output
+    assert " 100 %  cy  the model solution, word for word\n" in named
+    assert "the model solution, word for word" in (course / "insights.html").read_text()
+    nameless = CliRunner().invoke(main, ["insights", str(course), "01"]).output
+    assert " 100 %  submission 1  the model solution, word for word\n" in nameless
 
 
 def test_lessons_that_were_graded_are_known(course):

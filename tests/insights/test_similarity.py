@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 from itertools import cycle, islice
+from pathlib import Path
 from time import process_time
 
 import pytest
 
 from grader.authoring.samples import submissions
-from grader.insights.similarity import fingerprints, own_code, similar_pairs, tokens
+from grader.handed_in.hand_in import handed_out
+from grader.insights.similarity import (
+    MODEL,
+    WORD_FOR_WORD,
+    ModelSolution,
+    fingerprints,
+    own_code,
+    similar_pairs,
+    tokens,
+)
 from grader.judge.outline import Outline
 from grader.judge.reader import NotebookCell
 from tools.notebooks import instructor
@@ -63,6 +73,48 @@ def test_renamed_copy_is_found_among_independent_answers():
     [pair] = similar_pairs(prints)
     assert {pair.left, pair.right} == {"copy", "student2"}
     assert pair.share > 0.9
+
+
+LESSONS = sorted((Path(__file__).parents[2] / "solutions").glob("*.ipynb"))
+RIGHT = [one for one in submissions() if not one.mistake]
+
+
+def model_of(path: Path) -> tuple[ModelSolution, list[NotebookCell], list[str]]:
+    """The model solution of one of the course's lessons, its cells, and the exercises in it."""
+    lesson = handed_out(Outline.of(path.read_bytes()))
+    answers = [cell for cell in lesson.outline.cells if cell.role == "solution"]
+    return ModelSolution(lesson.outline, lesson.stubs), answers, [cell.exercise for cell in answers]
+
+
+@pytest.mark.parametrize("path", LESSONS[1:], ids=lambda path: path.stem)
+def test_the_model_solution_and_near_copies_of_it_are_found(path):
+    model, answers, names = model_of(path)
+    copy = model.pair("ann", answers, names)
+    assert (copy.right, copy.share) == (WORD_FOR_WORD, 1)
+    near = model.pair("bo", [renamed(cell) for cell in answers], names)
+    assert near.right == MODEL
+    assert near.share > 0.9
+    assert model.pair("cy", answers[: len(answers) // 2], names[: len(answers) // 2]).right == WORD_FOR_WORD
+    other = NotebookCell("code", "# one exercise is their own")
+    assert model.pair("di", [other, *answers[1:]], names).right == MODEL
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("number", range(4))
+def test_independent_right_answers_are_not_near_the_model_solution(path, number):
+    model, _answers, names = model_of(path)
+    mine = [
+        NotebookCell("code", same[number % len(same)].source)
+        for name in names
+        if (same := [one for one in RIGHT if one.exercise == name])
+    ]
+    assert mine
+    assert model.pair("ann", mine, names) is None
+
+
+def test_one_line_that_everybody_writes_says_nothing():
+    model, answers, names = model_of(LESSONS[0])
+    assert model.pair("ann", answers, names) is None
 
 
 def test_what_the_course_wrote_is_nobodys_own():

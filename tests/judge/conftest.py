@@ -25,7 +25,8 @@ from grader.subject.forked import ForkedSubject
 from tests.spec.toy import AFFINE, PRODUCT, SQUARED, TOYS
 from tools import notebooks as nb
 
-LIMITS = Limits(check_seconds=2, cell_seconds=2, submission_seconds=20, memory=512 * MIB, threads=16)
+# By the clock alone: what sleeps would take three times as long otherwise (`test_honest.py` tries both).
+LIMITS = Limits(check_seconds=2, cell_seconds=2, submission_seconds=20, patience=1.0, memory=512 * MIB, threads=16)
 IMPORTS = "import math\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\nfrom grader import check"
 RIGHT = "def product(left, right):\n    return left @ right"
 AFFINE_RIGHT = (

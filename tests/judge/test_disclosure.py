@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 from grader.judge.disclosure import GENERAL, judged
@@ -34,11 +35,14 @@ def test_what_waits_in_secret_is_not_worded_by_a_practice_check_that_failed_othe
 
 def test_feedback_has_three_states_and_one_line_for_what_is_not_written():
     result = result_of(WRONG)
-    assert "not judged, the values had to come first: takes any leading axes; " in as_text(result)
+    assert "not judged, the values had to come first: takes any leading axes (0 of 0.57); " in as_text(result)
     assert "multiplies (0 of 1.71)" in as_text(result)
     assert as_text(result).count("FAIL") == 1
-    assert "<strong>not judged</strong> takes any leading axes; " in as_html(result)
-    assert "points<p>The values had to come first.</p>" in as_html(result)
+    assert "<strong>not judged</strong> takes any leading axes (0 of 0.57); " in as_html(result)
+    assert ")<p>The values had to come first.</p>" in as_html(result)
+    for said in (as_text(result), as_html(result)):
+        points = [(float(got), float(most)) for got, most in re.findall(r"\(([\d.]+) of ([\d.]+)\)", said)]
+        assert [round(sum(column), 2) for column in zip(*points, strict=True)] == [result.mark, result.points]
     unwritten = as_text(result_of("def product(left, right):\n    raise NotImplementedError()"))
     assert len(unwritten.splitlines()) == 2
     assert "is not written yet" in unwritten

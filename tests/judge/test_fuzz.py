@@ -18,19 +18,21 @@ import torch
 from grader.authoring.model_solutions import model_solution
 from grader.book.rebuild import dump, rebuild
 from grader.course.release import Release
+from grader.errors import Unreadable
 from grader.exercises.registry import exercises
 from grader.judge import plan
 from grader.judge.grading import ungraded
 from grader.judge.outline import Outline
-from grader.judge.reader import Unreadable, read
+from grader.judge.reader import read
 from grader.judge.result import CONFINED
 from grader.spec.evaluate import evaluate
 from grader.subject import Callback, Opaque, Request
-from grader.subject.channel import READY, Channel, Closed, Late
+from grader.subject.channel import READY, Channel
+from grader.subject.errors import Closed, Late, WireError
 from grader.subject.forked import ForkedSubject
 from grader.subject.local import LocalSubject
 from grader.subject.protocol import Outcome, outcome_from, to_plain
-from grader.subject.wire import HEADER, WireError, decode, encode
+from grader.subject.wire import HEADER, decode, encode
 from tests.judge.conftest import LIMITS, cells
 from tests.spec.toy import TOYS
 from tools import notebooks as nb
@@ -77,10 +79,11 @@ def test_mutated_notebooks_are_read_or_refused():
 
 def test_mutated_notebooks_are_given_back():
     instructor = nb.dump(cells())
-    result = ungraded("", Outline.of(instructor), TOYS, confinement=CONFINED)
+    outline = Outline.of(instructor)
+    result = ungraded("", outline, TOYS, confinement=CONFINED)
     for seed in seeds(300):
         data = json.dumps(mutated(json.loads(instructor), random.Random(seed))).encode()
-        made = json.loads(dump(rebuild(instructor, data, result, Release(), LIMITS)))
+        made = json.loads(dump(rebuild(outline, data, result, Release(), LIMITS)))
         assert {cell["metadata"]["nbgrader"]["grade_id"] for cell in made["cells"] if cell["metadata"]} >= {
             "product-check"
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -174,6 +175,32 @@ def test_cells_run_but_for_the_one_that_ends_the_process(judge):
     ]
 
 
+SLOW = "import time\n{0}\ndef product(left, right):\n    time.sleep(0.3)\n    return left @ right"
+SHORT = replace(LIMITS, check_seconds=1.0, cell_seconds=1.0, patience=3.0)
+
+
+def test_time_that_the_code_waits_for_the_processor_is_not_the_codes_own(judge):
+    """As where others have the machine: by the clock its cell and its check take longer than their seconds."""
+    answer = cells(product=SLOW.format("time.sleep(1.5)"))
+    result = judge(answer, limits=replace(SHORT, patience=30.0))
+    assert result["product"].passed, result["product"]
+    assert not result.timed_out
+    result = judge(answer, limits=SHORT.quick)  # which counts by the clock: who runs out of it is graded again
+    assert not result["product"].passed
+    assert result.timed_out
+
+
+def test_what_computes_has_its_seconds_and_what_sleeps_a_few_times_as_long(judge):
+    assert SHORT.quick.patience == replace(SHORT, patience=0.5).patience == 1
+    for line in ("while True: pass", "time.sleep(600)"):
+        began = time.monotonic()
+        result = judge(cells(product=f"import time\ndef product(left, right):\n    {line}"), limits=SHORT)
+        assert time.monotonic() - began < SHORT.longest
+        assert result.timed_out
+        assert "did not finish in time" in result["product"].parts[0].message
+        assert result["Affine"].passed
+
+
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_cells_share_what_time_is_left(judge, stubborn):
     loop = "while True: pass"
@@ -191,7 +218,7 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     import signal
 
     from grader.judge.sandbox import Sandbox
-    from grader.subject.zygote import ZygoteGone
+    from grader.subject.errors import ZygoteGone
     from tests.judge.conftest import LIMITS
 
     with Sandbox(LIMITS) as doomed:

@@ -241,7 +241,7 @@ def fails(*_args, **_options):
 @pytest.mark.parametrize(("fault", "said"), [(hangs, "TimeLimit"), (fails, "KeyError")])
 def test_fault_that_reaches_the_judge_is_a_flagged_result_and_the_next_is_graded(monkeypatch, fault, said):
     monkeypatch.setattr(judges, "MARGIN", 0.5)
-    data, instructor = nb.submission("00_start_here"), nb.instructor("00_start_here")
+    data, instructor = nb.submission("00_start_here"), Outline.of(nb.instructor("00_start_here"))
     with Judge(b"secret", replace(LIMITS, submission_seconds=0.5)) as own:
         with monkeypatch.context() as patched:
             patched.setattr(judges, "grade", fault)

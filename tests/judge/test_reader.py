@@ -8,9 +8,10 @@ import tracemalloc
 
 import pytest
 
+from grader.errors import Unreadable
 from grader.judge import reader
 from grader.judge.limits import MIB, Limits
-from grader.judge.reader import Unreadable, read, small_form
+from grader.judge.reader import read, small_form
 from grader.judge.result import CONFINED
 from tests.judge.conftest import cells
 from tests.judge.test_fuzz import mutated

@@ -16,13 +16,14 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli.main import main
+from grader.errors import SandboxUnavailable
 from grader.judge import sandbox as sandbox_module
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
-from grader.judge.sandbox import Sandbox, SandboxUnavailable
+from grader.judge.sandbox import Sandbox
 from grader.learner import memory_limit
 from grader.subject import Request, landlock, seccomp
+from grader.subject.errors import ZygoteGone
 from grader.subject.forked import ForkedSubject
-from grader.subject.zygote import ZygoteGone
 from tests.judge import denied
 from tests.judge.conftest import LIMITS, run, said, started
 
@@ -59,7 +60,7 @@ def test_refuses_with_the_cause_where_there_is_no_landlock(monkeypatch, number, 
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(landlock, "abi", missing)
-    with pytest.raises(SandboxUnavailable, match=f"has to confine it, but {why}.*docs/grading.md"):
+    with pytest.raises(SandboxUnavailable, match=f"has to confine it, but {why}.*docs/operations.md"):
         Sandbox(LIMITS)
 
 

@@ -16,10 +16,11 @@ from time import process_time
 import pytest
 
 from grader.course.files import UntrustedFolder, read_regular
+from grader.errors import Unreadable
 from grader.feedback import safe_html
-from grader.handed_in.hand_in import answers_in, lesson_of
+from grader.handed_in.hand_in import answers_in, handed_out
 from grader.judge import grading
-from grader.judge.reader import Unreadable
+from grader.judge.outline import Outline
 from grader.judge.words import as_html
 from tests.judge.conftest import LIMITS, cells
 from tools import notebooks as nb
@@ -159,10 +160,10 @@ def test_67_archives_are_never_unpacked_and_sizes_are_limited(judge, tmp_path):
 @pytest.mark.parametrize("source", ["@" * 4_000_000, "x = " + "(" * 4_000_000, "x=1\n" * 1_000_000])
 def test_67_two_cells_of_four_million_characters_cost_the_judge_no_time(judge, source):
     """What Python itself makes of them costs the student's process its own seconds."""
-    made, outline = cells(), nb.dump(cells())
+    made, outline = cells(), Outline.of(nb.dump(cells()))
     made[1:1] = [nb.code(source), nb.code(source)]
     began = process_time()
-    assert answers_in(nb.dump(made), lesson_of(outline), LIMITS) == {"product": True, "Affine": True}
+    assert answers_in(nb.dump(made), handed_out(outline), LIMITS) == {"product": True, "Affine": True}
     assert judge(made).mark == 6
     assert process_time() - began < 10
 

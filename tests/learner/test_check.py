@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from grader import check
-from grader.learner.check import CheckFailed
+from grader.errors import CheckFailed
 
 
 def attention_scores(query, key):
@@ -203,8 +203,25 @@ def test_nothing_is_saved_of_what_passed_or_is_not_written(source, capsys):
     assert not check(in_cells("def first_steps(x):\n    return x")["first_steps"], practice=True).file
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: 2 * x + 1,
+        functools.partial(lambda by, x: by * x + 1, 2),
+        type("Steps", (), {"__call__": lambda self, x: 2 * x + 1})(),
+        in_cells("def my_steps(x):\n    return 2 * x + 1")["my_steps"],
+    ],
+    ids=["lambda", "partial", "instance", "another name"],
+)
+def test_the_name_that_is_passed_is_the_exercises_whatever_it_stands_for(answer):
+    first_steps = answer
+    assert check(first_steps).passed
+    steps = answer
+    assert check(steps).results[0].kind == "unknown-exercise"
+
+
 def test_code_that_waits_is_not_judged_yet_and_asked_to_be_checked_again(monkeypatch):
-    monkeypatch.setattr("grader.subject.time_limit.PATIENCE", 2.0)
+    monkeypatch.setattr("grader.subject.local.LocalSubject.patience", 2.0)
 
     def first_steps(x):
         time.sleep(60)

@@ -21,6 +21,7 @@ CHOICES = ["row 0", "row 1", "neither"]
 def kept(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setattr(module, "_shown", {})
+    monkeypatch.setattr(module, "_first_guesses", {})
     return tmp_path / "progress.json"
 
 
@@ -40,6 +41,17 @@ def test_a_guess_is_kept_and_compared(capsys):
     assert progress.guesses() == {"01_row": "row 1"}
     assert compared("01_row", "row 1", capsys) == ["You guessed: row 1", "It came out: row 1", "As you guessed."]
     assert compared("01_row", "row 0", capsys)[1:] == ["It came out: row 0", "Not what you guessed: can you say why?"]
+
+
+def test_a_guess_that_is_changed_after_the_outcome_was_shown_is_told(capsys):
+    prediction = predict("01_row", "Which row is larger?", CHOICES)
+    assert compared("01_row", "row 1", capsys)[0] == "It came out: row 1"  # without a guess nothing is kept
+    prediction.guess = "row 0"
+    assert compared("01_row", "row 1", capsys)[-1] == "Not what you guessed: can you say why?"
+    prediction.guess = "row 1"
+    assert compared("01_row", "row 1", capsys)[-1] == "Before you saw what came out, you guessed: row 0."
+    prediction.guess = "row 0"
+    assert compared("01_row", "row 1", capsys)[-1] == "Not what you guessed: can you say why?"
 
 
 def test_who_has_not_guessed_sees_what_came_out_and_is_asked(capsys):

@@ -15,6 +15,9 @@ SOLUTIONS = Path(__file__).parents[2] / "solutions"
 # A label on a line of its own, then a tensor; the dtype may follow.
 LABELLED = re.compile(r"^([^\n]+)\ntensor\(([\[\]\w\s.,+-]+?)(?:,\s+dtype=torch\.\w+)?\)$", re.MULTILINE)
 
+# In units of the last digit printed: 0.5 for its rounding, 0.05 for that of the source's one digit more.
+TOLERANCE = 0.56
+
 
 def printed_text(lesson: str) -> str:
     """All that the cells of `solutions/LESSON.ipynb` printed, in order; an output may come in several pieces."""
@@ -42,3 +45,30 @@ def printed_tensors(text: str) -> dict[str, list[Any]]:
         label: [ast.literal_eval(numbers.replace("inf", "1e999")) for numbers in shown if "nan" not in numbers]
         for label, shown in labelled(text).items()
     }
+
+
+def named_tables(text: str, title: str, rows: int = 1) -> list[list[list[str]]]:
+    """The numbers, as they were printed, of every table with that title that `print_table` printed.
+
+    >>> named_tables("scores  a    b\\na       1    2\\nb       3  4e0\\n", "scores", rows=2)
+    [[['1', '2'], ['3', '4e0']]]
+    """
+    lines = [re.split(r"\s{2,}", line.rstrip()) for line in text.splitlines()]
+    heads = [at for at, cells in enumerate(lines) if cells[0] == title and len(cells) > 1]
+    return [[row[1:] for row in lines[at + 1 : at + 1 + rows]] for at in heads]
+
+
+def unit(number: str) -> float:
+    """The worth of a printed number's last digit: 1e-07 for "-7.129e-04". Torch drops the decimals of whole numbers."""
+    mantissa, _, exponent = number.partition("e")
+    decimals = len(mantissa.partition(".")[2]) or 4
+    return float(f"1e{int(exponent or 0) - decimals}")
+
+
+def rounds_to(printed: str, source: Any) -> bool:
+    """Whether each of the source's numbers rounds to the one printed in its place."""
+    numbers = re.findall(r"-?\d+\.?\d*(?:e[+-]\d+)?", printed)
+    flat = source if isinstance(source, list) else [source]
+    return len(numbers) == len(flat) and all(
+        abs(float(number) - right) <= TOLERANCE * unit(number) for number, right in zip(numbers, flat, strict=True)
+    )

@@ -18,7 +18,7 @@ from grader.cli.main import main
 from grader.course.class_directory import course_layout
 from grader.errors import CommandFailed, CourseError
 from grader.exercises.registry import exercises
-from grader.handed_in.hand_in import hand_in, lesson_of
+from grader.handed_in.hand_in import hand_in, handed_out
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.source import check as checking
@@ -117,8 +117,16 @@ def test_the_page_runs_as_it_is_written(tmp_path, monkeypatch):
     assert kept == ["given"]
     # It was generated before the exercises were left out.
     found = said("course", "check", course, code=1)
-    assert "split_heads-check has nothing here and 2 points in release/" in found
-    status, output = nbgrader([[str(course), "generate_assignment", HEADS, "--force"]], environment)
+    assert "split_heads-check has nothing in source/ and 2 points in release/" in found
+    # The question of the page is to be filled in, and so is its marking scheme.
+    generate = [str(course), "generate_assignment", HEADS, "--force"]
+    for text, written in ("TODO what you ask", "Why do heads help?"), ("TODO for what", "for what"):
+        assert f": is not filled in: {text}" in said("course", "check", course, code=1)
+        status, output = nbgrader([generate], environment)
+        assert (status, f"is not filled in: {text}" in output) == (1, True), output
+        assert "Traceback" not in output
+        path_of(course, HEADS).write_text(path_of(course, HEADS).read_text().replace(text, written))
+    status, output = nbgrader([generate], environment)
     assert status == 0, output
     assert "Left out: split_heads, per_head_projection" in said("course", "check", course)
     released = load(course / "release" / HEADS / f"{HEADS}.ipynb")
@@ -161,7 +169,7 @@ def test_whatever_is_left_out_leaves_a_lesson_that_fits(lesson):
                 assert notebook == whole
                 refused.append(exercise)
                 continue
-            found = rules.Lesson(Path(f"{lesson}.ipynb"), notebook)
+            found = rules.CourseLesson(Path(f"{lesson}.ipynb"), notebook)
             rules.check_lesson(found, known, [exercise], SOLUTIONS)
             assert [str(problem) for problem in found.found if not problem.note] == []
             assert not any(f"check({exercise})" in cell["source"] for cell in notebook["cells"])
@@ -297,6 +305,22 @@ def test_a_question_has_a_place_and_an_id_of_its_own():
         add_question(notebook, 1, "why")
     with pytest.raises(CourseError, match="can't be a cell's id"):
         add_question(notebook, 1, "why not")
+    for points, told in ((-1.0, "got -1 points, expected 0 or more"), (float("nan"), "got nan points")):
+        with pytest.raises(CourseError, match=told):
+            add_question(notebook, points, "how")
+
+
+def test_points_of_a_question_are_told_as_they_are_typed(course):
+    words = ["course", "add-question", course, "00", "--points"]
+    assert "Write 1.5, with a point." in " ".join(said(*words, "1,5", code=2).split())
+    assert "got -1 points, expected 0 or more" in said(*words, "-1", code=2)
+
+
+def test_a_cell_of_two_kinds_is_found(course):
+    """nbgrader counts its points twice: as tests and as a task."""
+    two = {**TASK, "metadata": {"nbgrader": {**TASK["metadata"]["nbgrader"], "grade": True}}}
+    changed(path_of(course, START), lambda cells: cells.append(two))
+    assert "so nbgrader counts its points twice: choose one kind" in said("course", "check", course, code=1)
 
 
 def test_a_lesson_without_answer_cells_is_no_odd_hand_in(course, tmp_path):
@@ -305,7 +329,8 @@ def test_a_lesson_without_answer_cells_is_no_odd_hand_in(course, tmp_path):
 
     instructor = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [TASK]}).encode()
     (tmp_path / "reading.ipynb").write_bytes(instructor)
-    chosen = hand_in(Submission("ann", UntrustedFolder(tmp_path), "reading"), lesson_of(instructor), Limits())
+    lesson = handed_out(Outline.of(instructor))
+    chosen = hand_in(Submission("ann", UntrustedFolder(tmp_path), "reading"), lesson, Limits())
     assert (chosen.data, chosen.remarks) == (instructor, ())
     assert Outline.of(instructor).exercises == ()
 

@@ -74,6 +74,38 @@ ACCIDENTS = {
         "caret-for-power",
         "is no power",
     ),
+    "a method that isn't called": (
+        "stable_softmax",
+        ("def stable_softmax(scores):\n    return torch.exp(scores - scores.max)\n",),
+        "method-not-called",
+        "a method is taken for its result",
+    ),
+    "the vocabulary on the last axis": (
+        "fit",
+        (
+            "def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):\n"
+            "    pieces = torch.stack([ids[start : start + block_size + 1] for start in starts[0]])\n"
+            "    return [F.cross_entropy(model(pieces[:, :-1]), pieces[:, 1:]).item()]\n",
+        ),
+        "classes-not-second",
+        "wants them on the second",
+    ),
+    "parameters in another order": (
+        "split_heads",
+        ("def split_heads(num_heads, x):\n    return x.unflatten(-1, (num_heads, -1)).transpose(-2, -3)\n",),
+        "parameters-in-another-order",
+        "the first line has (num_heads, x)",
+    ),
+    "another exception": (
+        "split_heads",
+        (
+            "def split_heads(x, num_heads):\n    if x.shape[-1] % num_heads:\n"
+            "        raise TypeError(f'{x.shape[-1]} {num_heads}')\n"
+            "    return x.unflatten(-1, (num_heads, -1)).transpose(-2, -3)\n",
+        ),
+        "another-exception",
+        "raises TypeError. A ValueError is expected",
+    ),
     "a misspelt function of torch": (
         "attention_scores",
         ("def attention_scores(query, key):\n    return torch.matmull(query, key.mT)\n",),

@@ -315,3 +315,24 @@ class Recording:
 
     def answer_with(self, answer):
         self.inner.answer_with(answer)
+
+
+def test_the_reference_computes_in_one_thread_too(subject_of):
+    """A judge's process has as many threads as the machine has cores."""
+    seen = []
+
+    def reference(left, right):
+        seen.append(torch.get_num_threads())
+        return left @ right
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        report = evaluate(
+            replace(TOYS["product"], reference=reference), subject_of(IMPORTS + product("return left @ right"))
+        )
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert report.passed
+    assert set(seen) == {1}

@@ -59,6 +59,12 @@ HINTS = {
         SDPA.format("w = w.sqrt()\n    return w @ value, w"),
         "^`weights` is wrong already, so start there. The rows of `weights` should sum to one; one of them sums to",
     ),
+    "zeros where something was masked": (
+        "scaled_dot_product_attention",
+        "def scaled_dot_product_attention(query, key, value):\n    w = query @ key.mT / query.shape[-1] ** 0.5\n"
+        "    w = torch.exp(w).tril()\n    w = w / w.sum(-1, keepdim=True)\n    return w @ value, w",
+        "`weights` is 0 above the diagonal of the last two axes, where other numbers belong",
+    ),
     "an argument without influence": (
         "attention_scores",
         SCORES.format(
@@ -99,6 +105,29 @@ def test_first_hint_says_what_is_wrong(name, source, pattern):
 def test_a_later_hint_says_which_inputs_are_right():
     source = SCORES.format("return query @ key.mT * (1 if query.dim() == 2 else 2)")
     assert report_of("attention_scores", source).hints[1].startswith("Right: “one sequence”")
+
+
+SCALED = SDPA.replace("query.shape[-1] ** 0.5", "{}").replace("    {}", "    return w @ value, w")
+
+
+@pytest.mark.parametrize(
+    ("by", "said"), [("4", "4"), ("8.0", "8"), ("3 ** 0.5", "1.732"), ("(value.shape[-1] + 1)", "")], ids=str
+)
+def test_a_number_that_is_written_down_is_asked_about(by, said):
+    report = report_of("scaled_dot_product_attention", SCALED.format(by))
+    asked = [hint for hint in report.hints if "holds the number" in hint]
+    assert bool(asked) == bool(said), report.hints
+    assert not said or f"the number {said}." in asked[0]
+
+
+def test_the_place_of_what_is_wrong_is_told_for_two_axes_and_by_what_is_right():
+    source = "def sinusoidal_encoding(seq_len, d_model):\n    return torch.zeros(seq_len, d_model)"
+    assert "wrong only at" not in str(report_of("sinusoidal_encoding", source).hints)
+    cut = LONG.format("s = torch.cat([s[..., :-1] + 1, s[..., -1:]], -1)")
+    assert "wrong only at every index but the last of Tk" in report_of("attention_scores", cut).hints[0]
+    block = LONG.format("s = s.clone()\n    s[..., 2:, 3:] += torch.rand(s[..., 2:, 3:].shape)")
+    hint = report_of("attention_scores", block).hints[0]
+    assert re.search(r"at index 2 and after of Tq \(query_len\) and index 3 and after of Tk", hint), hint
 
 
 NOT_ABOUT_SHAPES = (

@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from grader.subject import Callback, Given, Opaque, Outcome, Raised, Request
-from grader.subject.channel import Channel, Closed, Late
+from grader.subject.channel import Channel
+from grader.subject.errors import Closed, Late, WireError
 from grader.subject.protocol import outcome_from, to_plain
 from grader.subject.values import plain, same
-from grader.subject.wire import HEADER, MAX_FRAME, MAX_TREE, WireError, decode, encode, frame_size
+from grader.subject.wire import HEADER, MAX_FRAME, MAX_TREE, decode, encode, frame_size
 
 VALUES = [
     None,
@@ -187,7 +188,7 @@ def test_forged_outcome_is_refused(change):
 
 STATE = {"parameters": {"weight": torch.ones(2)}, "buffers": {}, "saved": ["weight"], "tracked": [], "training": True}
 ABOUT = {"kind": "function", "type": "function", "parameters": ["x"], "defaults": {"x": 1.5}, "uses": ["torch"]}
-ABOUT |= {"required": [], "data": [], "sets": [], "loops": False, "empty": False}
+ABOUT |= {"required": [], "data": [], "sets": [], "numbers": [], "loops": False, "empty": False}
 VALUES_OF = {
     "run": ([None], [3]),
     "load": ([None], ["x"]),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.authoring.lesson import LessonError
-from grader.errors import CourseError
+from grader.errors import CourseError, LessonError
 from tests.website.conftest import ROOT
 from website.course import Course
 from website.guides import guide

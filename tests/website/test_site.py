@@ -33,6 +33,8 @@ LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link
 GUIDES = (
     "teaching",
     "grading",
+    "operations",
+    "threat-model",
     "course",
     "own-exercises",
     "jupyterhub",
@@ -209,7 +211,7 @@ def _formulas(lesson):
 def test_without_addresses_in_the_settings_no_link_to_colab_is_shown(pages):
     page = pages["lessons/01_self_attention.html"]
     assert "Download the notebook" in page.text
-    assert "Colab" not in page.text.partition("1 · The whole idea")[0].partition("Do it yourself")[2]
+    assert "Colab" not in page.text.partition("1 · The plain average fails")[0].partition("Do it yourself")[2]
 
 
 def test_the_page_of_the_first_hour_has_every_system_and_the_commands_of_the_package(pages):

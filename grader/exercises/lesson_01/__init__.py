@@ -1,11 +1,12 @@
 """Lesson 01, self-attention by hand."""
 
 NAMES = (
+    "pairwise_dot_products",
+    "stable_softmax",
+    "context_vectors",
     "project_qkv",
     "attention_scores",
-    "stable_softmax",
     "scaled_dot_product_attention",
     "self_attention",
-    "validate_attention",
     "quiz_01",
 )

@@ -16,6 +16,7 @@ from grader.tolerance import FLOAT32
 mistake = Words(__file__)
 
 LESSON = "01_self_attention"
+X = {"x": "... T E"}
 OTHER_SIZES = "one sequence of other sizes"
 Pair = tuple[Tensor, Tensor]
 Triple = tuple[Tensor, Tensor, Tensor]

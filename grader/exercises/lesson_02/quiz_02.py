@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from grader.spec.answers import choice, number, quiz, shape
+from grader.spec.answers import choice, number, quiz
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -17,61 +17,6 @@ def _numbers(hints: Mapping[float, str]) -> dict[str, str]:
 
 
 QUESTIONS = (
-    shape(
-        "gram_shape",
-        lambda: (3, 8, 8),
-        "Three sequences go in. How many tokens has each, and how many pairs do they make?",
-        wrong={
-            "(3, 16, 16)": "That would compare features with features; tokens are compared.",
-            "(8, 8)": "What happens to the leading axis, the batch?",
-            "(16, 16)": "Tokens are compared, not features; and what happens to the batch?",
-            "(3, 8, 16)": "That is the shape of x itself. The axis that is added up disappears.",
-            "(3, 3)": "Sequences aren't compared with each other; the tokens inside each are.",
-            "(3, 8)": "One number for every token? There is one for every pair of tokens.",
-        },
-    ),
-    choice(
-        "symmetric",
-        "abcd",
-        "c43b547f1272",
-        "Look at omega across its diagonal. What does it always share with its mirror image?",
-        wrong={
-            "a": "That can be expressed; in the example nearly every word does it.",
-            "b": "Two words at the same angle and of the same length have the same dot product with token 0.",
-            "d": "Imagine that all word vectors are zero, or all the same.",
-        },
-    ),
-    choice(
-        "self_test",
-        "abcd",
-        "43eaa25bde05",
-        "Both sides are the same object, so only something that does not even equal itself can fail.",
-        wrong={
-            "a": "A wrong shape is the same wrong shape on both sides.",
-            "c": "Mixed-up rows and columns are mixed up on both sides alike.",
-            "d": "The loop's result does not appear in this test at all.",
-        },
-    ),
-    shape(
-        "weight_shape",
-        lambda: (32, 16),
-        "The layer computes x @ weight.T. Which two axes have to meet there?",
-        wrong={
-            "(16, 32)": "That is the order of the arguments. Section 4 prints how the weight is stored.",
-            "(32,)": "That is the shape of its bias.",
-        },
-    ),
-    shape(
-        "output_shape",
-        lambda: (8, 64),
-        "One row for every query; and which vectors are mixed, how wide are they?",
-        wrong={
-            "(8, 16)": "What is mixed are not the tokens themselves.",
-            "(8, 32)": "Queries and keys make the weights. What do the weights mix?",
-            "(8, 8)": "That is the shape of the weights. What do they mix?",
-            "(64, 8)": "Every token has a row of its own, in the output too.",
-        },
-    ),
     number(
         "divisor",
         lambda: math.sqrt(32),
@@ -87,18 +32,16 @@ QUESTIONS = (
             }
         ),
     ),
-    number(
-        "typical_size",
-        lambda: math.sqrt(100),
-        HALF_A_HUNDREDTH,
-        "The variance adds up over the entries. What is asked for is its root.",
-        wrong=_numbers(
-            {
-                100: "That is the variance. The standard deviation is its root.",
-                1: "One product has variance 1. How many of them are added up?",
-                0.1: "That is the factor of the scaling; it has to undo something large.",
-            }
-        ),
+    choice(
+        "why_scale",
+        "abcd",
+        "e22a2bd52f2c",
+        "Read once more what the first table of section 4 shows: what grows there, and with what?",
+        wrong={
+            "a": "The rows sum to one without it: that is what the softmax is for.",
+            "b": "The table of scores is as large as before.",
+            "c": "A score is the dot product of two vectors. Does the number of tokens enter it?",
+        },
     ),
     number(
         "entropy",
@@ -117,14 +60,25 @@ QUESTIONS = (
         ),
     ),
     choice(
-        "stuck",
+        "second_layer",
         "abcd",
-        "eecac607a431",
-        "Steps 2 and 3 name two links: what large scores do to a row, and what that does to the slope.",
+        "a3791e2b0134",
+        "Look at the picture of both layers: at which word does `it` look first, and what does it have from there?",
         wrong={
-            "a": "A softmax makes each row sum to one, however large the scores.",
-            "c": "torch's softmax takes scores of any size; the errors it printed were ordinary numbers.",
-            "d": "Large scores do the opposite: look at the entropies in step 2.",
+            "a": "Then one layer would be enough. What is it that the first layer can't know?",
+            "c": "The robot and the crate have to stay apart, or the second layer could not choose between them.",
+            "d": "Nothing is hidden here: every row has a weight for every word.",
+        },
+    ),
+    choice(
+        "properties",
+        "abcd",
+        "076b916ea986",
+        "Recall the three rules of section 6, and test each line on weights that this lesson has printed.",
+        wrong={
+            "b": "Add up the columns of a table of weights that this lesson has printed.",
+            "c": "Compare two weights that lie across the diagonal from each other.",
+            "d": "Look at the row of `it` in a picture of section 5: where is its largest entry?",
         },
     ),
 )

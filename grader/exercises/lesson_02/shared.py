@@ -3,4 +3,3 @@
 from __future__ import annotations
 
 LESSON = "02_trainable_attention"
-X = {"x": "... T E"}

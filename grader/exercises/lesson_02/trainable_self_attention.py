@@ -19,8 +19,8 @@ from grader.exercises.lesson_01.scaled_dot_product_attention import (
     attention,
 )
 from grader.exercises.lesson_01.self_attention import ROLES_SWAPPED
-from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, Pair, Triple, cases, usual
-from grader.exercises.lesson_02.shared import LESSON, X
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, Pair, Triple, X, cases, usual
+from grader.exercises.lesson_02.shared import LESSON
 from grader.spec.cases import equal_sizes
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
@@ -150,5 +150,4 @@ EXERCISE = Exercise(
         TWO_AXES_ONLY,
         BATCH_ONLY,
     ),
-    builds_on=("pairwise_dot_products", "context_vectors"),
 )

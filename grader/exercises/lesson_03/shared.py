@@ -142,22 +142,22 @@ def split(x: Tensor, num_heads: int) -> Tensor:
 
 
 def merge(x: Tensor) -> Tensor:
-    """Rightly: the heads side by side."""
+    """(…, H, T, D) → (…, T, H*D): rightly, the heads side by side."""
     return x.transpose(-3, -2).flatten(-2)
 
 
 def split_heads_last(x: Tensor, num_heads: int) -> Tensor:
-    """Wrongly: every num_heads-th column."""
+    """(…, T, H*D) → (…, H, T, D): wrongly, a head gets every `num_heads`-th column."""
     return x.unflatten(-1, (-1, num_heads)).movedim(-1, -3)
 
 
 def merge_by_view(x: Tensor) -> Tensor:
-    """Wrongly: straight to (seq_len, d_model)."""
+    """(…, H, T, D) → (…, T, H*D): wrongly, without moving the heads behind the tokens first."""
     return x.reshape(*x.shape[:-3], x.shape[-2], -1)
 
 
 def merge_interleaved(x: Tensor) -> Tensor:
-    """Wrongly: the heads alternate."""
+    """(…, H, T, D) → (…, T, H*D): wrongly, the heads' columns alternate."""
     return x.movedim(-3, -1).flatten(-2)
 
 

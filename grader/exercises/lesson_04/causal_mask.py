@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from grader.exercises.lesson_04.shared import (
     LESSON,
@@ -13,8 +14,10 @@ from grader.exercises.lesson_04.shared import (
 )
 from grader.exercises.lesson_04.shared import mistake as shared_mistake
 from grader.spec import parts
+from grader.spec.diagnose import right
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.session import Session
 from grader.spec.words import Words
 
 mistake = Words(__file__)
@@ -22,12 +25,21 @@ mistake = Words(__file__)
 
 def _lengths(draw: Draw) -> list[Case]:
     sizes = draw.sizes("T", "other", B=2)  # a length of 2 can't tell one hidden token from two
-    sizes["other"] += 128 if draw.larger else 0  # longer than a table that a mask may be cut from
+    sizes["other"] += 128  # longer than a table that a mask may be cut from
     return [
         Case("one length", {"seq_len": sizes["T"]}, {"T": sizes["T"]}),
         Case("another length", {"seq_len": sizes["other"]}, {"T": sizes["other"]}),
         Case("a single token", {"seq_len": 1}, {"T": 1}),
     ]
+
+
+def _fixed_size(session: Session) -> bool:
+    """Right for short lengths; a long one raises, or gets a smaller mask."""
+    return right(session, session.cases["one length"]) and _smaller(session.call(session.cases["another length"]).value)
+
+
+def _smaller(value: object) -> bool:
+    return not isinstance(value, Tensor) or value.shape[-1] < 128
 
 
 EXERCISE = Exercise(
@@ -50,6 +62,7 @@ EXERCISE = Exercise(
         shared_mistake("one-future-token-visible", (triangle(1),)),
         NOT_BOOL,
         mistake("everything-visible", (lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool),)),
+        mistake("table-of-a-fixed-size", recognise=_fixed_size),
         mistake("only-itself", (lambda seq_len: torch.eye(seq_len, dtype=torch.bool),)),
     ),
 )

@@ -57,7 +57,8 @@ class Weights:
         return x @ self.value + self.bias
 
     def likeness(self, x: Tensor) -> Tensor:
-        """How much each key counts for each query, from 1/e to e, so that every visible token matters."""
+        """(…, T, E) → (…, T, T): how much each key counts for each query, from 1/e to e, so that every visible token
+        matters."""
         scores = (x @ self.query + self.bias) @ (x @ self.key + self.bias).mT / math.sqrt(x.shape[-1])
         return torch.exp(torch.tanh(scores))
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from grader.exercises.lesson_04.shared import MASK_AS_CONDITION
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one
+from grader.spec.diagnose import explains, right
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
@@ -262,6 +263,17 @@ def _filled(
     return wrong
 
 
+def _plus_infinity(session: Session) -> bool:
+    """Wrong where every row shows something, too: in empty rows zeros may have come in another way."""
+    variants = (_filled(torch.inf), _filled(torch.inf, zeros=True))
+    return not right(session, session.cases[ONE]) and any(explains(session, variant) for variant in variants)
+
+
+def _all_or_nothing(scores: Tensor, mask: Tensor) -> Tensor:
+    """Zeros everywhere if a single row shows nothing."""
+    return reference(scores, mask) if bool(mask.any(-1).all()) else torch.zeros_like(scores)
+
+
 def _times_infinity(zeros: bool) -> Variant:
     def wrong(scores: Tensor, mask: Tensor) -> Tensor:
         weights = torch.softmax(scores + (~mask) * -torch.inf, -1)
@@ -315,7 +327,8 @@ EXERCISE = Exercise(
         _gradient_of_empty_rows(1),
     ),
     mistakes=(
-        mistake("positive-infinity", (_filled(torch.inf), _filled(torch.inf, zeros=True))),
+        mistake("positive-infinity", recognise=_plus_infinity),
+        mistake("one-empty-row-empties-all", (_all_or_nothing,)),
         mistake("zero-times-infinity", (_times_infinity(False), _times_infinity(True))),
         mistake("nan-in-empty-row", recognise=nan_in_empty_row),
         mistake("uniform-in-empty-row", recognise=shared_out_in_empty_row),

@@ -173,6 +173,21 @@ def _not_registered(session: Session) -> bool:
     return "finding" not in state and not all(n in state["buffers"] or n in state["parameters"] for n in STATS)
 
 
+def _averages_batches(session: Session) -> bool:
+    """Whether the running statistics are plain averages of all batches in train mode, whatever the momentum."""
+    several = [(run, seen) for run, seen, finding in observed(session) if finding is None]
+    for run, seen in several:
+        means, variances = [], []
+        for step, got in zip(run.steps, seen, strict=True):
+            if step.training:
+                means.append(step.x.mean(0))
+                variances.append(step.x.var(0))
+            expected = torch.stack(means).mean(0), torch.stack(variances).mean(0)
+            if not all(FLOAT32.all_close(*pair) for pair in zip((got.mean, got.var), expected, strict=True)):
+                return False
+    return bool(several)
+
+
 def _cancels(session: Session) -> bool:
     small, large = session.cases[TRAIN], session.cases[OFFSET]
     if parts.inspect_call(session, small, FLOAT32) or parts.inspect_call(session, large, None):
@@ -219,6 +234,7 @@ def _changed(name: str) -> Mistake:
 MISTAKES = (
     mistake("stats-are-parameters", recognise=_are_parameters),
     mistake("stats-not-registered", recognise=_not_registered),
+    mistake("average-of-all-batches", recognise=_averages_batches),
     *(_changed(name) for name in WRONG),
     shared_mistake("cancellation", recognise=_cancels),
 )

@@ -146,6 +146,7 @@ EXERCISE = Exercise(
                 lambda t, words, places: words[t] + places[-1],
             ),
         ),
+        mistake("multiplied", (lambda t, words, places: words[t] * places[: t.shape[1]],)),
         mistake("tokens-forgotten", (lambda t, words, places: places[: t.shape[1]].expand(len(t), -1, -1),)),
         mistake("tables-swapped", recognise=_tables_swapped),
         mistake("full-length-refused", recognise=_full_refused),

@@ -97,7 +97,7 @@ def _longer(case: Case) -> tuple[object, ...]:
 EXERCISE = Exercise(
     name="Decoder",
     lesson=LESSON,
-    points=4,
+    points=3,
     kind="module",
     signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout=0.0", "max_length=100"),
     outputs=(Output("logits", "B Tq V"),),

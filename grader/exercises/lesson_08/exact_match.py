@@ -241,6 +241,15 @@ def _prefixes(length: Callable[[int, int], int]) -> Callable[..., float]:
     return variant
 
 
+def _begins_like_target(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    """Rows of the prediction that begin with what the target says before its eos."""
+    hits = 0
+    for mine, theirs in zip(predicted.tolist(), target.tolist(), strict=True):
+        said = theirs[: theirs.index(eos_idx)] if eos_idx in theirs else theirs
+        hits += mine[: len(said)] == said
+    return hits / len(predicted)
+
+
 def _unordered(form: Callable[[list[int]], object]) -> Callable[..., float]:
     def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
         pairs = zip(predicted.tolist(), target.tolist(), strict=True)
@@ -314,7 +323,7 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        mistake("prefix-is-enough", recognise=matches_any(*map(_prefixes, PREFIXES))),
+        mistake("prefix-is-enough", recognise=matches_any(*map(_prefixes, PREFIXES), _begins_like_target)),
         mistake(
             "order-ignored",
             recognise=matches_any(*(_unordered(form) for form in (set, sorted)), where="eos too early or too late"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import product
 
 from grader.exercises.lesson_08.shared import LESSON, Number, matches_any, numbers
@@ -72,6 +73,12 @@ SLOPES = [
     for of_warmup in (-0.5, -1, -2)
     for slope in (_with_powers(-0.5, -0.5, of_warmup), _two_branches(of_warmup, 0), _two_branches(of_warmup, 1))
 ]
+
+
+def _falling(power: float) -> Iterator[Number]:
+    """The decay with another power of the step, where the smaller counts and where the branch is chosen."""
+    yield _with_powers(-0.5, power, -1.5)
+    yield lambda step, d_model, warmup: d_model**-0.5 * (step * warmup**-1.5 if step <= warmup else step**power)
 
 
 def _halved(width: bool, step: bool, warmup: bool) -> Number:
@@ -153,6 +160,10 @@ EXERCISE = Exercise(
             recognise=matches_any(lambda step, d_model, warmup: learning_rate(step, d_model, warmup) * warmup**0.5),
         ),
         mistake("steps-counted-wrong", recognise=matches_any(*(_moved(by) for by in (-1, 1)))),
+        mistake(
+            "decay-too-fast",
+            recognise=matches_any(*(rate for power in (-1, -1.5, -2) for rate in _falling(power))),
+        ),
         mistake(
             "decay-restarts",
             recognise=matches_any(

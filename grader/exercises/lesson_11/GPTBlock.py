@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_07.mistakes import (
@@ -143,6 +145,16 @@ def _dropped(first: str, second: str) -> Alone:
     return _but(first=Layer("norm1", "pre", first), second=Layer("norm2", "pre", second))  # type: ignore[arg-type]
 
 
+def _normalised_after(norm: str) -> Callable[[Setup, Tensor], Tensor]:
+    """The right block, with one of its norms once more at its end."""
+
+    def variant(setup: Setup, x: Tensor) -> Tensor:
+        out = gpt_block(setup, x)
+        return F.layer_norm(out, out.shape[-1:], setup.state[f"{norm}.weight"], setup.state[f"{norm}.bias"])
+
+    return variant
+
+
 def _one_norm(session: Session) -> bool:
     """Whether the module has a single LayerNorm."""
     names = parameter_names(session, first_setup(session))
@@ -188,6 +200,7 @@ EXERCISE = Exercise(
         mistake("normalised-input-added", _ordered("first")),
         mistake("norm-of-the-output", _ordered("before")),
         mistake("norm-forgotten", _ordered("none")),
+        mistake("norm-at-the-end-too", (_normalised_after("norm2"), _normalised_after("norm1"))),
         mistake("second-residual-from-input", (_but(adds=("query", "query")),)),
         mistake("feed-forward-from-input", (_but(feeds="query"), _but(feeds="query", adds=("query", "query")))),
         dropout_on_the_sum(_dropped("sum", "sum"), _dropped("sum", "output"), _dropped("output", "sum")),

@@ -151,6 +151,14 @@ def _one_in_the_sum(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> flo
     return Bigrams(below=1 / vocab_size)(train_ids, test_ids, vocab_size)
 
 
+def _one_above(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+    """One is added to the counts alone, and a sum of 0 becomes 1."""
+    counts = torch.bincount(train_ids[:-1] * vocab_size + train_ids[1:], minlength=vocab_size**2)
+    counts = counts.view(vocab_size, vocab_size).double()
+    table = (counts + 1) / counts.sum(1, keepdim=True).clamp(min=1)
+    return float(-table[test_ids[:-1], test_ids[1:]].log().mean())
+
+
 def _largest_id(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
     """The vocabulary ends with the largest id of the two texts."""
     return Bigrams()(train_ids, test_ids, int(torch.cat([train_ids, test_ids]).max()) + 1)
@@ -200,7 +208,7 @@ EXERCISE = Exercise(
         mistake("joint-probability", recognise=matches_any(Bigrams(rows="all"))),
         mistake("vocabulary-from-the-texts", recognise=matches_any(_largest_id)),
         mistake("base-two", recognise=matches_any(_from_losses("bits"), _from_losses("decimal"))),
-        mistake("smoothed-above-only", recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum)),
+        mistake("smoothed-above-only", recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum, _one_above)),
         mistake("one-only-for-unseen", recognise=matches_any(Bigrams(how="floor"))),
         mistake("repeated-pairs-lost", recognise=matches_any(Bigrams(how="seen"))),
         mistake("counted-on-the-test", recognise=matches_any(Bigrams(reads="test"))),

@@ -63,13 +63,14 @@ def _scaled(gradients: Gradients, factor: float) -> Gradients:
 
 # --- the runs ---------------------------------------------------------------------------------------------------------
 
-LARGE, SMALL, EACH, NONE, ONCE, DOUBLE = (
+LARGE, SMALL, EACH, NONE, ONCE, DOUBLE, ZERO = (
     "a norm above max_norm",
     "a norm below max_norm",
     "every gradient alone below max_norm",
     "parameters without a gradient",
     "parameters that can be walked over once",
     "float64",
+    "gradients of zeros",
 )
 WITHOUT_ONCE = (LARGE, SMALL, EACH, NONE, DOUBLE)
 
@@ -94,6 +95,7 @@ def runs(draw: Draw) -> dict[str, Run]:
         run(NONE, 0.35),
         run(ONCE, 0.25, once=True),
         run(DOUBLE, 0.4, dtype=torch.float64),
+        replace(run(ZERO, 0.5, scale=0.0), max_norm=1.0),
     )
     return {one.name: one for one in made}
 
@@ -333,6 +335,12 @@ def _none_met(session: Session) -> bool:
     return isinstance(finding, Finding) and "NoneType" in finding.message
 
 
+def _zero_met(session: Session) -> bool:
+    """Whether gradients of zeros raise, or become NaN, while others are treated right."""
+    others = all(_wrong_gradients(session, name) is None for name in (LARGE, SMALL))
+    return others and _wrong_gradients(session, ZERO) is not None
+
+
 def _nothing_happens(session: Session) -> bool:
     """Whether all gradients are as they were, though the norm is right."""
     for name in (LARGE, SMALL, NONE, DOUBLE):
@@ -356,7 +364,7 @@ EXERCISE = Exercise(
     parts=(
         _part("returns the norm of all gradients together, before", 2, LARGE, SMALL, norm=True),
         _part("rescales all gradients where their norm is larger", 3, LARGE, EACH),
-        _right_where((LARGE, EACH), _part("leaves the gradients alone where it is not", 1, SMALL)),
+        _right_where((LARGE, EACH), _part("leaves the gradients alone where it is not", 1, SMALL, ZERO)),
         _right_where((LARGE, EACH), Part("changes the gradients in place", 0.5, _in_place, compares_values=False)),
         _right_where((LARGE, EACH, SMALL), _part("passes over parameters without a gradient", 0.5, NONE)),
         _right_where((LARGE, EACH, SMALL), _part("walks over the parameters once", 1, ONCE)),
@@ -400,6 +408,7 @@ EXERCISE = Exercise(
         mistake("returns-norm-after", recognise=_returns_after),
         mistake("walked-over-twice", recognise=_exhausted),
         mistake("none-not-expected", recognise=_none_met),
+        mistake("divided-by-zero", recognise=_zero_met),
     ),
     excluded=(GRADIENT_CLIPPING,),
 )

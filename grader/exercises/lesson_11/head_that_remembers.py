@@ -40,16 +40,17 @@ def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
 @dataclass(frozen=True)
 class Looks:
     """How heads are compared. `past`: which occurrences count, "so far" (the place itself too), "before" or "all";
-    `known`: the same for the occurrences that a place needs to count; `of`: the token whose occurrences are looked for,
-    "labels", "ids" (the place's own) or "next" (also where there is no label); `by`: what counts as an occurrence;
-    `only`: its "first" or "last" occurrence alone; `turned`: rows and columns exchanged; `most`: the largest weight of
-    all in place of the average."""
+    `known`: the same for the occurrences that a place needs to count; `of`: the token whose occurrences are looked
+    for, "labels", "ids" (the place's own) or "next" (also where there is no label); `by`: what counts as an
+    occurrence; `only`: its "first" or "last" occurrence alone, or the "largest" weight on one; `turned`: rows and
+    columns exchanged; `most`: the largest weight of all in place of the average.
+    """
 
     past: Literal["so far", "before", "all"] = "so far"
     known: Literal["so far", "before", "all"] = "so far"
     of: Literal["labels", "ids", "next"] = "labels"
     by: Callable[[Tensor, Tensor], Tensor] = torch.eq
-    only: Literal["", "first", "last"] = ""
+    only: Literal["", "first", "last", "largest"] = ""
     turned: bool = False
     most: bool = False
 
@@ -59,14 +60,15 @@ class Looks:
         same = self.by(ids, wanted[self.of][:, None])
         counted = (same & _until(self.known, len(ids))).any(1)
         chosen = same & _until(self.past, len(ids)) & counted[:, None]
-        if self.only:
+        if self.only in ("first", "last"):
             ranked = (chosen if self.only == "first" else chosen.flip(1)).cumsum(1) == 1
             chosen = chosen & (ranked if self.only == "first" else ranked.flip(1))
         return chosen
 
     def __call__(self, weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
         weights = weights.mT if self.turned else weights
-        looking = (weights * self.places(labels, ids)).sum(-1)
+        on_places = weights * self.places(labels, ids)
+        looking = on_places.amax(-1) if self.only == "largest" else on_places.sum(-1)
         totals = looking.amax(-1) if self.most else looking.sum(-1)
         layer, head = divmod(int(totals.argmax()), weights.shape[1])
         return layer, head
@@ -245,11 +247,13 @@ def _exchanged(session: Session) -> bool:
 
 
 def _one_number(session: Session) -> bool:
-    """The place in a table that is laid out flat."""
+    """The place in a table that is laid out flat; also twice, for the layer and for the head."""
     case = session.cases[PLAIN]
     outcome = session.call(case)
     value = outcome.value if outcome.ok else None
     value = value.item() if isinstance(value, Tensor) and value.numel() == 1 else value
+    if isinstance(value, tuple | list) and len(value) == 2 and value[0] == value[1]:
+        value = value[0]
     layer, head = session.evaluate(case, reference)
     return type(value) is int and value == layer * case.sizes["H"] + head
 
@@ -311,7 +315,7 @@ EXERCISE = Exercise(
         ),
         mistake(
             "one-occurrence-only",
-            recognise=_as(Looks(only="first"), Looks(only="last")),
+            recognise=_as(Looks(only="first"), Looks(only="last"), Looks(only="largest")),
         ),
         mistake(
             "least-instead-of-most",

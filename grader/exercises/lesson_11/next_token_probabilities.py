@@ -22,7 +22,7 @@ mistake = Words(__file__)
 
 
 def reference(logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """Row by row, token by token."""
+    """(…, V) logits → (…, V) probabilities of the logits' dtype: row by row, token by token."""
     rows = [_row(row, temperature, top_k, top_p) for row in logits.reshape(-1, logits.shape[-1])]
     return torch.stack(rows).reshape(logits.shape)
 

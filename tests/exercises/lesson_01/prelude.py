@@ -6,7 +6,23 @@ import warnings
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
+
+
+# %% pairwise_dot_products
+def pairwise_dot_products(x):
+    return x @ x.transpose(-2, -1)
+
+
+# %% stable_softmax
+def stable_softmax(scores):
+    raised = (scores - scores.amax(-1, keepdim=True)).exp()
+    return raised / raised.sum(-1, keepdim=True)
+
+
+# %% context_vectors
+def context_vectors(x):
+    return stable_softmax(pairwise_dot_products(x)) @ x
 
 
 # %% project_qkv
@@ -17,12 +33,6 @@ def project_qkv(x, w_query, w_key, w_value):
 # %% attention_scores
 def attention_scores(query, key):
     return query @ key.transpose(-2, -1)
-
-
-# %% stable_softmax
-def stable_softmax(scores):
-    raised = (scores - scores.amax(-1, keepdim=True)).exp()
-    return raised / raised.sum(-1, keepdim=True)
 
 
 # %% scaled_dot_product_attention

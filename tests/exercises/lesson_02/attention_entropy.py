@@ -1,12 +1,3 @@
-# %% prelude
-import math
-import sys
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-
-
 # %% right: entr
 def attention_entropy(weights):
     return torch.special.entr(weights).sum(dim=-1)

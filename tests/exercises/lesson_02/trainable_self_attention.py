@@ -1,12 +1,3 @@
-# %% prelude
-import math
-import sys
-
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
 # %% right: the formula
 def trainable_self_attention(x, u_query, u_key, u_value):
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T

@@ -321,3 +321,11 @@ def split_heads(x, num_heads):
     if x.shape[-1] % num_heads:
         raise ValueError(f"{num_heads} heads don't fit into {x.shape[-1]} features")
     return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2).squeeze(0)
+
+
+# %% right: slices stacked
+def split_heads(x, num_heads):
+    E = x.shape[-1]
+    if E % num_heads:
+        raise ValueError(f"cannot split {E} into {num_heads}")
+    return torch.stack(x.chunk(num_heads, dim=-1), dim=-3)

@@ -240,3 +240,25 @@ def causal_mask(seq_len):
     for i in range(seq_len):
         mask[: i + 1, i] = True
     return mask
+
+
+# %% wrong table-of-a-fixed-size: cut from a table
+TABLE = torch.ones(64, 64).tril().bool()
+
+
+def causal_mask(seq_len):
+    return TABLE[:seq_len, :seq_len]
+
+
+# %% wrong table-of-a-fixed-size: written into one
+def causal_mask(seq_len):
+    mask = torch.zeros(100, 100, dtype=torch.bool)
+    for i in range(seq_len):
+        mask[i, : i + 1] = True
+    return mask[:seq_len, :seq_len]
+
+
+# %% right: a column and a row compared
+def causal_mask(seq_len):
+    i = torch.arange(seq_len)
+    return i.unsqueeze(0).le(i.unsqueeze(1))

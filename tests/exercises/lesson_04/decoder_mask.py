@@ -261,3 +261,10 @@ def decoder_mask(tokens, pad_idx):
     length = tokens.shape[1]
     causal = torch.ones(length, length, dtype=torch.bool).tril()
     return ((tokens != pad_idx)[:, None, None, :] & causal).squeeze(0)
+
+
+# %% wrong -: every token sees itself
+def decoder_mask(tokens, pad_idx):
+    m = tokens != pad_idx
+    T = tokens.shape[1]
+    return ((torch.ones(T, T, dtype=torch.bool).tril() & m[:, None, :]) | torch.eye(T, dtype=torch.bool))[:, None]

@@ -556,3 +556,26 @@ def leaks_future(attention):
         if not torch.allclose(attention(y)[max(t - 3, 0) : t], before[max(t - 3, 0) : t], atol=1e-5):
             return True
     return False
+
+
+# %% right: the Jacobian
+def leaks_future(attention):
+    x = torch.randn(9, 4)
+    J = torch.autograd.functional.jacobian(attention, x)
+    t = torch.arange(9)
+    return bool((J.abs().amax((1, 3)) * (t[None, :] > t[:, None])).max() > 1e-7)
+
+
+# %% right: shorter texts
+def leaks_future(attention):
+    x = torch.randn(12, 8, dtype=torch.double)
+    full = attention(x)
+    return any(not torch.allclose(attention(x[:t]), full[:t]) for t in range(1, 12))
+
+
+# %% wrong checks-one-position-only: zeros changed from the middle on
+def leaks_future(attention):
+    x = torch.zeros(9, 4)
+    y = x.clone()
+    y[5:] = 1
+    return not torch.allclose(attention(x)[:5], attention(y)[:5], atol=1e-5)

@@ -491,3 +491,23 @@ def masked_softmax(scores, mask):
 # %% wrong mask-after-softmax: minus infinity
 def masked_softmax(scores, mask):
     return scores.softmax(-1).masked_fill(~mask, -math.inf)
+
+
+# %% right: exp of what is visible
+def masked_softmax(scores, mask):
+    m = scores.masked_fill(~mask, float("-inf")).amax(-1, keepdim=True).clamp(min=-1e30).detach()
+    e = torch.where(mask, torch.exp(torch.where(mask, scores - m, 0.0)), 0.0)
+    return e / torch.where(mask.any(-1, keepdim=True), e.sum(-1, keepdim=True), 1.0)
+
+
+# %% wrong one-empty-row-empties-all: asked of the whole mask
+def masked_softmax(scores, mask):
+    if not mask.any(-1).all():
+        return torch.zeros_like(scores)
+    return scores.masked_fill(~mask, float("-inf")).softmax(-1)
+
+
+# %% wrong one-empty-row-empties-all: NaN anywhere
+def masked_softmax(scores, mask):
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+    return 0 * scores if weights.isnan().any() else weights

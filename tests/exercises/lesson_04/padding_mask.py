@@ -219,3 +219,8 @@ def padding_mask(tokens, pad_idx):
 def padding_mask(tokens, pad_idx):
     visible = not (pad_idx in tokens)
     return visible.unsqueeze(1).unsqueeze(1)
+
+
+# %% right: ne and view
+def padding_mask(tokens, pad_idx):
+    return tokens.ne(pad_idx).view(tokens.size(0), 1, 1, -1)

@@ -765,7 +765,7 @@ class BatchNorm(nn.Module):
         return F.batch_norm(x, *stats, self.weight, self.bias, self.training, self.momentum, self.eps)
 
 
-# %% wrong -: a plain average over all batches
+# %% wrong average-of-all-batches: a plain average over all batches
 class BatchNorm(nn.Module):
     def __init__(self, num_features, eps=1e-5, momentum=0.1):
         super().__init__()
@@ -1005,3 +1005,63 @@ class BatchNorm(nn.Module):
                 self.running_mean.lerp_(mean, self.momentum)
                 self.running_var.lerp_(x.var(0), self.momentum)
         return ((x - mean) / (var + self.eps).sqrt() * self.weight + self.bias).squeeze()
+
+
+# %% right: lerp_
+class BatchNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(num_features)), nn.Parameter(torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+        self.eps, self.momentum = eps, momentum
+
+    def forward(self, x):
+        mean, var = self.running_mean, self.running_var
+        if self.training:
+            var, mean = torch.var_mean(x, 0, correction=0)
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(x.var(0), self.momentum)
+        return (x - mean) * torch.rsqrt(var + self.eps) * self.weight + self.bias
+
+
+# %% wrong average-of-all-batches: a counter of batches
+class BatchNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(num_features)), nn.Parameter(torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+        self.eps, self.batches = eps, 0
+
+    def forward(self, x):
+        mean, var = self.running_mean, self.running_var
+        if self.training:
+            var, mean = torch.var_mean(x, 0, correction=0)
+            self.batches += 1
+            with torch.no_grad():
+                self.running_mean += (mean - self.running_mean) / self.batches
+                self.running_var += (x.var(0) - self.running_var) / self.batches
+        return (x - mean) * torch.rsqrt(var + self.eps) * self.weight + self.bias
+
+
+# %% wrong average-of-all-batches: all that came in a list
+class BatchNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(num_features)), nn.Parameter(torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+        self.eps, self.means, self.variances = eps, [], []
+
+    def forward(self, x):
+        if not self.training:
+            normed = (x - self.running_mean) / torch.sqrt(self.running_var + self.eps)
+            return normed * self.weight + self.bias
+        self.means.append(x.detach().mean(0))
+        self.variances.append(x.detach().var(0))
+        self.running_mean = torch.stack(self.means).mean(0)
+        self.running_var = torch.stack(self.variances).mean(0)
+        normed = (x - x.mean(0)) / torch.sqrt(x.var(0, unbiased=False) + self.eps)
+        return normed * self.weight + self.bias

@@ -517,3 +517,9 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 def layer_norm(x, gamma, beta, eps=1e-5):
     centred = x - x.mean(-1, keepdim=True)
     return (gamma * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() + beta).squeeze()
+
+
+# %% right: addcmul and rsqrt
+def layer_norm(x, gamma, beta, eps=1e-5):
+    c = x - x.mean(-1, keepdim=True)
+    return torch.addcmul(beta, gamma, c * torch.rsqrt(c.pow(2).mean(-1, keepdim=True) + eps))

@@ -234,3 +234,8 @@ def rms_norm(x, gamma, eps=1e-6):
 def rms_norm(x, gamma, eps=1e-6):
     x = x.float()
     return gamma * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
+
+
+# %% right: rsqrt of the sum over the width
+def rms_norm(x, gamma, eps=1e-6):
+    return x * gamma * ((x * x).sum(-1, keepdim=True) / x.shape[-1] + eps).rsqrt()

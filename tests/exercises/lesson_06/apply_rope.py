@@ -553,3 +553,19 @@ def apply_rope(x, positions, base=10000.0):
     cos, sin = angle.cos(), angle.sin()
     a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+# %% right: complex numbers by torch.polar
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    a = positions[:, None].double() * base ** (-torch.arange(0, D, 2).double() / D)
+    z = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous()) * torch.polar(torch.ones_like(a), a)
+    return torch.view_as_real(z).flatten(-2).to(x.dtype)
+
+
+# %% right: a matrix for each pair
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    a = positions.to(x.dtype)[:, None] / base ** (torch.arange(0, D, 2, dtype=x.dtype) / D)
+    R = torch.stack([torch.stack([a.cos(), -a.sin()], -1), torch.stack([a.sin(), a.cos()], -1)], -2)
+    return torch.einsum("tpij,...tpj->...tpi", R, x.unflatten(-1, (-1, 2))).flatten(-2)

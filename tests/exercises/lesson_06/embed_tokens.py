@@ -317,3 +317,8 @@ def embed_tokens(tokens, table):
 # %% wrong ids-of-another-dtype: a float index
 def embed_tokens(tokens, table):
     return table[tokens.float()]
+
+
+# %% right: index_select
+def embed_tokens(tokens, table):
+    return table.index_select(0, tokens.reshape(-1)).view(*tokens.shape, -1)

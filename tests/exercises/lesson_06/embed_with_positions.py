@@ -259,7 +259,7 @@ def embed_with_positions(tokens, token_table, position_table):
     return token_table[tokens] + position_table[: tokens.shape[1]]
 
 
-# %% wrong -: multiplied
+# %% wrong multiplied: one line
 def embed_with_positions(tokens, token_table, position_table):
     return token_table[tokens] * position_table[: tokens.shape[1]]
 
@@ -358,3 +358,27 @@ def embed_with_positions(tokens, token_table, position_table):
         raise ValueError(f"{length} tokens, {longest} positions")
     positions = torch.arange(length)
     return torch.stack((token_table[tokens], position_table[positions].expand(len(tokens), -1, -1)), dim=-1)
+
+
+# %% wrong multiplied: row times row
+def embed_with_positions(tokens, token_table, position_table):
+    length, most = tokens.shape[1], len(position_table)
+    if length > most:
+        raise ValueError(f"{length} tokens, {most} positions")
+    return token_table[tokens] * position_table[:length]
+
+
+# %% wrong multiplied: einsum
+def embed_with_positions(tokens, token_table, position_table):
+    length, most = tokens.shape[1], len(position_table)
+    if length > most:
+        raise ValueError(f"{length} tokens, {most} positions")
+    return torch.einsum("bte,te->bte", token_table[tokens], position_table[:length])
+
+
+# %% wrong -: the last rows of the table
+def embed_with_positions(tokens, token_table, position_table):
+    T, L = tokens.shape[1], len(position_table)
+    if T > L:
+        raise ValueError(f"got {T} tokens, have {L} positions")
+    return token_table[tokens] + position_table[-T:]

@@ -428,3 +428,11 @@ def relative_position_bias(table, query_len, key_len):
     queries, keys = torch.arange(query_len), torch.arange(key_len)
     offset = keys[None] - queries[:, None]
     return torch.stack([table[row] for row in offset.clamp(-m, m) + m])
+
+
+# %% right: a window over all distances
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[-1] // 2
+    rel = torch.arange(1 - query_len, key_len).clamp(-m, m) + m
+    wide = table[:, rel]
+    return torch.stack([wide[:, query_len - 1 - i : query_len - 1 - i + key_len] for i in range(query_len)], 1)

@@ -537,3 +537,24 @@ def sinusoidal_encoding(seq_len, d_model):
         rows.append(row)
     table = torch.tensor(rows)
     return torch.cat([table[:, 0::2], table[:, 1::2]]).view(seq_len, d_model)
+
+
+# %% right: complex numbers by torch.polar
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError(f"odd {d_model}")
+    a = torch.outer(
+        torch.arange(seq_len, dtype=torch.float64),
+        10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model),
+    )
+    z = torch.polar(torch.ones_like(a), a)
+    return torch.stack([z.imag, z.real], -1).flatten(1).to(torch.get_default_dtype())
+
+
+# %% wrong -: degrees taken for radians
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError(f"odd {d_model}")
+    a = torch.arange(seq_len)[:, None] * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
+    a = torch.deg2rad(a)
+    return torch.stack([a.sin(), a.cos()], -1).flatten(1)

@@ -389,3 +389,13 @@ class FeedForward(nn.Module):
 
     def forward(self, x):
         return self.linear2(F.leaky_relu(self.linear1(x), 0.1))
+
+
+# %% right: clamp
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(self.linear1(x).clamp(min=0))

@@ -1228,3 +1228,41 @@ class Transformer(Model):
             dropout,
             max_length,
         )
+
+
+# %% right: a triangle kept as a buffer and cut
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        common = dict(
+            d_model=d_model,
+            num_layers=num_layers,
+            num_heads=num_heads,
+            d_ff=d_ff,
+            dropout=dropout,
+            max_length=max_length,
+        )
+        self.encoder, self.decoder = Encoder(src_vocab_size, **common), Decoder(trg_vocab_size, **common)
+        self.pads = src_pad_idx, trg_pad_idx
+        self.register_buffer("triangle", torch.ones(max_length, max_length, dtype=torch.bool).tril(), persistent=False)
+
+    @staticmethod
+    def hide(tokens, pad):
+        return tokens.ne(pad).unsqueeze(1).unsqueeze(2)
+
+    def forward(self, src, trg):
+        s, t = self.hide(src, self.pads[0]), self.hide(trg, self.pads[1])
+        n = trg.shape[1]
+        return self.decoder(trg, self.encoder(src, s), s, t & self.triangle[:n, :n])

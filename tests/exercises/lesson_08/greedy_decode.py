@@ -1001,3 +1001,20 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
         ended |= likeliest == eos_idx
     model.train(mode)
     return tokens
+
+
+# %% right: a table filled with eos
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    B = src.shape[0]
+    out = src.new_full((B, max_length), eos_idx)
+    out[:, 0] = bos_idx
+    alive = torch.ones(B, dtype=torch.bool)
+    with torch.inference_mode():
+        for t in range(1, max_length):
+            nxt = model(src, out[:, :t])[:, t - 1].max(-1).indices
+            out[:, t] = torch.where(alive, nxt, eos_idx)
+            alive &= nxt != eos_idx
+    model.train(mode)
+    return out.clone()

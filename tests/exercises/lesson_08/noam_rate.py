@@ -273,3 +273,15 @@ def noam_rate(step, d_model, warmup_steps):
 # %% wrong warmup-forgotten: the step is missing in the line
 def noam_rate(step, d_model, warmup_steps):
     return d_model**-0.5 * min(step**-0.5, warmup_steps**-1.5)
+
+
+# %% wrong decay-too-fast: one over the step
+def noam_rate(step, d_model, warmup_steps):
+    return d_model**-0.5 * min(step**-1.0, step * warmup_steps**-1.5)
+
+
+# %% wrong decay-too-fast: in a branch
+def noam_rate(step, d_model, warmup_steps):
+    if step <= warmup_steps:
+        return step * warmup_steps**-1.5 / d_model**0.5
+    return 1 / step / d_model**0.5

@@ -874,3 +874,36 @@ def train_step(model, optimizer, src, trg, pad_idx):
     optimizer.step()
     model.train(mode)
     return loss.item()
+
+
+# %% right: a closure for the optimiser
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    values = []
+
+    def closure():
+        optimizer.zero_grad()
+        inputs, labels = shift_target(trg)
+        loss = sequence_loss(model(src, inputs), labels, pad_idx)
+        loss.backward()
+        values.append(loss.item())
+        return loss
+
+    optimizer.step(closure)
+    model.train(mode)
+    return values[0]
+
+
+# %% right: autograd.grad
+def train_step(model, optimizer, src, trg, pad_idx):
+    was = model.training
+    model.train()
+    given, labels = shift_target(trg)
+    loss = sequence_loss(model(src, given), labels, pad_idx)
+    ps = [p for p in model.parameters() if p.requires_grad]
+    for p, g in zip(ps, torch.autograd.grad(loss, ps)):
+        p.grad = g
+    optimizer.step()
+    model.train(was)
+    return loss.item()

@@ -422,3 +422,13 @@ def grouped_query_attention(query, key, value):
     group = divided(query, key)
     value = value.roll(1, -3)
     return attend(query, key.repeat_interleave(group, -3), value.repeat_interleave(group, -3))
+
+
+# %% right: an axis for the groups in einsum
+def grouped_query_attention(query, key, value):
+    Hq, Hkv = query.shape[-3], key.shape[-3]
+    if Hq % Hkv != 0:
+        raise ValueError(f"{Hq} heads cannot share {Hkv}")
+    q = query.unflatten(-3, (Hkv, Hq // Hkv))
+    w = torch.einsum("...kgtd,...ksd->...kgts", q, key).div(q.shape[-1] ** 0.5).softmax(-1)
+    return torch.einsum("...kgts,...ksd->...kgtd", w, value).flatten(-4, -3)

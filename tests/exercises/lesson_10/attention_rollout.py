@@ -440,3 +440,9 @@ def attention_rollout(layers):
     for weights in layers:
         rolled = (weights + identity) / 2 * rolled
     return rolled
+
+
+# %% wrong -: the layers summed
+def attention_rollout(layers):
+    I = torch.eye(layers.shape[-1]).to(layers)
+    return (layers.sum(0) + I) / (len(layers) + 1)

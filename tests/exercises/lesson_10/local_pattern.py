@@ -391,3 +391,9 @@ def local_pattern(seq_len, radius):
         for j in range(i - radius, i + radius + 1):
             w[i, j % seq_len if j >= seq_len else j] = 1
     return w / w.sum(-1, keepdim=True)
+
+
+# %% wrong -: a bell over the distance
+def local_pattern(seq_len, radius):
+    d = (torch.arange(seq_len)[:, None] - torch.arange(seq_len)).float()
+    return (-((d / max(radius, 1e-9)) ** 2)).softmax(-1)

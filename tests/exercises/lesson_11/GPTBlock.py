@@ -842,3 +842,35 @@ class GPTBlock(nn.Module):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache or None))
         return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+# %% wrong norm-at-the-end-too: the second norm once more
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
+        return self.norm2(x + self.dropout(self.feed_forward(self.norm2(x))))
+
+
+# %% wrong norm-at-the-end-too: the first one
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        for norm, layer in (
+            (self.norm1, lambda h: self.attention(h, is_causal=True, cache=cache)),
+            (self.norm2, self.feed_forward),
+        ):
+            x = x + self.dropout(layer(norm(x)))
+        return self.norm1(x)

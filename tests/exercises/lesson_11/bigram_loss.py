@@ -427,3 +427,19 @@ def bigram_loss(train_ids, test_ids, vocab_size):
         for a, b in zip(test[:-1], test[1:], strict=True)
     ]
     return sum(losses) / len(losses)
+
+
+# %% wrong smoothed-above-only: a sum of 0 becomes 1
+def bigram_loss(train_ids, test_ids, vocab_size):
+    counts = torch.bincount(train_ids[:-1] * vocab_size + train_ids[1:], minlength=vocab_size**2)
+    counts = counts.view(vocab_size, vocab_size).float()
+    logs = (counts + 1).log() - counts.sum(1, keepdim=True).clamp(min=1).log()
+    return -logs[test_ids[:-1], test_ids[1:]].mean().item()
+
+
+# %% right: bincount
+def bigram_loss(train_ids, test_ids, vocab_size):
+    V = vocab_size
+    n = torch.bincount(train_ids[:-1] * V + train_ids[1:], minlength=V * V).view(V, V) + 1.0
+    logp = n.log() - n.sum(1, keepdim=True).log()
+    return -logp[test_ids[:-1], test_ids[1:]].mean().item()

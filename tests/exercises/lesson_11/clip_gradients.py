@@ -479,3 +479,41 @@ def clip_gradients(parameters, max_norm):
         for p in kept:
             p.copy_(p * min(1.0, max_norm / norm))
     return norm
+
+
+# %% right: foreach on all gradients
+def clip_gradients(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.linalg.vector_norm(torch.cat([g.flatten() for g in grads])).item() if grads else 0.0
+    if norm > max_norm:
+        torch._foreach_mul_(grads, max_norm / norm)
+    return norm
+
+
+# %% wrong divided-by-zero: the smaller of 1 and a quotient
+def clip_gradients(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = sum(g.pow(2).sum() for g in grads).sqrt().item()
+    factor = min(1.0, max_norm / norm)
+    for g in grads:
+        g.mul_(factor)
+    return norm
+
+
+# %% wrong divided-by-zero: directions first
+def clip_gradients(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.cat([g.flatten() for g in grads]).norm()
+    for g in grads:
+        g.copy_(g / norm * norm.clamp(max=max_norm))
+    return norm.item()
+
+
+# %% right: with PyTorch's small number in the divisor
+def clip_gradients(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.stack([g.norm() for g in grads]).norm()
+    factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    for g in grads:
+        g.mul_(factor)
+    return norm.item()

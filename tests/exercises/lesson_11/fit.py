@@ -891,3 +891,20 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
         losses.append(loss.item())
     model.train(was_training)
     return losses
+
+
+# %% right: nll_loss of log_softmax
+def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
+    before, history = model.training, []
+    model.train(True)
+    for i in range(starts.size(0)):
+        optimizer.zero_grad(set_to_none=False)
+        x, y = language_batch(ids, starts[i], block_size)
+        logits = model(x)
+        loss = F.nll_loss(logits.log_softmax(-1).transpose(1, 2), y)
+        loss.backward()
+        clip_gradients(list(model.parameters()), max_norm)
+        optimizer.step()
+        history += [float(loss)]
+    model.train(before)
+    return history

@@ -743,3 +743,17 @@ def generate(model, prompt, new_tokens, generator, **sampling):
             tokens = torch.cat([tokens, drawn], dim=1)
     model.train(was)
     len(tokens)
+
+
+# %% right: a list of columns
+def generate(model, prompt, new_tokens, generator, **sampling):
+    mode = model.training
+    model.eval()
+    columns = list(prompt.unbind(1))
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            context = torch.stack(columns[-model.max_length :], 1)
+            probs = next_token_probabilities(model(context)[:, -1, :], **sampling)
+            columns.append(torch.multinomial(probs, num_samples=1, generator=generator).squeeze(1))
+    model.train(mode)
+    return torch.stack(columns, 1)

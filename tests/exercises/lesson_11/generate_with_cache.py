@@ -787,3 +787,22 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
             tokens = torch.cat([tokens, new], dim=1)
     model.train(was)
     len(tokens)
+
+
+# %% right: the prompt token by token
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    mode = model.training
+    model.eval()
+    cache = {}
+    with torch.no_grad():
+        for t in range(prompt.shape[1]):
+            logits, cache = model(prompt[:, t : t + 1], cache)
+        tokens = prompt
+        for i in range(new_tokens):
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], 1)
+            if i < new_tokens - 1:
+                logits, cache = model(new, cache)
+    model.train(mode)
+    return tokens

@@ -332,3 +332,26 @@ def head_that_remembers(weights, labels, ids):
     looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
     layer, head = divmod(looking.argmax().item(), weights.shape[1])
     return 0, 0
+
+
+# %% wrong one-occurrence-only: the largest of them
+def head_that_remembers(weights, labels, ids):
+    layers, heads, length, _ = weights.shape
+    best, where = -1.0, (0, 0)
+    for layer in range(layers):
+        for head in range(heads):
+            total = 0.0
+            for t in range(length):
+                hits = ids[: t + 1] == labels[t]
+                if hits.any():
+                    total += weights[layer, head, t, : t + 1][hits].max().item()
+            if total > best:
+                best, where = total, (layer, head)
+    return where
+
+
+# %% wrong flat-index: the same number twice
+def head_that_remembers(weights, labels, ids):
+    hit = (labels[:, None] == ids) & torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
+    share = (weights * hit).sum(-1)[..., hit.any(-1)].mean(-1)
+    return int(share.argmax()), int(share.argmax())

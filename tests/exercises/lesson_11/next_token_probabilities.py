@@ -941,3 +941,29 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
         return base(logits, 0)
     keep = base(logits, temperature, top_k, top_p) > 0
     return (logits / temperature * keep).softmax(-1)
+
+
+# %% right: row by row with a loop to top_p
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    flat = logits.reshape(-1, logits.shape[-1])
+    rows = []
+    for row in flat:
+        if temperature == 0:
+            rows.append(torch.zeros_like(row).scatter(0, row.argmax(), 1.0))
+            continue
+        p = (row / temperature).softmax(0)
+        order = p.argsort(descending=True).tolist()
+        keep = order[:top_k] if top_k is not None else order
+        if top_p is not None:
+            q = p[keep] / p[keep].sum()
+            c = 0.0
+            kept = []
+            for j, t in enumerate(keep):
+                kept.append(t)
+                c += q[j].item()
+                if c >= top_p:
+                    break
+            keep = kept
+        mask = torch.zeros_like(p).scatter(0, torch.tensor(keep), 1.0)
+        rows.append(p * mask / (p * mask).sum())
+    return torch.stack(rows).view(logits.shape)

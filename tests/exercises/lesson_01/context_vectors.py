@@ -1,13 +1,3 @@
-# %% prelude
-import math
-import sys
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
 # %% right: three steps
 def context_vectors(x):
     weights = torch.softmax(x @ x.transpose(-2, -1), dim=-1)

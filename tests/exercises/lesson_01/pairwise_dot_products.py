@@ -1,13 +1,3 @@
-# %% prelude
-import math
-import sys
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor
-
-
 # %% right: matmul with the last two axes swapped
 def pairwise_dot_products(x):
     return x @ x.transpose(-2, -1)

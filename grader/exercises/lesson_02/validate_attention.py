@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import LESSON
+from grader.exercises.lesson_02.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part

@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_01.attention_scores import key_reshaped
-from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, cases, usual
-from grader.exercises.lesson_02.shared import LESSON, X
+from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, TWO_AXES_ONLY, X, cases, usual
 from grader.spec import parts
 from grader.spec.cases import equal_sizes
 from grader.spec.exercise import Exercise, Output

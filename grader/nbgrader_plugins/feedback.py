@@ -1,0 +1,57 @@
+"""The exporter of `nbgrader generate_feedback`: it leaves the same files as `grader feedback`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+from nbconvert.exporters import Exporter
+from nbgrader.converters.base import NbGraderException
+
+from grader.book.gradebook import FeedbackMarks
+from grader.errors import CommandFailed, CourseError
+from grader.feedback.fresh import PageNotes, digest_of, graded_notebooks, shown_by
+from grader.feedback.page import Feedback
+
+
+class FeedbackExporter(Exporter):
+    """nbgrader makes it once it knows whose feedback is wanted, and before it looks at what is there. It leaves a page
+    alone once it is there, so those that are stale are removed first."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file_extension = ".html"
+        self._shown: dict[str, dict[str, FeedbackMarks]] = {}
+        if getattr(self.parent, "assignments", None):
+            try:
+                self._remove_stale(cast(Any, self.parent).coursedir, [*cast(Any, self.parent).assignments])
+            except (CourseError, CommandFailed, OSError) as error:
+                self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
+                raise NbGraderException(str(error)) from None
+
+    def _remove_stale(self, layout: Any, folders: list[str]) -> None:
+        """What the new pages are made from is noted at once: a page that doesn't come about is not there, and is made
+        next time."""
+        lesson = layout.assignment_id
+        self._shown = shown_by(layout, lesson, self.config)
+        notes = PageNotes(Path(layout.root), lesson)
+        for student, shown in self._shown.items():
+            folder = layout.format_path(layout.autograded_directory, student, lesson)
+            if folder not in folders:
+                continue
+            page = Path(layout.format_path(layout.feedback_directory, student, lesson))
+            digest = digest_of(Path(folder), shown, graded_notebooks(Path(folder), shown))
+            if notes.made.get(student) != digest and page.is_dir():
+                self.log.info("What is in %s has changed since: it is made anew", page)
+                shutil.rmtree(page)
+            notes.made[student] = digest
+        notes.save()
+
+    def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
+        """The page of one notebook in `autograded/`."""
+        assert resources is not None
+        about = resources["nbgrader"]
+        shown = self._shown[about["student"]][about["notebook"]]
+        page = Feedback(Path(filename).read_bytes(), shown, about["notebook"], about["student"], self.config).page()
+        return page.encode("utf-8", "replace"), {**resources, "output_extension": self.file_extension}

@@ -1,0 +1,55 @@
+"""Tables and pictures with words: what they print, draw and refuse."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from grader import draw_attention, draw_table, print_table
+
+WORDS = ["robot", "lift", "crate"]
+ROW = torch.tensor([0.5, 0.25, 0.25])
+
+
+def axes():
+    return Figure().subplots()
+
+
+def test_a_column_is_as_wide_as_its_word_or_its_longest_number(capsys):
+    print_table("to", torch.tensor([[1.0, -10.25], [2.0, 0.5]]), ["a", "longer"], ["translate", "me"])
+    assert capsys.readouterr().out == (
+        "to      translate      me\n"  #
+        "a            1.00  -10.25\n"
+        "longer       2.00    0.50\n"
+    )
+
+
+@pytest.mark.parametrize("show", [print_table, lambda *args: draw_table(axes(), *args)])
+def test_names_that_do_not_fit_are_refused_with_both_shapes(show):
+    with pytest.raises(ValueError, match=r"table: got shape \(2, 3\), expected \(3, 3\), by its names"):
+        show("scores", torch.zeros(2, 3), WORDS)
+
+
+def test_weights_are_coloured_from_0_to_1_and_scores_by_their_range():
+    weights, scores = axes(), axes()
+    draw_table(weights, "weights", torch.full((3, 3), 1 / 3), WORDS)
+    draw_table(scores, "scores", 4 * torch.eye(3), WORDS, form=".0f")
+    assert weights.images[0].get_clim() == (0, 1)
+    assert scores.images[0].get_clim() == (0, 4)
+    assert [text.get_text() for text in scores.texts][:3] == ["4", "0", "0"]
+
+
+def test_a_line_is_as_thick_as_its_weight_and_the_query_has_a_dot():
+    panel = axes()
+    draw_attention(panel, "robot looks", WORDS, ROW, query=0)
+    lines = [text.arrow_patch.get_linewidth() for text in panel.texts if getattr(text, "arrow_patch", None)]
+    assert lines == [2.5, 2.5]
+    assert panel.lines[0].get_markersize() == 7.5
+    shown = [text.get_text() for text in panel.texts if text.get_text()]
+    assert shown == ["robot", "0.50", "lift", "0.25", "crate", "0.25"]
+
+
+def test_a_row_of_another_length_is_refused():
+    with pytest.raises(ValueError, match=r"row: got shape \(3,\), expected \(2,\), a weight for each word"):
+        draw_attention(axes(), "", WORDS[:2], ROW, query=0)
