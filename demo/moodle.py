@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from demo.sample_class import CLASS, LESSON, solved
@@ -16,26 +17,36 @@ SURNAMES = (
     *("Abel", "Brandt", "Costa", "Dubois", "Eriksen", "Ferrari", "Garcia", "Horvat", "Ito", "Jansen", "Kaya", "Lopez"),
     *("Moreau", "Novak", "O'Neil", "Popescu", "Quist", "Rossi", "Sato", "Tanaka", "Ueda", "Varga", "Weber", "Zhang"),
 )
-NAMES = dict(zip(CLASS, SURNAMES, strict=True))
+NAMES = {who: f"{who.capitalize()} {last}" for who, last in zip(CLASS, SURNAMES, strict=True)}
+NAMES |= dict.fromkeys(("edsger", "emmy"), "E. Ferrari")  # two people of one name
 NOTHING = "zuse"
-IN_TIME, LATE, AGAIN = (2026, 11, 20, 12, 0, 0), (2026, 11, 23, 18, 0, 0), (2026, 11, 21, 12, 0, 0)
+DUE = datetime(2026, 11, 22, 22, 0, tzinfo=UTC)
+IN_TIME, AGAIN = timedelta(days=-2), timedelta(days=-1)
+LATE = {
+    "alan": timedelta(minutes=5),
+    "dorothy": timedelta(hours=20),
+    "donald": timedelta(days=2, hours=20),
+    "karen": timedelta(days=3, hours=20),
+}
 
 
 def write(folder: Path) -> None:
-    """`participants.csv`; `01.zip`, in which karen is late; `01-again.zip`, in which john has found his mistake."""
+    """`participants.csv`; `01.zip`, in which four are late; `01-again.zip`, in which john has found his mistake."""
     folder.mkdir(parents=True)
     with (folder / "participants.csv").open("w", newline="", encoding="utf-8-sig") as file:
         rows = csv.writer(file)
         rows.writerow(["First name", "Last name", "ID number", "Email address"])
-        rows.writerows([who.capitalize(), last, who, f"{who}@example.org"] for who, last in NAMES.items())
+        rows.writerows([*name.split(" ", 1), who, f"{who}@example.org"] for who, name in NAMES.items())
     made = {who: make() for who, make in CLASS.items() if who != NOTHING}
-    handed_in = {who: (data, LATE if who == "karen" else IN_TIME) for who, data in made.items()}
+    handed_in = {who: (data, LATE.get(who, IN_TIME)) for who, data in made.items()}
     _zip(folder / "01.zip", handed_in)
     _zip(folder / "01-again.zip", {**handed_in, "john": (solved()(), AGAIN)})
 
 
-def _zip(path: Path, handed_in: Mapping[str, tuple[bytes, tuple[int, int, int, int, int, int]]]) -> None:
+def _zip(path: Path, handed_in: Mapping[str, tuple[bytes, timedelta]]) -> None:
+    """Times are from the due date on. A zip has them in the zone of this machine."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, (who, (data, time)) in enumerate(handed_in.items(), 1001):
-            name = f"{who.capitalize()} {NAMES[who]}_{number}_assignsubmission_file_/{LESSON}.ipynb"
+        for number, (who, (data, late)) in enumerate(handed_in.items(), 1001):
+            name = f"{NAMES[who]}_{number}_assignsubmission_file_/{LESSON}.ipynb"
+            time = (DUE + late).astimezone().timetuple()[:6]
             archive.writestr(zipfile.ZipInfo(name, time), data, zipfile.ZIP_DEFLATED)

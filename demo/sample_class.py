@@ -147,7 +147,7 @@ CLASS: dict[str, Callable[[], bytes]] = {
     "karen": with_sample("self_attention", "no-value-projection"),
     "katherine": with_sample("attention_scores", "gradient-cut"),
     "ken": with_sample("stable_softmax", "excluded-function"),
-    "leslie": with_sample("validate_attention", "nan-passes"),
+    "leslie": with_sample("context_vectors", "scaled-anyway"),
     "margaret": copied(""),
     "niklaus": copied("my"),
     "radia": solved(with_copied_check),

@@ -34,10 +34,15 @@ class Override:
     has_comment: bool
 
 
-def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Override:
-    """Give a mark; `CourseError` where there is no such student, work, exercise or number of points."""
+def require_words(why: str) -> None:
+    """`CourseError` where that is no reason that a student could read."""
     if not why.strip() or len(why) > MOST_WORDS or not all(c.isprintable() or c == "\n" for c in why):
         raise CourseError(f"--why: expected a reason in words, at most {MOST_WORDS} characters.")
+
+
+def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Override:
+    """Give a mark; `CourseError` where there is no such student, work, exercise or number of points."""
+    require_words(why)
     course = ClassDirectory(root, _lesson(root, student, exercise, lesson))
     course.share()
     layout = course.layout

@@ -65,8 +65,8 @@ class ClassOutcome:
     `marks` what the gradebook says of them and `before` what it said of those who had a mark; `best` which one counts,
     of those who handed in more than one; `earlier` are those whose marks are of an earlier version and stay, and
     `changed` says what has changed since; `missing` are those of the roster who handed in nothing, `to_settle` those of
-    whom that isn't known; `problems` has what was odd, or could not be graded or stored, and why; `stopped` is why the
-    run ended before its end."""
+    whom that isn't known, since somebody of their name did (`grader collect --is`); `problems` has what was odd, or
+    could not be graded or stored, and why; `stopped` is why the run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
@@ -199,10 +199,10 @@ class ClassRun:
             found = [submission for submission in found if submission.student in self.options.students]
         roster = book.roster()
         handed_in = {submission.student for submission in found}
-        without = roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}
-        to_settle = unsettled(self.course.root, self.course.lesson)
-        self.outcome.missing = tuple(sorted(without - to_settle))
-        self.outcome.to_settle = tuple(sorted(without & to_settle))
+        absent = roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}
+        may_have = unsettled(self.course.root, self.course.lesson)
+        self.outcome.missing = tuple(sorted(absent - may_have))
+        self.outcome.to_settle = tuple(sorted(absent & may_have))
         always = bool(self.course.config.JudgingExporter.get("add_students", False))
         unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")

@@ -12,7 +12,9 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from grader.book.marks import Marks, score_of, waits
+from grader.course.roster import Person
 from grader.course.tables import as_csv, rows_of
+from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
 from grader.printable import json_text
@@ -63,14 +65,25 @@ def as_json(marks: Marks) -> str:
     return json_text({"possible": marks.possible, "students": students}, ascii=False) + "\n"
 
 
-def as_moodle(marks: Marks) -> str:
-    """For Moodle's import of grades: the key that everybody in the roster has, and a column a lesson. A blank changes
-    nothing there. No feedback: Moodle takes it without a grade as a grade of nothing."""
-    key = next((key for key in MOODLE_KEYS if all(getattr(one, key) for one in marks.people.values())), "id")
+def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
+    """For Moodle's import of grades: the key that most people in the roster have, and a column a lesson. A blank
+    changes nothing there. No feedback: Moodle takes it without a grade as a grade of nothing. Returned beside the file:
+    the heading of the key, and who has none and is left out."""
+    keys = {key: {who for who, one in marks.people.items() if _moodle_key(one, key)} for key in MOODLE_KEYS}
+    key = max(keys, key=lambda one: len(keys[one]))  # of equal ones the first, which is the surest
     rows = [[MOODLE_KEYS[key], *marks.possible]]
     for who, person in marks.people.items():
-        rows.append([getattr(person, key), *(_number(mark.points) for mark in marks.marks[who].values())])
-    return as_csv(rows)
+        if who in keys[key]:
+            points = (_number(mark.points) for mark in marks.marks[who].values())
+            rows.append([_moodle_key(person, key), *points])
+    return as_csv(rows), MOODLE_KEYS[key], sorted(marks.people.keys() - keys[key])
+
+
+def _moodle_key(person: Person, key: str) -> str:
+    """What a person is called by in Moodle; empty if that isn't known. An id that is a number or an address is no user
+    name."""
+    others = (person.moodle, person.email, person.canvas_id, person.sis_user_id)
+    return "" if key == "id" and person.id in others else str(getattr(person, key))
 
 
 def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
@@ -157,19 +170,21 @@ class ExportMarks(ExportPlugin):
         assignments = [
             one for one in gradebook.assignments if not self.assignment or one.name in map(str, self.assignment)
         ]
-        rows = [_row(gradebook, assignment, student) for assignment in assignments for student in students]
+        course = Path(str(self.config.CourseDirectory.get("root", ".")))
+        rows = [_row(course, gradebook, assignment, student) for assignment in assignments for student in students]
         told = [[row.get(column) for column in NBGRADER_COLUMNS] for row in rows]
         Path(to).write_text(as_csv([NBGRADER_COLUMNS, *told]), encoding="utf-8")
 
 
-def _row(gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
+def _row(course: Path, gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
     row = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
     row |= {"assignment": assignment.name, "duedate": assignment.duedate, "max_score": assignment.max_score}
     row |= {"student_id": student.id, "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
     try:
         one = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
-        return row
+        waiting = student.id in unsettled(course, assignment.name)
+        return row | (dict.fromkeys(("raw_score", "late_submission_penalty", "score")) if waiting else {})
     penalty = one.late_submission_penalty or 0.0
     row |= {"timestamp": one.timestamp, "raw_score": one.score, "late_submission_penalty": penalty}
     return row | {"score": score_of(one), "needs_manual_grade": "yes" if waits(one) else "no"}

@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from nbgrader import api
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
 from grader.book.rebuild import OwnCell
-from grader.course.lateness import due_date, due_dates, late_penalty, seconds_late
+from grader.course.lateness import Deadlines
 from grader.course.release import CHECK, Release, exercise_of
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 from grader.judge.result import SubmissionMark, SubmissionResult
@@ -69,7 +69,7 @@ def record(
     assert session is not None
     session.flush()
     session.refresh(submitted, ["score"])  # the database adds the marks up
-    submitted.late_submission_penalty = _penalty(submitted, config)
+    submitted.late_submission_penalty = _penalty(submitted, Deadlines(config))
 
 
 def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
@@ -86,10 +86,10 @@ def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
 UNKNOWN = "They are not in the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
 
 
-def _penalty(submitted: Any, config: Any) -> float | None:
+def _penalty(submitted: Any, deadlines: Deadlines) -> float | None:
     """What its lateness costs one submission, an `api.SubmittedNotebook`."""
     whole = submitted.assignment
-    return late_penalty(whole.student_id, submitted.score, seconds_late(whole.timestamp, due_date(whole)), config)
+    return deadlines.penalty(whole.student_id, submitted.score, deadlines.late(whole))
 
 
 def release_of(notebook: Any) -> Release:
@@ -131,11 +131,13 @@ class CellMark:
 
 @dataclass(frozen=True)
 class FeedbackMarks:
-    """What feedback shows of the gradebook: by grade_id the marks, and the comments (the judge's, the teacher's)."""
+    """What feedback shows of the gradebook: by grade_id the marks, and the comments (the judge's, the teacher's).
+    `late` says in words by how much it is late, and whether the due date was moved."""
 
     marks: dict[str, CellMark]
     comments: dict[str, tuple[str, str]]
     penalty: float
+    late: str = ""
 
     def take(self, row: Any) -> None:
         """A row of the gradebook."""
@@ -156,7 +158,8 @@ class FeedbackMarks:
 
     def __str__(self) -> str:
         """The same text for the same marks, comments and penalty."""
-        return repr((sorted(self.marks.items()), sorted(self.comments.items()), self.penalty))
+        late = (self.late,) if self.late else ()
+        return repr((sorted(self.marks.items()), sorted(self.comments.items()), self.penalty, *late))
 
 
 class LessonGradebook:
@@ -255,10 +258,17 @@ class LessonGradebook:
 
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> None:
         one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        deadlines, mine = Deadlines(self._config), one.notebook_id == self._notebook().id
         query = select(one, assignment).join(assignment, one.assignment_id == assignment.id)
-        for submitted, whole in self._book.db.execute(query.where(one.notebook_id == self._notebook().id)).all():
+        rows = self._book.db.execute(query.where(mine)).all()
+        for _submitted, whole in rows:
             whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
-            submitted.late_submission_penalty = _penalty(submitted, self._config)
+        if deadlines.rule.free_days:  # one that is used up here is missing in another lesson
+            late = or_(one.late_submission_penalty.is_not(None), assignment.timestamp > api.Assignment.duedate)
+            others = query.join(api.Assignment, assignment.assignment_id == api.Assignment.id).where(~mine, late)
+            rows += self._book.db.execute(others).all()
+        for submitted, _whole in rows:
+            submitted.late_submission_penalty = _penalty(submitted, deadlines)
 
     def marks(self) -> dict[str, SubmissionMark]:
         """What everybody who has handed in earns, by student."""
@@ -285,20 +295,25 @@ class LessonGradebook:
         """What a hand-in of that time earns by the judge, less its late penalty, whether it is stored or not."""
         points = {name: cell["points"] for name, cell in self.release.cells.items() if cell["points"] is not None}
         score = result.mark_in({exercise_of(name): (0.0, float(most)) for name, most in points.items()})
-        late = seconds_late(handed_in, due_dates(self._notebook().assignment)(student))
-        self._book.db.rollback()
-        return round(score - (late_penalty(student, score, late, self._config) or 0.0), 2)
+        deadlines, session = Deadlines(self._config), self._book.db
+        assignment, person = self._notebook().assignment, session.get(api.Student, student)
+        works = [] if person is None else [*person.submissions]
+        own = next((one for one in works if one.assignment is assignment), None)
+        late = deadlines.late_if(assignment, student, handed_in, lambda: works, own)
+        session.rollback()
+        return round(score - (deadlines.penalty(student, score, late) or 0.0), 2)
 
     def shown(self) -> dict[str, dict[str, FeedbackMarks]]:
         """What feedback shows of the gradebook, by student and notebook."""
         one, assignment, session = api.SubmittedNotebook, api.SubmittedAssignment, self._book.db
-        query = select(assignment.student_id, one).join(assignment, one.assignment_id == assignment.id)
+        query = select(assignment, one).join(assignment, one.assignment_id == assignment.id)
         mine = assignment.assignment_id == self._notebook().assignment.id
         found: dict[str, dict[str, FeedbackMarks]] = {}
-        by_id = {}
-        for student, submitted in session.execute(query.where(mine)):
-            shown = FeedbackMarks({}, {}, submitted.late_submission_penalty or 0.0)
-            by_id[submitted.id] = found.setdefault(student, {})[submitted.notebook.name] = shown
+        by_id, deadlines = {}, Deadlines(self._config)
+        for whole, submitted in session.execute(query.where(mine)):
+            late = deadlines.late(whole).words(deadlines.rule)
+            shown = FeedbackMarks({}, {}, submitted.late_submission_penalty or 0.0, late)
+            by_id[submitted.id] = found.setdefault(whole.student_id, {})[submitted.notebook.name] = shown
         for kind in (api.Grade, api.Comment):
             rows = select(kind).join(one, kind.notebook_id == one.id)
             for row in session.scalars(rows.join(assignment, one.assignment_id == assignment.id).where(mine)):

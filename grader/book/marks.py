@@ -18,7 +18,7 @@ from typing import Any
 from nbgrader.api import Gradebook
 
 from grader.course.class_directory import submissions_of
-from grader.course.lateness import due_dates
+from grader.course.lateness import Deadlines
 from grader.course.roster import Person, Roster, did_you_mean
 from grader.course.to_settle import unsettled
 from grader.errors import CourseError
@@ -32,16 +32,19 @@ COUNTING = (MARKED, MISSING, OPEN)
 @dataclass(frozen=True)
 class Mark:
     """One student's mark of one lesson. `points` is None unless `state` is "marked". `due`: the student's due date has
-    passed; where a lesson has none, somebody's work in it is graded."""
+    passed; where a lesson has none, somebody's work in it is graded. `late` says in words by how much it is late, what
+    that costs, and whether the due date was moved."""
 
     state: str
     points: float | None = None
     due: bool = True
+    late: str = ""
 
     @property
     def note(self) -> str:
-        """Why it is blank, or doesn't count yet; empty if neither."""
-        return self.state if self.points is None else "" if self.due else f"{LATER}, not in the total"
+        """Why it is blank, doesn't count yet or is lower; empty if none of these."""
+        why = self.state if self.points is None else "" if self.due else f"{LATER}, not in the total"
+        return ", ".join(filter(None, (why, self.late)))
 
 
 @dataclass
@@ -103,8 +106,9 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
         }
         found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
         found.marks = {who: {} for who in found.people}
+        deadlines = Deadlines(config)
         for assignment in assignments:
-            for who, mark in _marks(course, layout, assignment, found.people):
+            for who, mark in _marks(course, layout, assignment, found.people, deadlines):
                 found.marks[who][assignment.name] = mark
         for who, lessons in rules.excused.items():
             if who not in found.marks:
@@ -116,21 +120,28 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
     return found
 
 
-def _marks(course: Path, layout: Any, assignment: Any, people: Iterable[str]) -> Iterator[tuple[str, Mark]]:
+def _marks(
+    course: Path, layout: Any, assignment: Any, people: Iterable[str], deadlines: Deadlines
+) -> Iterator[tuple[str, Mark]]:
     """Everybody's mark of an `api.Assignment`."""
-    lesson, due_of, now = assignment.name, due_dates(assignment), datetime.now(UTC).replace(tzinfo=None)
-    graded = {one.student_id: one for one in assignment.submissions if is_graded(one, layout)}
+    lesson, until, now = assignment.name, deadlines.in_time_until(assignment), datetime.now(UTC).replace(tzinfo=None)
+    rows = {one.student_id: one for one in assignment.submissions}
+    graded = {who: one for who, one in rows.items() if is_graded(one, layout)}
     handed_in = {one.student for one in submissions_of(layout, lesson)[0]}
     to_settle = unsettled(course, lesson)
     for who in people:
-        until = due_of(who)
-        due = bool(graded) if until is None else until < now
+        last, row = until(who), rows.get(who)
+        due = bool(graded) if last is None else last < now
+        penalty = (row.late_submission_penalty if row is not None else None) or 0.0
+        late = deadlines.extended(assignment, who)
+        if row is not None:
+            late = deadlines.late(row).words(deadlines.rule, penalty)
         if who in graded:
-            yield who, replace(_mark(graded[who]), due=due)
+            yield who, replace(_mark(graded[who]), due=due, late=late)
         elif who in handed_in:
-            yield who, Mark(UNGRADED, due=due)
+            yield who, Mark(UNGRADED, due=due, late=late)
         else:
-            yield who, Mark(UNSETTLED if who in to_settle else MISSING if due else LATER, due=due)
+            yield who, Mark(UNSETTLED if who in to_settle else MISSING if due else LATER, due=due, late=late)
 
 
 def is_graded(submission: Any, layout: Any) -> bool:

@@ -118,9 +118,31 @@ class RegradeBook(LessonGradebook):
                 self._refresh_score(submitted)
         return newer
 
+    def times(self, students: Iterable[str]) -> dict[str, datetime | None]:
+        """When they handed in, of those who have something in the gradebook."""
+        rows = self._submitted(self._notebook(), set(students))
+        found = {who: submitted.assignment.timestamp for who, submitted in rows.items()}
+        self._book.db.rollback()
+        return found
+
+    def set_times(self, times: Mapping[str, datetime | None]) -> None:
+        """Set when they handed in, and work out what that costs."""
+        with self._writing():
+            for who, submitted in self._submitted(self._notebook(), set(times)).items():
+                submitted.assignment.timestamp = times[who]
+            self._refresh({})
+
+    def withdraw(self, student: str) -> None:
+        """Remove what somebody has handed in of this lesson, and its marks."""
+        try:
+            self._book.remove_submission(self._lesson, student)
+        except SQLAlchemyError as error:
+            self._book.db.rollback()
+            raise GradebookUnavailable(cause(error)) from error
+
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction; `Unavailable` if it can't be written now."""
+        """One transaction; `GradebookUnavailable` if it can't be written now."""
         try:
             yield
             self._book.db.commit()

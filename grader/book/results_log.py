@@ -41,6 +41,7 @@ from grader.course.folder import FOLDER, RESULTS, folder_of, mode_in
 from grader.judge.result import SubmissionResult
 from grader.plain import made
 
+TAKEN_BACK = ""  # in place of the key of what is stored: a hand-in that was taken back
 FORMAT = 2  # 1: `notes` had another name
 
 
@@ -110,7 +111,8 @@ def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
             last[line.student] = by_key[line.key] = line
         elif isinstance(line, _Stored):
             stored.update(line.stored)
-    return {student: by_key.get(stored.get(student, ""), line) for student, line in last.items()}
+    kept = {student: line for student, line in last.items() if stored.get(student) != TAKEN_BACK}
+    return {student: by_key.get(stored.get(student, ""), line) for student, line in kept.items()}
 
 
 class ResultsLog:

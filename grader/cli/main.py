@@ -14,6 +14,7 @@ from grader import __version__
 from grader.cli import lessons_of_course  # noqa: F401  (commands of `course`)
 from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.elsewhere import grade
+from grader.cli.extend import extend
 from grader.cli.feedback import feedback
 from grader.cli.learners import doctor, progress
 from grader.cli.own import exercise
@@ -72,7 +73,7 @@ IN_A_NOTEBOOK = {
 SECTIONS = {
     "For learners (check, reset and solution are called in a notebook: lesson 00 shows how)": (doctor, progress),
     "For teachers": (
-        *(autograde, collect, course, export, feedback, grade),
+        *(autograde, collect, course, export, extend, feedback, grade),
         *(insights, override, regrade, roster, watch),
     ),
     "For authors of the course": (build, digest, mutants, new, release),

@@ -70,24 +70,46 @@ FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path,
 @course.command()
 @FOLDER
 @click.argument("student")
+@click.option("--yes", is_flag=True, help="Remove it without asking.")
 @stopped("What is removed is gone; run it again for the rest, and for the search.")
-def forget(folder: Path, student: str) -> None:
+def forget(folder: Path, student: str, yes: bool) -> None:
     """Remove STUDENT from the course directory DIR: files, results, gradebook, roster, exchange.
 
-    What was made from them for everybody (marks-*.csv, insights.html) is removed as well: make it again. At the end it
-    searches for the person, and ends with exit code 1 if a file still mentions them.
+    It shows what it will remove, and asks. What was made from them for everybody (marks-*.csv, insights.html) is
+    removed as well: make it again. At the end it searches for the person, and ends with exit code 1 if a file still
+    mentions them.
     """
     with teachers_packages():
         from grader.batch.run import locked
         from grader.course.forget import forget as remove
+        from grader.course.forget import steps_to_forget
+        from grader.course.roster import Person, Roster
 
-        with locked(folder.resolve()):
-            outcome = remove(folder.resolve(), student)
-    say("\n".join(f"removed: {printable(path)}" for path in outcome.removed))
+        course = folder.resolve()
+        if not yes:
+            steps, name = steps_to_forget(course, student), Roster.of(course).people.get(student, Person("")).full_name
+            say(f"Of {printable(f'{student} ({name})' if name else student)} this will be removed, for good:")
+            say("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
+            if again := [step.before for step in steps if step.made_again]:
+                say(f"And this, which has all students in it, and which you can make again: {joined(again)}")
+            _require_yes(f"Remove {student}?", "Nothing was removed. Without being asked: add --yes.")
+        with locked(course):
+            outcome = remove(course, student)
+    say("\n".join(map(printable, outcome.removed)))
     if outcome.mentioned:
         say("\n".join(f"still mentioned in: {printable(path)}" for path in outcome.mentioned))
         raise SystemExit(1)
     say("A search of the course directory and the exchange finds nothing more.")
+
+
+def _require_yes(question: str, otherwise: str) -> None:
+    """Ends the command where nobody answers yes."""
+    try:
+        if click.confirm(printable(question)):
+            return
+    except click.Abort:  # nobody is there to be asked
+        say("")
+    raise CourseError(otherwise)
 
 
 @course.command()
@@ -96,18 +118,19 @@ def forget(folder: Path, student: str) -> None:
 @click.option("--yes", is_flag=True, help="Remove them; without it they are listed only.")
 @stopped("Whoever is removed is gone; run it again for the others.")
 def expire(folder: Path, before: datetime, yes: bool) -> None:
-    """Remove everybody who has handed nothing in since a day."""
+    """Remove everybody who has handed nothing in since a day, and who was in the course by then."""
     with teachers_packages():
         from grader.batch.run import locked
         from grader.course.forget import forget as remove
-        from grader.course.forget import last_handed_in
+        from grader.course.forget import idle_since
 
-        old = sorted(who for who, time in last_handed_in(folder).items() if time < before)
+        old = idle_since(folder, before)
         for student in old if yes else ():
             with locked(folder.resolve()):
                 remove(folder.resolve(), student)
     done = "removed" if yes else "would be removed (--yes removes them)"
-    say(f"{len(old)} {done}: {joined(old) or 'nobody'}")
+    said = [who if ever else f"{who} (never handed in)" for who, ever in old.items()]
+    say(f"{len(old)} {done}: {joined(said) or 'nobody'}")
 
 
 @click.command()
@@ -207,6 +230,11 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
             f"{file.name}: no names were read, and Moodle's zip files go by names. If the list has them, say in which "
             "columns: --column first_name=HEADING --column last_name=HEADING"
         )
+    if change.known_as:
+        said = joined(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
+        say(f"In the roster already, by a number, login or address: {said}")
+    for ids in change.twice:
+        say(f"{' and '.join(ids)} are one person. Remove who has handed in nothing: grader course forget DIR ID")
     if change.not_listed:
         say(f"Not in {file.name}, and kept: {joined(change.not_listed)}")
 
@@ -214,7 +242,7 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
 @click.command()
 @FOLDER
 @click.argument("lesson")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--counts",
     type=click.Choice(["last", "last-in-time", "first"]),
@@ -224,6 +252,8 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     "--is", "settled", metavar="NAME=ID", multiple=True, help="Whose a hand-in is that may be several people's."
 )
 @click.option("--anyway", is_flag=True, help="Take it even where most of it is another lesson's.")
+@click.option("--undo", is_flag=True, help="Take the last collecting of LESSON back: files, times and marks.")
+@click.option("--all", "everybody", is_flag=True, help="Name everybody who handed in nothing, and all other files.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
 @stopped("What is taken in is whole, and nothing earlier is lost; run it again, and it takes the rest.")
 def collect(
@@ -233,6 +263,8 @@ def collect(
     counts: str | None,
     settled: tuple[str, ...],
     anyway: bool,
+    undo: bool,
+    everybody: bool,
     as_document: bool,
 ) -> None:
     """Take in what was handed in for LESSON: zip files or folders as Moodle, Canvas, Gradescope, GitHub Classroom or
@@ -242,19 +274,35 @@ def collect(
     DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why. Exit code 2, and nothing is
     taken, if most of it is another lesson's.
     """
+    if undo == bool(files):
+        raise CourseError("Name what is to be taken in: zip files, folders, notebooks. --undo stands without any.")
+    if undo:
+        _uncollect(folder, lesson, as_document)
+        return
     pairs = [one.rpartition("=") for one in settled]
     if wrong := [one for one, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
         raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
         from grader.course.class_directory import ClassDirectory
-        from grader.handed_in import collect as taking
+        from grader.handed_in.collect import collect as take
+        from grader.handed_in.collected import as_text
         from grader.handed_in.earlier import counts as setting
 
         directory = ClassDirectory(folder, lesson)
         whose = {name: student for name, _sign, student in pairs}
-        outcome = taking.collect(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
-    say(json_text(asdict(outcome)) if as_document else taking.as_text(outcome))
-    if outcome.unknown or outcome.odd:
+        outcome = take(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
+    say(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody))
+    if outcome.unknown or outcome.odd or outcome.no_notebook:
+        raise SystemExit(1)
+
+
+def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
+    with teachers_packages():
+        from grader.batch.uncollect import uncollect
+
+        outcome = uncollect(folder, lesson)
+    say(json_text(asdict(outcome)) if as_document else outcome.as_text())
+    if outcome.stays:
         raise SystemExit(1)
 
 
@@ -294,16 +342,21 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
         marks = marks_of(folder, layout, layout.config)
         if pseudonyms:
             marks = pseudonymous(marks, secret_of(folder, layout.config))
-    writers = {"moodle": files.as_moodle, "csv": files.as_table, "json": files.as_json}
     left_out: list[str] = []
+    key = ""
     if exported is not None and kind == "canvas":
         text, left_out = files.as_canvas(marks, exported)
+    elif kind == "moodle":
+        text, key, left_out = files.as_moodle(marks)
     else:
-        text = writers[kind](marks)
+        text = files.as_table(marks) if kind == "csv" else files.as_json(marks)
     output = output or folder / f"marks-{kind}.{'json' if kind == 'json' else 'csv'}"
     write_atomically(output, text, 0o600)
     states = Counter(mark.state for own in marks.marks.values() for mark in own.values())
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     say(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
+    if key:
+        say(f"Moodle tells people apart by the column {key!r}.")
     if left_out:
-        say(f"Not in the roster, and left out: {joined(left_out)}")
+        why = f"Without {key}" if key else "Not in the roster"
+        say(f"{why}, and left out: {joined(left_out)}")

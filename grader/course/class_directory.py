@@ -83,7 +83,7 @@ def course_layout(root: Path) -> Any:
     config = _config(root.resolve())
     layout = CourseDirectory(config=config)
     if "root" not in config.CourseDirectory:
-        layout.root = str(root.resolve())
+        layout.root = config.CourseDirectory.root = str(root.resolve())
     return layout
 
 

@@ -12,13 +12,15 @@ HALF_MADE = (
     "remove the folder, and make it again: grader course create {0}"
 )
 # Where a course keeps what is neither nbgrader's nor a student's; below it the results, what a preview graded, the
-# audit log, students' other hand-ins, under which names a platform handed out the work, and what has to be settled.
+# audit log, students' other hand-ins, under which names a platform handed out the work, who got more time, what isn't
+# settled, when platforms say that work came, and what was there before the last collecting.
 FOLDER = ".grader"
 RESULTS, PREVIEW = "results", "preview"
 REGRADES = "regrades"
 EARLIER = "earlier"
 CAME_FROM = "came-from"
-TO_SETTLE = "to-settle"
+EXTENSIONS = "extensions"
+TO_SETTLE, TIMES, COLLECTED = "to-settle", "hand-in-times", "collected"
 
 
 def is_half_made(folder: Path) -> bool:

@@ -7,10 +7,11 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from glob import escape, glob
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,20 @@ from nbgrader.utils import notebook_hash
 from grader.atomic import write_atomically
 from grader.course.class_directory import course_layout
 from grader.course.files import SECRET_FILE, read_regular
-from grader.course.folder import CAME_FROM, EARLIER, FOLDER, PREVIEW, REGRADES, RESULTS, mode_in
+from grader.course.folder import (
+    CAME_FROM,
+    COLLECTED,
+    EARLIER,
+    EXTENSIONS,
+    FOLDER,
+    PREVIEW,
+    REGRADES,
+    RESULTS,
+    TIMES,
+    TO_SETTLE,
+    mode_in,
+)
 from grader.course.roster import FILE, Person, Roster, did_you_mean, save
-from grader.course.to_settle import forget_unsettled
 from grader.errors import CourseError, Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
@@ -43,57 +55,107 @@ NOT_SEARCHED = (".git", "source", "release", "base")
 
 @dataclass
 class Forgotten:
-    """What was removed, and the files in which the person is still mentioned."""
+    """What was removed, in words, and the files in which the person is still mentioned."""
 
     removed: list[str] = field(default_factory=list)
     mentioned: list[str] = field(default_factory=list)
 
 
-def forget(course: Path, student: str) -> Forgotten:
-    """Remove a student from the course directory, gradebook and exchange; `CourseError` if nobody knows them."""
+@dataclass(frozen=True)
+class Step:
+    """Something that is removed: what it is, in words before and after, and how. Where it is `made_again`, it has
+    others' in it too."""
+
+    before: str
+    after: str
+    do: Callable[[], object]
+    made_again: bool = False
+
+
+def steps_to_forget(course: Path, student: str) -> list[Step]:
+    """All that is to be removed of a student: in the course directory, the gradebook and the exchange. `CourseError` if
+    nobody knows them."""
     layout = course_layout(course)
-    person = Roster.of(course).people.get(student, Person(student))
-    outcome = Forgotten()
-    exchange = Path(Exchange(config=layout.config, coursedir=layout).root) / layout.course_id
+    exchange = _exchange(layout)
     folders = [*_folders(course, layout, student), *_inbound(exchange, student)]
     released = [exchange / "feedback" / f"{name}.html" for name in _released_names(folders)]
-    for path in (*folders, *released):
-        if path.is_symlink() or path.is_file():
-            path.unlink()
-        elif path.is_dir():
-            shutil.rmtree(path)
-        else:
-            continue
-        outcome.removed.append(str(path))
-        if path.parent.name == student:
-            with suppress(OSError):  # submitted/ann/, if nothing else was in it
-                path.parent.rmdir()
-    outcome.removed += [str(path) for path in _without_lines(course, student)]
-    outcome.removed += [str(path) for path in forget_unsettled(course, student)]
-    person_in_book = _remove_from_gradebook(layout, student)
-    outcome.removed += [layout.db_url] if person_in_book else []
-    if student in Roster.of(course).people:
-        save(course, [one for one in Roster.of(course).people.values() if one.id != student])
-        outcome.removed.append(str(course / FILE))
-    if not outcome.removed:
-        meant = did_you_mean(student, {who: one.full_name for who, one in Roster.of(course).people.items()})
-        said = f"{course}: nobody knows {student!r}: no files, no line in the gradebook or in the roster.{meant}"
-        raise CourseError(said)
-    for pattern in MADE_AGAIN:
-        for path in course.glob(pattern):
-            path.unlink()
-            outcome.removed.append(str(path))
+    steps = [
+        _removal(course, path, partial(_remove, path, student))
+        for path in (*folders, *released)
+        if path.is_symlink() or path.exists()
+    ]
+    steps += [_lines(course, path, student, do) for path, do in _without_lines(course, student)]
+    with Gradebook(layout.db_url, layout.course_id) as book, suppress(MissingEntry):
+        book.find_student(student)
+        # The address of another database may have a password in it.
+        file = str(layout.db_url).removeprefix("sqlite:///")
+        where = Path(file) if file != layout.db_url else "the gradebook"
+        steps.append(_lines(course, where, student, partial(_remove_from_gradebook, layout, student)))
+    people = Roster.of(course).people
+    if student in people:
+        others = [person for person in people.values() if person.id != student]
+        steps.append(_lines(course, course / FILE, student, partial(save, course, others)))
+    if not steps:
+        near = did_you_mean(student, {who: person.full_name for who, person in people.items()})
+        raise CourseError(
+            f"{course}: nobody knows {student!r}: no files, no line in the gradebook or in the roster.{near}"
+        )
+    again = [path for pattern in MADE_AGAIN for path in sorted(course.glob(pattern))]
+    return [*steps, *(_removal(course, path, partial(path.unlink, missing_ok=True), True) for path in again)]
+
+
+def forget(course: Path, student: str) -> Forgotten:
+    """Remove a student from the course directory, gradebook and exchange; `CourseError` if nobody knows them."""
+    steps = steps_to_forget(course, student)
+    person = Roster.of(course).people.get(student, Person(student))
+    for step in steps:
+        step.do()
     names = {one for one in (person.id, person.email, person.full_name, person.name) if one}
-    outcome.mentioned = sorted(map(str, mentions([course, exchange], names)))
-    return outcome
+    left = mentions([course, _exchange(course_layout(course))], names)
+    return Forgotten([step.after for step in steps], sorted(map(str, left)))
 
 
-def last_handed_in(course: Path) -> dict[str, datetime]:
-    """When each student in the gradebook last handed something in (UTC)."""
-    layout = course_layout(course)
+def _exchange(layout: Any) -> Path:
+    return Path(Exchange(config=layout.config, coursedir=layout).root) / layout.course_id
+
+
+def _shown(course: Path, path: Path | str) -> str:
+    inside = isinstance(path, Path) and path.is_relative_to(course)
+    return str(path.relative_to(course)) if isinstance(path, Path) and inside else str(path)
+
+
+def _removal(course: Path, path: Path, do: Callable[[], object], made_again: bool = False) -> Step:
+    shown = _shown(course, path)
+    return Step(shown, f"removed: {shown}", do, made_again)
+
+
+def _lines(course: Path, path: Path | str, student: str, do: Callable[[], object]) -> Step:
+    shown = _shown(course, path)
+    return Step(f"lines of {student} in {shown}", f"lines of {student} removed from {shown}", do)
+
+
+def _remove(path: Path, student: str) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    if path.parent.name == student:
+        with suppress(OSError):  # submitted/ann/, if nothing else was in it
+            path.parent.rmdir()
+
+
+def idle_since(course: Path, day: datetime) -> dict[str, bool]:
+    """Who has handed in nothing since a day (UTC), and whether they ever did. Whoever came into the course after that
+    day isn't one of them; of whom the roster has no such date, whoever never handed in anything is."""
+    layout, people = course_layout(course), Roster.of(course).people
     with Gradebook(layout.db_url, layout.course_id) as book:
         times = {one.id: [work.timestamp for work in one.submissions if work.timestamp] for one in book.students}
-    return {student: max(found) for student, found in times.items() if found}
+    idle = {}
+    for student in sorted({*times, *people}):
+        own, since = times.get(student, []), people.get(student, Person(student)).added
+        if max(own) < day if own else since < f"{day:%Y-%m-%d}":
+            idle[student] = bool(own)
+    return idle
 
 
 def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
@@ -102,7 +164,7 @@ def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
     for step in steps:
         pattern = layout.format_path(escape(step), escape(student), "*")
         yield from (Path(found) for found in sorted(glob(pattern)))
-    for kept in (EARLIER, CAME_FROM):
+    for kept in (EARLIER, CAME_FROM, COLLECTED):
         yield from sorted((course / FOLDER / kept).glob(f"*/{escape(student)}"))
     yield from sorted((course / FOLDER / REGRADES).glob(f"*/*/{escape(student)}.ipynb"))
 
@@ -123,10 +185,11 @@ def _released_names(folders: Iterable[Path]) -> Iterator[str]:
                     yield notebook_hash(secret=secret, notebook_id=notebook.stem)
 
 
-def _without_lines(course: Path, student: str) -> Iterator[Path]:
-    """The logs that had lines of the student, or lines that named them among others, written anew without them."""
-    logs = (path for kind in (RESULTS, PREVIEW, REGRADES) for path in (course / FOLDER / kind).glob("*.jsonl"))
-    for path in sorted(logs):
+def _without_lines(course: Path, student: str) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """The logs that have lines of the student, or lines that name them among others, and what writes them anew without
+    these."""
+    kinds = (RESULTS, PREVIEW, REGRADES, EXTENSIONS, TO_SETTLE, TIMES, COLLECTED)
+    for path in sorted(path for kind in kinds for path in (course / FOLDER / kind).rglob("*.jsonl")):
         kept, changed = [], False
         for line in path.read_bytes().splitlines(keepends=True):
             try:
@@ -145,20 +208,15 @@ def _without_lines(course: Path, student: str) -> Iterator[Path]:
                     changed, line = True, json.dumps(data).encode() + b"\n"
             kept.append(line)
         if changed:
-            write_atomically(path, b"".join(kept), mode_in(course))
-            yield path
+            yield path, partial(write_atomically, path, b"".join(kept), mode_in(course))
 
 
-def _remove_from_gradebook(layout: Any, student: str) -> bool:
+def _remove_from_gradebook(layout: Any, student: str) -> None:
     with Gradebook(layout.db_url, layout.course_id) as book:
-        try:
-            book.remove_student(student)
-        except MissingEntry:
-            return False
+        book.remove_student(student)
     if layout.db_url.startswith("sqlite:///"):  # it keeps what was deleted in free pages
         with closing(sqlite3.connect(layout.db_url.removeprefix("sqlite:///"))) as database:
             database.execute("VACUUM")
-    return True
 
 
 def mentions(places: Iterable[Path], names: Iterable[str]) -> Iterator[Path]:

@@ -1,9 +1,21 @@
-"""When a hand-in was due, by how much it is late, and what that costs: worked out here and nowhere else."""
+"""When a hand-in was due, by how much it is late, and what that costs: worked out here and nowhere else.
+
+A course's rule is `c.CourseLateness` in nbgrader_config.py: free days, grace, per cent a day (docs/grading.md).
+Extensions are the gradebook's; those of students who haven't handed in yet are in `.grader/extensions/LESSON.jsonl`,
+where every extension is noted with its reason.
+
+    {"format": 1, "student": "ann", "seconds": 172800.0, "why": "ill", "who": "teacher", "when": "2026-11-20T17:20:05"}
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -11,52 +23,195 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 
 from grader.course.files import TIMESTAMP, UntrustedFolder
+from grader.course.folder import EXTENSIONS, FOLDER, folder_of, mode_in
+from grader.course.sharing import user_name
+from grader.errors import CourseError
+from grader.plain import made
 
 HandIn = TypeVar("HandIn")
+FORMAT = 1
+DAY = timedelta(days=1)
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
-def due_dates(assignment: Any) -> Callable[[str], datetime | None]:
-    """When a student's work on an `api.Assignment` is due (UTC, without a zone, as nbgrader keeps it), an extension
-    included; None if it is never due."""
-    due: datetime | None = assignment.duedate
-    own = {} if due is None else {one.student_id: due_date(one) for one in assignment.submissions}
-    return lambda student: own.get(student, due)
+@dataclass(frozen=True)
+class Rule:
+    """`free_days`: of each student, in all lessons together, so many days of lateness cost nothing. `grace_minutes`: so
+    late is in time. `percent_a_day`: what each other day begun takes off what a hand-in earns; None where nbgrader's
+    plug-in for late submissions says what lateness costs."""
+
+    free_days: int = 0
+    grace_minutes: float = 0.0
+    percent_a_day: float | None = None
+
+    @property
+    def grace(self) -> timedelta:
+        return timedelta(minutes=self.grace_minutes)
 
 
-def due_dates_in(layout: Any, lesson: str) -> Callable[[str], datetime | None]:
-    """The same from the gradebook of a course, whose `CourseDirectory` of nbgrader's is `layout`; None for everybody
-    where it doesn't know the lesson."""
+def rule_of(config: Any) -> Rule:
+    """A course's, from its settings."""
+    told = dict(config.CourseLateness)
+    names = [one.name for one in fields(Rule)]
+    if unknown := sorted(set(told) - set(names)):
+        raise CourseError(f"c.CourseLateness.{unknown[0]}: there is no such rule; there are: {', '.join(names)}.")
+    for name, number in told.items():
+        kind, expected = (int, "a whole number") if name == "free_days" else ((int, float), "a number")
+        if isinstance(number, bool) or not isinstance(number, kind) or not 0 <= number < math.inf:
+            raise CourseError(f"c.CourseLateness.{name}: got {number!r}, expected {expected}.")
+    plugin = config.AssignLatePenalties.get("plugin_class") or (
+        config.LateSubmissionPlugin.get("penalty_method", "none") != "none"
+    )
+    if "percent_a_day" in told and plugin:
+        raise CourseError(
+            "nbgrader_config.py has two rules of what lateness costs: c.CourseLateness.percent_a_day, and nbgrader's "
+            "plug-in (c.LateSubmissionPlugin or c.AssignLatePenalties). Take one of them out."
+        )
+    return Rule(**told)
+
+
+@dataclass(frozen=True)
+class Late:
+    """How late one hand-in is. `since`: after it was due, an extension included; `days` begun after the grace, of which
+    `free` cost nothing. `moved`: by how much an extension has moved the due date, `why` its reason."""
+
+    since: timedelta = field(default=timedelta())
+    days: int = 0
+    free: int = 0
+    moved: timedelta | None = None
+    why: str = ""
+
+    def words(self, rule: Rule, penalty: float = 0.0) -> str:
+        """For a student and for an export; empty if there is nothing to say."""
+        said = [f"due date moved by {duration(self.moved)}{f': {self.why}' if self.why else ''}"] if self.moved else []
+        if self.since and not self.days:
+            said.append(f"{duration(self.since)} late, within the grace of {duration(rule.grace)}")
+        elif self.days:
+            charged, parts = self.days - self.free, []
+            if self.free:
+                parts.append(f"{_count(self.free, 'free day')}")
+            if charged and rule.percent_a_day is not None:
+                parts.append(f"{charged} at {rule.percent_a_day:g} %")
+            begun = f", {_count(self.days, 'day')} begun: {', '.join(parts)}" if parts else ""
+            said.append(f"{duration(self.since)} late{begun}{f', {penalty:g} points off' if penalty else ''}")
+        return "; ".join(said)
+
+
+class Deadlines:
+    """What a course's settings, extensions and gradebook say of lateness."""
+
+    def __init__(self, config: Any) -> None:
+        self.rule, self._config = rule_of(config), config
+        self._root = Path(str(config.CourseDirectory.get("root", ".")))
+        self._extended: dict[str, dict[str, Extension]] = {}
+
+    def due(self, assignment: Any, student: str, submission: Any = None) -> datetime | None:
+        """When somebody's work on an `api.Assignment` is due (UTC, without a zone, as nbgrader has it); None if never.
+        `submission` is their `api.SubmittedAssignment`, if they have handed in."""
+        due: datetime | None = assignment.duedate
+        return due and due + (self._moved(assignment, student, submission) or timedelta())
+
+    def _moved(self, assignment: Any, student: str, submission: Any) -> timedelta | None:
+        """The gradebook's word counts before the file's: a teacher may have changed it there."""
+        own: timedelta | None = None if submission is None else submission.extension
+        noted = self._extensions(assignment.name).get(student)
+        return own if own is not None or noted is None else timedelta(seconds=noted.seconds)
+
+    def _extensions(self, lesson: str) -> dict[str, Extension]:
+        if lesson not in self._extended:
+            self._extended[lesson] = extensions(self._root, lesson)
+        return self._extended[lesson]
+
+    def in_time_until(self, assignment: Any) -> Callable[[str], datetime | None]:
+        """Until when each student's work is in time, extension and grace included; None if it always is."""
+        due: datetime | None = assignment.duedate
+        if due is None:
+            return lambda _student: None
+        rows = {one.student_id: one for one in assignment.submissions}
+        people = {*rows, *self._extensions(assignment.name)}
+        moved = {who: self._moved(assignment, who, rows.get(who)) for who in people}
+        return lambda student: due + (moved.get(student) or timedelta()) + self.rule.grace
+
+    def extended(self, assignment: Any, student: str) -> str:
+        """In words, by how much the due date of somebody who hasn't handed in is moved; empty if it isn't."""
+        noted = self._extensions(assignment.name).get(student)
+        return Late(moved=timedelta(seconds=noted.seconds), why=noted.why).words(self.rule) if noted else ""
+
+    def late(self, submission: Any) -> Late:
+        """Of an `api.SubmittedAssignment`."""
+        works = lambda: submission.student.submissions  # noqa: E731  (asked for where somebody is late)
+        return self.late_if(submission.assignment, submission.student_id, submission.timestamp, works, submission)
+
+    def late_if(
+        self,
+        assignment: Any,
+        student: str,
+        handed_in: datetime | None,
+        works: Callable[[], Iterable[Any]],
+        submission: Any = None,
+    ) -> Late:
+        """How late somebody's work on an `api.Assignment` is if it was handed in then; `works` are all that they handed
+        in, of which `submission` is this lesson's. Free days are used up in the order in which hand-ins came, so that
+        none changes the mark of an earlier one."""
+        moved = self._moved(assignment, student, submission)
+        noted = self._extensions(assignment.name).get(student)
+        why = noted.why if noted and moved and noted.seconds == moved.total_seconds() else ""
+        due = self.due(assignment, student, submission)
+        days, left = self._days(handed_in, due), self.rule.free_days
+        since = max(handed_in - due, timedelta()) if due and handed_in else timedelta()
+        if days and left:
+            others = [one for one in works() if one.assignment.name != assignment.name and one.timestamp]
+            left -= sum(
+                self._days(one.timestamp, self.due(one.assignment, student, one))
+                for one in others
+                if (one.timestamp, one.assignment.name) < (handed_in, assignment.name)
+            )
+        return Late(since, days, min(days, max(left, 0)), moved, why)
+
+    def _days(self, handed_in: datetime | None, due: datetime | None) -> int:
+        """The days begun since the end of the grace."""
+        if handed_in is None or due is None:
+            return 0
+        return max(math.ceil((handed_in - due - self.rule.grace) / DAY), 0)
+
+    def penalty(self, student: str, score: float, late: Late) -> float | None:
+        """What that costs of a score; None if it costs nothing by rule."""
+        if self.rule.percent_a_day is None:
+            charged = late.since - self.rule.grace - late.free * DAY
+            return late_penalty(student, score, charged.total_seconds() if late.days else 0.0, self._config)
+        share = min((late.days - late.free) * self.rule.percent_a_day / 100, 1.0)
+        return round(score * share, 2) if share else None
+
+
+def in_time_until(layout: Any, lesson: str) -> Callable[[str], datetime | None]:
+    """Until when each student's work is in time, from the gradebook of a course, whose `CourseDirectory` of nbgrader's
+    is `layout`; None for everybody where it doesn't know the lesson."""
+    deadlines = Deadlines(layout.config)
     with Gradebook(layout.db_url, layout.course_id) as book:
         try:
-            return due_dates(book.find_assignment(lesson))
+            return deadlines.in_time_until(book.find_assignment(lesson))
         except MissingEntry:
             return lambda _student: None
 
 
-def last_in_time(hand_ins: Sequence[HandIn], due: datetime | None, time: Callable[[HandIn], datetime]) -> HandIn:
+def last_in_time(hand_ins: Sequence[HandIn], until: datetime | None, time: Callable[[HandIn], datetime]) -> HandIn:
     """Of hand-ins in the order of their times the last that isn't late; where all are, the last."""
-    return ([one for one in hand_ins if not seconds_late(time(one), due)] or hand_ins)[-1]
+    return ([one for one in hand_ins if not is_late(time(one), until)] or hand_ins)[-1]
 
 
-def due_date(submission: Any) -> datetime | None:
-    """When an `api.SubmittedAssignment` was due, its extension included."""
-    due: datetime | None = submission.assignment.duedate
-    return due if due is None or submission.extension is None else due + submission.extension
+def is_late(handed_in: datetime | None, until: datetime | None) -> bool:
+    """Whether a hand-in is; it isn't if nobody knows when it came or was due."""
+    return until is not None and handed_in is not None and handed_in > until
 
 
-def seconds_late(handed_in: datetime | None, due: datetime | None) -> float:
-    """By how many seconds a hand-in is late; 0 if it isn't, or if nobody knows when it came or was due."""
-    return 0.0 if due is None or handed_in is None else max((handed_in - due).total_seconds(), 0.0)
-
-
-def late_penalty(student: str, score: float, late: float, config: Any) -> float | None:
+def late_penalty(student: str, score: float, seconds: float, config: Any) -> float | None:
     """What so many seconds cost of a score, by nbgrader's own plug-in or the course's, between 0 and the score; None if
     it costs nothing by rule."""
-    if late <= 0:
+    if seconds <= 0:
         return None
     assign = AssignLatePenalties(config=config)
     assign.init_plugin()
-    penalty = assign.plugin_inst.late_submission_penalty(student, score, late)
+    penalty = assign.plugin_inst.late_submission_penalty(student, score, seconds)
     return None if penalty is None else min(max(float(penalty), 0.0), score)
 
 
@@ -68,3 +223,63 @@ def timestamp(folder: UntrustedFolder) -> datetime | None:
     except Exception:  # a student wrote it, and dateutil raises what it likes
         return None
     return found
+
+
+# --- extensions -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A line of the file: by how much a student's due date is moved, why, who said so and when (UTC)."""
+
+    student: str
+    seconds: float
+    why: str
+    who: str
+    when: str
+
+
+def extensions(course: Path, lesson: str) -> dict[str, Extension]:
+    """The last line of each student. A line that is torn or of another form is passed over."""
+    path = course / FOLDER / EXTENSIONS / f"{lesson}.jsonl"
+    return {one.student: one for one in _lines(path.read_bytes().splitlines() if path.is_file() else ())}
+
+
+def _lines(lines: Iterable[bytes]) -> Iterable[Extension]:
+    for line in lines:
+        try:
+            data = json.loads(line)
+            if isinstance(data, Mapping) and data.get("format") == FORMAT:
+                yield made(Extension, data, "extension")
+        except (ValueError, RecursionError):
+            continue
+
+
+def note_extension(course: Path, lesson: str, student: str, moved: timedelta, why: str) -> None:
+    """Append a line."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    line = Extension(student, moved.total_seconds(), why, user_name(os.getuid()), now)
+    path = folder_of(course, EXTENSIONS) / f"{lesson}.jsonl"
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode_in(course)), "ab") as file:
+        file.write(json.dumps({"format": FORMAT, **asdict(line)}).encode() + b"\n")
+
+
+def duration(time: timedelta) -> str:
+    """In words, its two largest units.
+
+    >>> duration(timedelta(days=2, hours=20)), duration(timedelta(minutes=5))
+    ('2 days 20 hours', '5 minutes')
+    """
+    left = int(time.total_seconds())
+    said: list[str] = []
+    for unit, size in _UNITS:
+        if left >= size or (unit == "second" and not said):
+            said.append(_count(left // size, unit))
+        left %= size
+        if len(said) == 2:
+            break
+    return " ".join(said)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

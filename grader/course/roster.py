@@ -9,15 +9,17 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from nbgrader.api import Gradebook
 
 from grader.atomic import write_atomically
 from grader.course.class_directory import can_be_a_student
+from grader.course.headings import HEADINGS, IDS, SHORT, in_english, in_words_of, platform_of
 from grader.course.tables import CONTROL, FORMULA, as_csv, rows_of, without_mark
 from grader.errors import CourseError
 from grader.nbgrader_settings import programs_on_path
@@ -31,7 +33,7 @@ NOT_IN_AN_ID = re.compile(r"[/\\\0]|^\.|^-")
 @dataclass(frozen=True)
 class Person:
     """One student. `id` is the one in nbgrader and in `submitted/`; what a list didn't tell is empty. `name` is the
-    whole name as a platform writes it, `moodle` the ID number there."""
+    whole name as a platform writes it, `moodle` the ID number there, `added` the day on which a list first had them."""
 
     id: str
     first_name: str = ""
@@ -44,6 +46,7 @@ class Person:
     sis_user_id: str = ""
     sis_login_id: str = ""
     section: str = ""
+    added: str = ""
 
     @property
     def full_name(self) -> str:
@@ -63,41 +66,7 @@ def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
 
 
 COLUMNS = tuple(field.name for field in fields(Person))
-# The headings of the lists that are known, and what is read from each. The id is the first of `IDS` that is there.
-HEADINGS: dict[str, str] = {
-    **{name: name for name in COLUMNS},
-    # Moodle: participants, or its gradebook
-    "first name": "first_name",
-    "last name": "last_name",
-    "surname": "last_name",
-    "email address": "email",
-    "id number": "moodle",
-    # Canvas: its gradebook
-    "student": "name",
-    "sis user id": "sis_user_id",
-    "sis login id": "sis_login_id",
-}
-# Moodle's headings in other languages, by its language packs, and the English ones.
-TRANSLATED = {
-    # German
-    "vorname": "first name",
-    "nachname": "last name",
-    "anmeldename": "username",
-    "id-nummer": "id number",
-    "e-mail-adresse": "email address",
-    "e-mail": "email address",
-    # Korean. The pack calls Moodle's first name 성 and its last name 이름; which is the family's, the words say.
-    "성": "last name",
-    "이름": "first name",
-    "사용자 아이디": "username",
-    "id 번호": "id number",
-    "이메일 주소": "email address",
-}
-IDS = {
-    "nbgrader": ("id",),
-    "Moodle": ("username", "id number", "email address"),
-    "Canvas": ("sis login id", "sis user id", "id"),
-}
+FIELDS = {**{name: name for name in COLUMNS}, **HEADINGS}  # by heading
 
 
 def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Person]:
@@ -107,11 +76,11 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     """
     rows = rows_of(path)
     given = [head.strip().casefold() for head in rows[0]] if rows else []
-    heads = [_in_english(head) for head in given]
-    platform = _platform(heads)
-    wanted = {kind: _in_english(heading.strip().casefold()) for kind, heading in (columns or {}).items()}
+    heads = in_english(given)
+    platform = platform_of(heads)
+    wanted = {SHORT.get(kind, kind): in_words_of(head, given, heads) for kind, head in (columns or {}).items()}
     _require_headings(path, heads, platform, wanted, given)
-    place = {HEADINGS[head]: heads.index(head) for head in reversed(heads) if head in HEADINGS}
+    place = {FIELDS[head]: heads.index(head) for head in reversed(heads) if head in FIELDS}
     if platform == "Canvas":
         place["canvas_id"] = heads.index("id")
     key = next((heads.index(head) for head in IDS.get(platform, ()) if head in heads), -1)
@@ -128,17 +97,6 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
         lines[person.id].append(str(number))
     _require(path, problems, lines)
     return people
-
-
-def _in_english(heading: str) -> str:
-    heading = unicodedata.normalize("NFC", heading)
-    return TRANSLATED.get(heading, heading)
-
-
-def _platform(heads: Sequence[str]) -> str:
-    if "student" in heads and "id" in heads:
-        return "Canvas"
-    return "nbgrader" if "id" in heads else "Moodle"
 
 
 def _require_headings(
@@ -251,22 +209,29 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What a list changed: ids."""
+    """What a list changed: ids. `known_as` has by the list's id the one that this person has in the roster already;
+    `twice` those who stand in the roster more than once."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
     not_listed: tuple[str, ...]
     count: int
+    known_as: Mapping[str, str] = field(default_factory=dict)
+    twice: tuple[tuple[str, ...], ...] = ()
 
 
 def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) -> Change:
     """Enter people into `roster.csv` and into nbgrader's table of students. Nobody is removed, and what a list doesn't
-    tell of somebody is kept."""
+    tell of somebody is kept. Whoever is there already, by a number, login or address, stays one person with one id."""
     old = Roster.of(course).people
     new = dict(old)
+    same, twice = _same_people(old, people)
+    known_as = {person.id: same[person.id] for person in people if same.get(person.id, person.id) != person.id}
+    people = [replace(person, id=known_as.get(person.id, person.id)) for person in people]
+    _require_one_each(people, known_as)
     for person in people:
-        told = {name: value for name, value in vars(person).items() if value}
-        new[person.id] = replace(old.get(person.id, person), **told)
+        told = {name: value for name, value in vars(person).items() if value and name != "added"}
+        new[person.id] = replace(old.get(person.id, replace(person, added=f"{datetime.now(UTC):%Y-%m-%d}")), **told)
     programs_on_path()
     with Gradebook(db_url, course_id) as book:
         for person in people:
@@ -280,7 +245,43 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
         tuple(sorted(one for one in listed & set(old) if new[one] != old[one])),
         tuple(sorted(set(old) - listed)),
         len(new),
+        known_as,
+        twice,
     )
+
+
+def _keys(person: Person) -> set[str]:
+    """By what platforms tell one and the same person: numbers of the university, logins, addresses. Canvas's own number
+    may be somebody else's elsewhere."""
+    told = (person.id, person.moodle, person.sis_user_id, person.sis_login_id, person.email)
+    return {key.casefold() for key in told if key and key != person.canvas_id}
+
+
+def _same_people(
+    old: Mapping[str, Person], people: Sequence[Person]
+) -> tuple[dict[str, str], tuple[tuple[str, ...], ...]]:
+    """By the id that a list gives, the one that the roster has for this person; and those whom it has several times."""
+    by_key: defaultdict[str, set[str]] = defaultdict(set)
+    for one in old.values():
+        for key in _keys(one):
+            by_key[key].add(one.id)
+    same, twice = {}, set()
+    for person in people:
+        known = set().union(*(by_key[key] for key in _keys(person)), {person.id} & old.keys())
+        if len(known) > 1:
+            twice.add(tuple(sorted(known)))
+        elif known:
+            (same[person.id],) = known
+    return same, tuple(sorted(twice))
+
+
+def _require_one_each(people: Sequence[Person], known_as: Mapping[str, str]) -> None:
+    counts = Counter(person.id for person in people)
+    for who in (one for one, count in counts.items() if count > 1):
+        ids = sorted(given for given, known in known_as.items() if known == who)
+        raise CourseError(
+            f"Nothing was entered: {' and '.join(ids)} would be one person, {who}, by a number, login or address."
+        )
 
 
 def save(course: Path, people: Collection[Person]) -> None:

@@ -1,43 +1,51 @@
-"""Hand-ins of which it isn't known whose they are: kept when they are collected, so that every later list says so."""
+"""Whose hand-ins wait to be settled: work of which it isn't known which of several people it is.
+
+`.grader/to-settle/LESSON.jsonl` has a line for each such work, by the name that the platform gave it:
+
+    {"format": 1, "label": "Ann Lee_505", "students": {"20260006": "Ann Lee", "20260007": "Ann Lee"}}
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from grader.atomic import write_atomically
 from grader.course.folder import FOLDER, TO_SETTLE, folder_of, mode_in
 
+FORMAT = 1
 
-def note_unsettled(course: Path, lesson: str, may_be: Mapping[str, Collection[str]]) -> None:
-    """Keep whose the hand-ins of these labels may be, for the lists of later commands; of nobody: it is settled."""
-    known = _unsettled(course, lesson)
-    now = {called: ids for called, ids in (known | {one: sorted(who) for one, who in may_be.items()}).items() if ids}
-    if now != known:
-        folder_of(course, TO_SETTLE)
-        write_atomically(_unsettled_file(course, lesson), json.dumps(now), mode_in(course))
+
+def works_to_settle(course: Path, lesson: str) -> dict[str, dict[str, str]]:
+    """By label those whose it may be, with their names. A line of another form is passed over."""
+    path = course / FOLDER / TO_SETTLE / f"{lesson}.jsonl"
+    found = {}
+    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+        try:
+            data = json.loads(line)
+            if data["format"] == FORMAT:
+                found[str(data["label"])] = {str(who): str(name) for who, name in data["students"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+    return found
 
 
 def unsettled(course: Path, lesson: str) -> set[str]:
-    """The ids of all who may have handed in something of which it isn't known whose it is."""
-    return {student for ids in _unsettled(course, lesson).values() for student in ids}
+    """Whose something may be: until that is settled, nobody can say that they handed in nothing."""
+    return {who for people in works_to_settle(course, lesson).values() for who in people}
 
 
-def forget_unsettled(course: Path, student: str) -> Iterator[Path]:
-    """Take out what may have been a student's, and with it the name on it; the files that are another one since."""
-    for path in sorted((course / FOLDER / TO_SETTLE).glob("*.json")):
-        names = [called for called, ids in _unsettled(course, path.stem).items() if student in ids]
-        note_unsettled(course, path.stem, dict.fromkeys(names, ()))
-        if names:
-            yield path
+def save_to_settle(course: Path, lesson: str, works: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the file anew; without works there is none."""
+    path = folder_of(course, TO_SETTLE) / f"{lesson}.jsonl"
+    lines = [{"format": FORMAT, "label": label, "students": dict(people)} for label, people in sorted(works.items())]
+    _write(path, lines, mode_in(course))
 
 
-def _unsettled_file(course: Path, lesson: str) -> Path:
-    return course / FOLDER / TO_SETTLE / f"{lesson}.json"
-
-
-def _unsettled(course: Path, lesson: str) -> dict[str, list[str]]:
-    """By label the ids of those who may have handed it in."""
-    path = _unsettled_file(course, lesson)
-    return dict(json.loads(path.read_text())) if path.is_file() else {}
+def _write(path: Path, lines: Iterable[Mapping[str, object]], mode: int) -> None:
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    if text:
+        write_atomically(path, text, mode)
+    else:
+        path.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.folder import mode_in
 from grader.feedback.fresh import FeedbackReport, shown_by
 from grader.feedback.page import Feedback
-from grader.handed_in.collect import came_from
+from grader.handed_in.settled import came_from
 from grader.handed_in.whose import CANVAS, MOODLE
 from grader.printable import joined
 

@@ -4,12 +4,13 @@ disk and no link is followed."""
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import zipfile
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath
 
@@ -18,18 +19,30 @@ from grader.errors import Unreadable
 
 # In one student's folder; what lies near its top comes first. A virtual environment has more.
 MAX_FILES = 50_000
+MAX_ZIPS = 10  # that are opened, of one student
+MAX_LIST = 8 << 20  # bytes of the list of contents in such a zip: of some 80,000 files
 MAX_NAME = 255  # characters of a file's or folder's name, as on any disk
+NOT_IN_ONE = PurePosixPath()
 LINK = "it is a link, which is not followed"
 
 
 @dataclass(frozen=True)
 class ArchiveFile:
-    """A file. `path` is where it lies in the zip or folder; `time` is UTC."""
+    """A file. `path` is where it lies in the zip or folder; `time` is UTC. One within a zip that a student handed in
+    has that zip's `path` and time, since whatever that zip says the student wrote, and lies `inside` it. `key` is what
+    the platform's zip says of its bytes (`grader.handed_in.times.key_of`); empty for a file that no zip has."""
 
     path: PurePosixPath
     time: datetime
     size: int
     read: Callable[[], bytes] = field(compare=False)
+    inside: PurePosixPath = NOT_IN_ONE
+    key: str = ""
+
+    @property
+    def whole_path(self) -> PurePosixPath:
+        """Where it lies, in a student's zip too."""
+        return self.path / self.inside
 
 
 Odd = dict[str, str]  # the name of a file, and what is odd about it
@@ -51,7 +64,12 @@ class Archive:
 
 
 def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
-    """What is in `source`. Of a file at most `most` bytes are read."""
+    """What is in `source`, and in the zips that students handed in there. Of a file at most `most` bytes are read."""
+    outer = _outer(source, most, is_authors, odd)
+    return replace(outer, entries=tuple(_with_inner(outer, most, odd)))
+
+
+def _outer(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     if source.is_dir():
         return _in_folder(source, most, is_authors, odd)
     if zipfile.is_zipfile(source):
@@ -89,14 +107,9 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive
         odd[str(source)] = f"the zip file is broken: {error}"
         return Archive(source.name, ())
     entries = []
-    for info in archive.infolist():
-        path = PurePosixPath(info.filename.replace("\\", "/"))
-        refused = _refused(info, path)
-        if refused:
-            odd[f"{source.name}: {path}"] = refused
-        elif not info.is_dir() and not any(map(is_hidden, path.parts[:-1])):
-            read = lambda info=info: _unpacked(archive, info, most)  # noqa: E731
-            entries.append(ArchiveFile(path, _zip_time(info), info.file_size, read))
+    for path, info in _contents(archive, f"{source.name}: ", odd):
+        read = lambda info=info: _unpacked(archive, info, most)  # noqa: E731
+        entries.append(ArchiveFile(path, _zip_time(info), info.file_size, read, key=f"{info.CRC:08x}-{info.file_size}"))
     depth = 0
     while entries:
         tops = {(one.path.parts[depth], len(one.path.parts) > depth + 1) for one in entries if one.path.parts[depth:]}
@@ -105,6 +118,17 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive
         depth += 1
     # A loose file beside the folder around it all is none of the students'.
     return Archive(source.name, tuple(one for one in entries if len(one.path.parts) > depth), depth)
+
+
+def _contents(archive: zipfile.ZipFile, shown: str, odd: Odd) -> Iterator[tuple[PurePosixPath, zipfile.ZipInfo]]:
+    """The files that may be read, without those in folders that tools make for themselves."""
+    for info in archive.infolist():
+        path = PurePosixPath(info.filename.replace("\\", "/"))
+        refused = _refused(info, path)
+        if refused:
+            odd[f"{shown}{path}"] = refused
+        elif not info.is_dir() and not any(map(is_hidden, path.parts[:-1])):
+            yield path, info
 
 
 def _refused(info: zipfile.ZipInfo, path: PurePosixPath) -> str:
@@ -137,6 +161,69 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime:
         return datetime(*info.date_time).astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return datetime(1980, 1, 1)
+
+
+# --- a zip in a student's work ----------------------------------------------------------------------------------------
+
+
+def _with_inner(outer: Archive, most: int, odd: Odd) -> Iterator[ArchiveFile]:
+    """The files, those of zips in place of these: a folder that was zipped and handed in is the commonest accident. One
+    level deep, so many of one student, and each only if it isn't larger than a notebook may be."""
+    opened: Counter[str] = Counter()
+    last = _LastZip()
+    for entry in outer.entries:
+        if entry.path.suffix.lower() != ".zip":
+            yield entry
+            continue
+        top, shown = outer.below(entry.path).parts[0], f"{outer.name}: {entry.path}"
+        opened[top] += 1
+        try:
+            if opened[top] > MAX_ZIPS:
+                raise Unreadable(f"of one student's zip files {MAX_ZIPS} are opened")
+            inner = tuple(_inner(entry, last, most, shown, odd))
+        except Unreadable as error:
+            odd[shown] = f"the zip file is left as it is: {error}"
+            inner = ()
+        yield from inner or (entry,)
+
+
+class _LastZip:
+    """The zip that was opened last: to read all of its files it is unpacked once."""
+
+    def __init__(self) -> None:
+        self._opened: tuple[ArchiveFile, zipfile.ZipFile] | None = None
+
+    def of(self, entry: ArchiveFile) -> zipfile.ZipFile:
+        if self._opened is None or self._opened[0] is not entry:
+            self._opened = entry, _opened(entry.read())
+        return self._opened[1]
+
+
+def _inner(entry: ArchiveFile, last: _LastZip, most: int, shown: str, odd: Odd) -> Iterator[ArchiveFile]:
+    refused: Odd = {}
+    for count, (path, info) in enumerate(_contents(last.of(entry), f"{shown}/", refused)):
+        if count == MAX_FILES:
+            odd[shown] = f"only {MAX_FILES} of its files were looked at"
+            break
+        read = lambda info=info: _unpacked(last.of(entry), info, most)  # noqa: E731
+        yield ArchiveFile(entry.path, entry.time, info.file_size, read, inside=path)
+    if refused:
+        first, why = next(iter(refused.items()))
+        odd[first] = why + (f" (and so are {len(refused) - 1} more there)" if refused.keys() - {first} else "")
+
+
+def _opened(data: bytes) -> zipfile.ZipFile:
+    """A zip that a student made. Python reads its whole list of contents at once: how long that is, is looked at
+    first."""
+    at = data.rfind(b"PK\5\6", -(22 + 65_535))
+    if at < 0 or len(data) < at + 22:
+        raise Unreadable("it is broken: it has no end")
+    if int.from_bytes(data[at + 12 : at + 16], "little") > MAX_LIST or data[max(at - 20, 0) : at].startswith(b"PK\6\7"):
+        raise Unreadable("there are too many files in it")
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except Exception as error:  # of whatever form the bytes are
+        raise Unreadable(f"it is broken: {error}") from None
 
 
 # --- a folder ---------------------------------------------------------------------------------------------------------

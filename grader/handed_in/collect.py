@@ -7,7 +7,7 @@ import contextlib
 import os
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -16,27 +16,29 @@ from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import UntrustedFolder
 from grader.course.folder import CAME_FROM, folder_of, mode_in
-from grader.course.lateness import due_dates_in, last_in_time, seconds_late, timestamp
-from grader.course.roster import Roster, did_you_mean
-from grader.course.to_settle import note_unsettled, unsettled
+from grader.course.lateness import in_time_until, is_late, last_in_time, timestamp
+from grader.course.roster import Roster
 from grader.errors import CourseError, Unreadable
-from grader.handed_in.archive import given, utc
+from grader.handed_in.archive import given, is_hidden, utc
+from grader.handed_in.before import Before
+from grader.handed_in.collected import NAMED, Collected
 from grader.handed_in.earlier import BEST, archive_hand_in, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
-from grader.handed_in.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
-from grader.printable import printable
+from grader.handed_in.settled import Settling
+from grader.handed_in.times import ArchiveTimes, times_of_a_download
+from grader.handed_in.whose import EXCHANGE, METADATA, Author, Whose, by_student, is_somebodys
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
 MOST_NOTEBOOKS, MOST_ROOM = 100, 2
-LISTED = 1000  # of a kind, on a terminal
 _AFTER_GRADING = "the one with the best mark, when they are graded"
 
 
 @dataclass(frozen=True)
 class Found:
     """A notebook in what was given. `path` names it, `came_from` is the name that the platform gave to the work it lies
-    in; `time` is when it was handed in (UTC, as far as known), `late` says whether the platform says so."""
+    in; `time` is when it was handed in (UTC, as far as known), `late` says whether the platform says so. A file's own
+    time is the time of a copy: `times` may know the platform's."""
 
     path: str
     came_from: str
@@ -44,25 +46,7 @@ class Found:
     late: bool
     size: int
     read: Callable[[], bytes] = field(compare=False)
-
-
-@dataclass
-class Collected:
-    """What became of it all. Each list has students' ids, but for `unknown` and `odd`: names of files, with the reason.
-    `twice` has those of whom more than one is there, with the one that counts; `to_settle` those who may have handed in
-    something of which it isn't known whose it is: they aren't `missing`."""
-
-    lesson: str
-    taken: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    earlier: list[str] = field(default_factory=list)
-    late: list[str] = field(default_factory=list)
-    twice: dict[str, str] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
-    to_settle: list[str] = field(default_factory=list)
-    unknown: dict[str, str] = field(default_factory=dict)
-    odd: dict[str, str] = field(default_factory=dict)
-    passed_over: int = 0
+    times: ArchiveTimes | None = field(default=None, compare=False)
 
 
 def collect(
@@ -86,25 +70,30 @@ def collect(
         raise CourseError(
             f"{course.root} has no roster yet, so nobody can be told apart: grader roster COURSE FILE.csv"
         )
-    outcome, due_of = Collected(course.lesson), due_dates_in(course.layout, course.lesson)
+    outcome, until = Collected(course.lesson), in_time_until(course.layout, course.lesson)
     theirs: defaultdict[str, list[Found]] = defaultdict(list)
-    said = _Settled(course, roster, settled or {})
+    settling = Settling(course, roster, settled or {})
+    sorting = _Sorting(course, roster, settling, outcome)
     for source in sources:
-        for student, one in _notebooks(course, source, roster, said, outcome):
+        for student, one in sorting.notebooks(source):
             theirs[student].append(one)
-    said.require_used(outcome)
+    settling.require_used(outcome.unknown)
     if not anyway:
         _refuse_another_lesson(course, sources, theirs)
+    work = [(one.path.partition(": ")[0], student, one.time) for student, found in theirs.items() for one in found]
+    outcome.odd.update(times_of_a_download(work, until))
+    before = Before(course)
     for student, found in sorted(theirs.items()):
-        due = due_of(student)
-        if due != due_of(""):  # a platform knows nothing of an extension that the gradebook has
+        due = until(student)
+        if due != until(""):  # a platform knows nothing of an extension that the gradebook has
             found = [replace(one, late=False) for one in found]
-        _take(course, student, found, due, counts, outcome)
-    note_unsettled(course.root, course.lesson, said.may_be)
-    handed_in = {submission.student for submission in course.submissions()[0]}
-    to_settle = unsettled(course.root, course.lesson)
-    outcome.to_settle = sorted(to_settle - handed_in)
-    outcome.missing = sorted(set(roster.people) - handed_in - to_settle)
+        _take(course, student, found, due, counts, before, outcome)
+    handed_in, may_be = {submission.student for submission in course.submissions()[0]}, settling.save()
+    sorting.times.save()
+    before.save()
+    outcome.sort_others(sorting.others, {*theirs}, roster.people)
+    outcome.to_settle = sorted(may_be - handed_in)
+    outcome.missing = sorted(set(roster.people) - handed_in - may_be - outcome.no_notebook.keys())
     return outcome
 
 
@@ -138,88 +127,75 @@ def _lesson_held(course: ClassDirectory, student: str, found: list[Found]) -> st
 # --- who wrote which file ---------------------------------------------------------------------------------------------
 
 
-class _Settled:
-    """Whose a hand-in is where several people have its name: what the teacher says, and what was said before."""
+class _Sorting:
+    """Tells whose the files of the sources are. `others` gets those that are no notebooks, by student, or by a name
+    that is nobody's."""
 
-    def __init__(self, course: ClassDirectory, roster: Roster, told: Mapping[str, str]) -> None:
-        self._course, self._roster, self._told, self._used = course, roster, told, set[str]()
-        self.may_be: dict[str, Sequence[str]] = {}  # by label whose it may be; nobody's if that is known
-        for called, student in told.items():
-            if student not in roster.people:
-                meant = did_you_mean(student, {one: person.full_name for one, person in roster.people.items()})
-                raise CourseError(
-                    f"--is {shlex.quote(f'{called}={student}')}: {student!r} is no id in roster.csv.{meant}"
-                )
+    def __init__(self, course: ClassDirectory, roster: Roster, settling: Settling, outcome: Collected) -> None:
+        self._course, self._roster, self._settling, self._outcome = course, roster, settling, outcome
+        self.times = ArchiveTimes(course)
+        self.others: defaultdict[str, list[str]] = defaultdict(list)
 
-    def ids(self, top: str, author: Author) -> list[str]:
-        """The ids of those who may have handed in what the platform called `top`."""
-        may_be = self._ids(label(top), top, author)
-        self.may_be[label(top)] = may_be[1:] and may_be
-        return may_be
+    def notebooks(self, source: Path) -> Iterator[tuple[str, Found]]:
+        """The notebooks of one source, each with the id of who wrote it."""
+        outcome, most = self._outcome, self._course.limits().notebook_bytes
+        all_of_it = given(source, most, lambda name: is_somebodys(name, self._roster), outcome.odd)
+        whose = Whose(all_of_it, self._roster, outcome.odd)
+        claims: defaultdict[str, list[str]] = defaultdict(list)
+        strange: defaultdict[str, list[tuple[Author, list[str], str]]] = defaultdict(list)
+        for entry in all_of_it.entries:
+            path, whole = all_of_it.below(entry.path), all_of_it.below(entry.whole_path)
+            is_list, is_notebook = whole.name == METADATA, whole.suffix.lower() == ".ipynb"
+            hidden = whole.name.startswith("._") or (is_hidden(whole.name) and not is_notebook)
+            if hidden or (is_list and not whole.parts[1:]):
+                continue
+            author = whose.author(path)
+            who = self._settling.ids(path.parts[0], author)
+            if is_notebook and entry.key and who:
+                self.times.note(entry.key, entry.time, who)
+            shown, inside = f"{source.name}: {entry.whole_path}", "/".join(whole.parts[1:])
+            if len(who) != 1:
+                if not is_list and not is_notebook:
+                    strange[path.parts[0]].append((author, who, inside))
+                if is_notebook:
+                    outcome.unknown[shown] = self._settling.why_not(path.parts[0], author, who)
+                continue
+            if (is_notebook or is_list) and (claim := whose.claim(whole, who[0])):
+                claims[who[0]].append(claim)
+            if refused := self._not_theirs(source, entry.path, path, who[0]):
+                outcome.odd[shown] = refused
+            elif is_notebook:
+                kept = None if entry.key or author.time else self.times
+                time = author.time or entry.time
+                yield who[0], Found(shown, path.parts[0], time, author.late, entry.size, entry.read, kept)
+            elif not is_list:
+                self.others[who[0]].append(inside or str(whole))
+        outcome.odd.update(by_student(claims))
+        self._name(source.name, strange, {path.partition(": ")[2] for path in outcome.unknown})
 
-    def _ids(self, called: str, top: str, author: Author) -> list[str]:
-        if called in self._told:
-            self._used.add(called)
-            return [self._told[called]]
-        may_be = author.ids(self._roster)
-        if len(may_be) > 1 and MOODLE.fullmatch(top):  # its number is one person's, in this assignment
-            before = [who for who in may_be if label(came_from(self._course, who)) == called]
-            may_be = before if len(before) == 1 else may_be
-        return may_be
+    def _name(
+        self, source: str, strange: Mapping[str, list[tuple[Author, list[str], str]]], told: Collection[str]
+    ) -> None:
+        """Work that is nobody's, or may be several people's, and has no notebook in it: `told` are notebooks that have
+        been named."""
+        for top, files in strange.items():
+            author, who, _inside = files[0]
+            names = [inside for _author, _who, inside in files if inside]
+            if any(path == top or f"{top}/" in path for path in told) or not (names or who or author.sure):
+                self.others[top] += names
+            else:
+                listed = f" (no notebook in it: {', '.join(names[:NAMED])})" if names else " (no notebook)"
+                self._outcome.unknown[f"{source}: {top}"] = self._settling.why_not(top, author, who) + listed
 
-    def why_not(self, top: str, author: Author, may_be: Sequence[str]) -> str:
-        """Why it isn't known whose it is, and what to do about it."""
-        if not may_be:
-            return author.why_not(self._roster)
-        options = " or ".join(f"--is {shlex.quote(f'{label(top)}={who}')}" for who in may_be)
-        return f"{author.why_not(self._roster)}. Say which, with {options}"
-
-    def require_used(self, outcome: Collected) -> None:
-        """Whoever misspells a name in `--is` is told, before anything is taken."""
-        if unused := sorted(set(self._told) - self._used):
-            listed = "".join(f"\n  {printable(f'{path}: {why}')}" for path, why in sorted(outcome.unknown.items()))
-            raise CourseError(
-                f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: nothing that was given is called "
-                f"{unused[0]!r}, and nothing was taken. Of these it isn't known whose they are:{listed or ' none.'}"
-            )
-
-
-def _notebooks(
-    course: ClassDirectory, source: Path, roster: Roster, settled: _Settled, outcome: Collected
-) -> Iterator[tuple[str, Found]]:
-    """The notebooks of one source, each with the id of who wrote it."""
-    most = course.limits().notebook_bytes
-    all_of_it = given(source, most, lambda name: is_somebodys(name, roster), outcome.odd)
-    whose = Whose(all_of_it, roster, outcome.odd)
-    claims: defaultdict[str, list[str]] = defaultdict(list)
-    for entry in all_of_it.entries:
-        path = all_of_it.below(entry.path)
-        is_list, is_notebook = path.name == METADATA, path.suffix.lower() == ".ipynb"
-        outcome.passed_over += not is_list and not is_notebook
-        if not is_notebook and not (is_list and path.parts[1:]):
-            continue
-        author = whose.author(path)
-        who = settled.ids(path.parts[0], author)
-        shown = f"{source.name}: {entry.path}"
-        if len(who) != 1:
-            if is_notebook:
-                outcome.unknown[shown] = settled.why_not(path.parts[0], author, who)
-            continue
-        if claim := whose.claim(path, who[0]):
-            claims[who[0]].append(claim)
-        if EXCHANGE.fullmatch(path.parts[0]) and (refused := _not_theirs(course, source, entry.path, path, who[0])):
-            outcome.odd[shown] = refused
-        elif is_notebook:
-            yield who[0], Found(shown, path.parts[0], author.time or entry.time, author.late, entry.size, entry.read)
-    outcome.odd.update(by_student(claims))
-
-
-def _not_theirs(course: ClassDirectory, source: Path, path: PurePosixPath, below: PurePosixPath, who: str) -> str:
-    """Why a folder of nbgrader's exchange isn't taken; empty if it is. Anybody may make one with anybody's name."""
-    if not source.is_dir() or not CollectRegularFiles(coursedir=course.layout, config=course.config).check_owner:
-        return ""
-    place = source.joinpath(*path.parts[: len(path.parts) - len(below.parts) + 1])
-    return foreign_owner(place.lstat().st_uid, who)
+    def _not_theirs(self, source: Path, path: PurePosixPath, below: PurePosixPath, who: str) -> str:
+        """Why a folder of nbgrader's exchange isn't taken; empty if it is. Anybody may make one with anybody's name."""
+        course = self._course
+        if not EXCHANGE.fullmatch(below.parts[0]) or not source.is_dir():
+            return ""
+        if not CollectRegularFiles(coursedir=course.layout, config=course.config).check_owner:
+            return ""
+        place = source.joinpath(*path.parts[: len(path.parts) - len(below.parts) + 1])
+        return foreign_owner(place.lstat().st_uid, who)
 
 
 # --- which one counts -------------------------------------------------------------------------------------------------
@@ -254,11 +230,18 @@ def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collect
 
 
 def _take(
-    course: ClassDirectory, student: str, found: list[Found], due: datetime | None, counts: str, outcome: Collected
+    course: ClassDirectory,
+    student: str,
+    found: list[Found],
+    due: datetime | None,
+    counts: str,
+    before: Before,
+    outcome: Collected,
 ) -> None:
     here = list(_read(found, MOST_ROOM * course.limits().notebook_bytes, student, outcome))
     if not here:
         return
+    before.note(student)
     _note_origin(course, student, max(found, key=lambda one: one.time).came_from)
     target = course.folder(course.layout.submitted_directory, student)
     folder, notebook = UntrustedFolder(target), f"{course.lesson}.ipynb"
@@ -284,7 +267,7 @@ def _take(
     else:
         put(course, student, chosen.time, chosen.data)
         outcome.taken.append(student)
-    if chosen.late or seconds_late(chosen.time, due) > 0:
+    if chosen.late or is_late(chosen.time, due):
         outcome.late.append(student)
 
 
@@ -302,7 +285,10 @@ def _read(found: list[Found], room: int, student: str, outcome: Collected) -> It
             outcome.odd[one.path] = str(error)
         else:
             room -= len(data)
-            yield _Candidate(one.time, one.path, data, one.late)
+            kept = one.times and one.times.first(data, student)
+            if kept and kept < one.time and student not in outcome.copied:
+                outcome.copied.append(student)
+            yield _Candidate(min(kept or one.time, one.time), one.path, data, one.late)
 
 
 def _note_origin(course: ClassDirectory, student: str, inside: str) -> None:
@@ -310,12 +296,6 @@ def _note_origin(course: ClassDirectory, student: str, inside: str) -> None:
     folder_of(course.root, CAME_FROM)
     path = folder_of(course.root, f"{CAME_FROM}/{course.lesson}") / student
     write_atomically(path, inside.encode("utf-8", "surrogateescape"), mode_in(course.root), durable=False)
-
-
-def came_from(course: ClassDirectory, student: str) -> str:
-    """The name that a platform gave to the last work of somebody; empty if nothing came from one."""
-    path = folder_of(course.root) / CAME_FROM / course.lesson / student
-    return path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
 
 
 def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -> _Candidate:
@@ -326,26 +306,3 @@ def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -
     if counts == "first":
         return candidates[0]
     return last_in_time(candidates, due, lambda one: one.time) if counts == "last-in-time" else candidates[-1]
-
-
-def as_text(outcome: Collected) -> str:
-    """For a terminal: how many of each kind, and who or which."""
-    lines = [f"{outcome.lesson}: {len(outcome.taken)} taken"]
-    kinds: list[tuple[str, Iterable[str]]] = [
-        ("as before", outcome.unchanged),
-        ("late", outcome.late),
-        ("more than one; this counts", [f"{who}: {path}" for who, path in sorted(outcome.twice.items())]),
-        ("to be settled, see below", outcome.to_settle),
-        ("nobody's", [f"{path}: {why}" for path, why in sorted(outcome.unknown.items())]),
-        ("odd", [f"{path}: {why}" for path, why in sorted(outcome.odd.items())]),
-        ("not handed in", outcome.missing),
-    ]
-    for title, listed in kinds:
-        entries = list(listed)
-        if entries:
-            lines.append(f"{title + ':':28} {len(entries)}")
-            lines += [f"    {printable(entry)}" for entry in entries[:LISTED]]
-            lines += [f"    and {len(entries) - LISTED} more (--json has all)"] if entries[LISTED:] else []
-    if outcome.passed_over:
-        lines.append(f"{'no notebooks, left alone:':28} {outcome.passed_over}")
-    return "\n".join(lines)

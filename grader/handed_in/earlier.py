@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -48,6 +48,21 @@ def archive_hand_in(course: ClassDirectory, student: str, time: datetime, data: 
         if kept.read_bytes() == data:
             break
     return False
+
+
+def kept_times(course: ClassDirectory, student: str) -> list[str]:
+    """The folders of what is kept of a student, by their times."""
+    base = _base(course, student)
+    return sorted(folder.name for folder in base.iterdir()) if base.is_dir() else []
+
+
+def keep_only(course: ClassDirectory, student: str, names: Collection[str]) -> None:
+    """Remove what is kept of a student, but for these folders."""
+    base = _base(course, student)
+    for name in set(kept_times(course, student)) - set(names):
+        shutil.rmtree(base / name)
+    with contextlib.suppress(OSError):  # if nothing is left
+        base.rmdir()
 
 
 def put(course: ClassDirectory, student: str, time: datetime, data: bytes) -> None:

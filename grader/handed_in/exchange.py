@@ -22,7 +22,7 @@ from nbgrader.utils import parse_utc
 
 from grader.course.class_directory import can_be_a_student, submitted_folder
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
-from grader.course.lateness import due_dates_in, last_in_time
+from grader.course.lateness import in_time_until, last_in_time
 from grader.errors import CourseError
 from grader.printable import printable
 
@@ -66,8 +66,8 @@ class CollectRegularFiles(ExchangeCollect):
         self.allowed, self.over, self._warned = {}, {}, 0
         super().init_src()
         if self.before_duedate:  # nbgrader knows of no extension here
-            due = due_dates_in(self.coursedir, self.coursedir.assignment_id)
-            self.src_records = [self._in_time(record, due(record["username"])) for record in self.src_records]
+            until = in_time_until(self.coursedir, self.coursedir.assignment_id)
+            self.src_records = [self._in_time(record, until(record["username"])) for record in self.src_records]
         if self.students is not None:
             self.src_records = [record for record in self.src_records if record["username"] in self.students]
         if self._warned > WARNED:

@@ -34,6 +34,7 @@ def interrupted(
     process = subprocess.Popen(
         [str(BIN / "grader"), *words],
         cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        preexec_fn=hear_interrupts,
     )  # fmt: skip
     until = time.monotonic() + PATIENCE
     while not when(process):
@@ -53,6 +54,11 @@ def interrupted(
         time.sleep(0.1)
     assert running(process.pid) == []
     return output
+
+
+def hear_interrupts() -> None:
+    """As in a terminal: where tests run in the background, a shell has SIGINT ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def running(session: int) -> list[str]:

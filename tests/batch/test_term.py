@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 
+from nbgrader.api import Gradebook
+
 from grader.batch import printout
-from grader.course.to_settle import note_unsettled
+from grader.course.to_settle import save_to_settle
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 
@@ -133,8 +135,10 @@ def test_feedback_is_made_anew_for_whoever_it_changed_and_only_for_them(room):
     due(room, "2026-11-20 09:00:00")
     add_settings(room, ZERO)
     room.sql("update submitted_assignment set extension = '1970-01-02 00:00:00' where student_id <> 'dee'")
-    assert made_anew() == {"dee"}
+    assert made_anew() == set(students)
     assert "because it was handed in late" in page(room, "dee").read_text()
+    assert "Due date moved by 1 day." in page(room, "ann").read_text()
+    assert made_anew() == set()
 
 
 def test_students_outside_the_roster_are_listed_and_left(room):
@@ -150,7 +154,7 @@ def test_students_outside_the_roster_are_listed_and_left(room):
     assert outcome.missing == ("zoe",)
     assert "1 handed in nothing: zoe" in printout.as_text(outcome)
     assert printout.as_json(outcome)["not_handed_in"] == ("zoe",)
-    note_unsettled(room.root, LESSON, {"Zoe Roe_505": ["zoe", "zoe2"]})
+    save_to_settle(room.root, LESSON, {"Zoe Roe_505": {"zoe": "Zoe Roe", "zoe2": "Zoe Roe"}})
     outcome = room.grade(add_students=False)
     assert (outcome.missing, outcome.to_settle) == ((), ("zoe",))
     assert "1 to be settled (grader collect says how): zoe" in printout.as_text(outcome)
@@ -164,3 +168,100 @@ def test_without_a_roster_all_who_handed_in_are_taken_and_it_is_said(room):
     room.grade(add_students=False)
     assert room.marks() == {"ann": 1}
     assert "has no roster: all 1 who handed in are taken" in room.said.getvalue()
+
+
+LATE_DAYS = """
+c.CourseLateness.free_days = 2
+c.CourseLateness.grace_minutes = 10
+c.CourseLateness.percent_a_day = 10
+"""
+SECOND = "01_second"
+
+
+def exported(room) -> dict[str, dict[str, str]]:
+    command(room.root, "grader", "export", ".", "--to", "csv")
+    return {row["id"]: row for row in csv.DictReader((room.root / "marks-csv.csv").open())}
+
+
+def test_late_days_are_in_the_mark_the_feedback_and_the_export(room):
+    add_settings(room, LATE_DAYS)
+    due(room, "2026-11-20 09:00:00")
+    late = {"ann": "2026-11-20 09:05:00 UTC", "bo": "2026-11-21 05:00:00 UTC", "cy": "2026-11-23 05:00:00 UTC"}
+    for student, time in late.items():
+        room.submit(student, answered(RIGHT), time)
+    assert scores(room.grade()) == {"ann": 1, "bo": 1, "cy": 0.9}
+    said = {
+        "ann": "5 minutes late, within the grace of 10 minutes",
+        "bo": "20 hours late, 1 day begun: 1 free day",
+        "cy": "2 days 20 hours late, 3 days begun: 2 free days, 1 at 10 %",
+    }
+    command(room.root, "grader", "feedback", ".", "00")
+    rows = exported(room)
+    for student, words in said.items():
+        assert f"<p>{words}.</p>" in page(room, student).read_text()
+        assert rows[student]["notes"] == f"{LESSON}: {words}{', 0.1 points off' * (student == 'cy')}"
+
+
+def extend(room, *words, code: int = 0) -> str:
+    done = command(room.root, "grader", "extend", ".", "00", *words, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_an_extension_after_somebody_has_handed_in_changes_the_mark_at_once(room):
+    add_settings(room, LATE_DAYS.replace("= 2", "= 0"))
+    due(room, "2026-11-20 09:00:00")
+    room.submit("ann", answered(RIGHT), "2026-11-23 05:00:00 UTC")
+    assert scores(room.grade()) == {"ann": 0.7}
+    said = extend(room, "ann", "--days", "2", "--why", "She was ill.")
+    assert "ann may hand in until 2026-11-22 09:00 UTC (2 days more)" in said
+    assert f"{LESSON}: 0.7 → 0.9 points" in said
+    command(room.root, "grader", "feedback", ".", "00")
+    assert "<p>Due date moved by 2 days: She was ill.; 20 hours late" in page(room, "ann").read_text()
+    assert "due date moved by 2 days: She was ill." in exported(room)["ann"]["notes"]
+    assert f"{LESSON}: 0.9 → 1 points" in extend(room, "ann", "--until", "2026-11-23")
+    assert f"{LESSON}: 1 → 0.7 points" in extend(room, "ann", "--days", "0")
+
+
+def test_an_extension_before_somebody_hands_in_counts_when_they_do(room):
+    add_settings(room, LATE_DAYS.replace("= 2", "= 0"))
+    command(room.root, "nbgrader", "db", "student", "add", "ann")
+    due(room, "2026-11-20 09:00:00")
+    assert "Nothing of theirs is in the gradebook yet" in extend(room, "ann", "--until", "2026-11-24 10:00 CET")
+    assert exported(room)["ann"]["notes"] == f"{LESSON}: not handed in, due date moved by 4 days"
+    room.submit("ann", answered(RIGHT), "2026-11-24 08:00:00 UTC")
+    assert scores(room.grade()) == {"ann": 1}
+    command(room.root, "nbgrader", "autograde", LESSON, "--force")
+    assert exported(room)["ann"][LESSON] == "1"
+    command(room.root, "grader", "course", "forget", ".", "ann", "--yes")
+    assert not (room.root / ".grader" / "extensions" / f"{LESSON}.jsonl").read_text()
+
+
+def test_what_is_wrong_with_an_extension_is_told(room):
+    command(room.root, "nbgrader", "db", "student", "add", "ann", "--first-name", "Ann", "--last-name", "Lee")
+    assert "no due date for 00_start_here" in extend(room, "ann", "--days", "1", code=2)
+    due(room, "2026-11-20 09:00:00")
+    assert "Did you mean ann (Ann Lee)?" in extend(room, "anne", "--days", "1", code=2)
+    assert "--days 2, or --until" in extend(room, "ann", code=2)
+    assert "expected a day, or a day and hour" in extend(room, "ann", "--until", "soon", code=2)
+    assert "is due later, at 2026-11-20 09:00 UTC" in extend(room, "ann", "--until", "2026-11-19", code=2)
+
+
+def test_an_extension_in_one_lesson_gives_back_the_free_days_of_another(room):
+    """The second lesson's hand-in came later: its free day was used up in the first."""
+    add_settings(room, LATE_DAYS.replace("= 2", "= 1"))
+    due(room, "2026-11-20 09:00:00")
+    room.submit("ann", answered(RIGHT), "2026-11-21 05:00:00 UTC")
+    assert scores(room.grade()) == {"ann": 1}
+    with Gradebook(f"sqlite:///{room.root}/gradebook.db") as book:
+        book.add_assignment(SECOND, duedate="2026-11-22 09:00:00")
+        book.add_notebook(SECOND, SECOND)
+        book.add_grade_cell("cell", SECOND, SECOND, max_score=10, cell_type="code")
+        submitted = book.add_submission(SECOND, "ann", timestamp="2026-11-22 10:00:00")
+        grade = submitted.notebooks[0].grades[0]
+        grade.auto_score, grade.needs_manual_grade = 10, False
+        book.db.commit()
+    room.grade()
+    assert exported(room)["ann"][SECOND] == "9"
+    assert f"{SECOND}: 9 → 10 points" in extend(room, "ann", "--days", "1")
+    assert exported(room)["ann"][SECOND] == "10"

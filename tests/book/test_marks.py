@@ -22,14 +22,16 @@ from grader.book.marks import (
     UNGRADED,
     UNSETTLED,
     Mark,
+    Marks,
     Rules,
     marks_of,
     total,
 )
 from grader.cli.main import main
 from grader.course.class_directory import course_layout
+from grader.course.forget import steps_to_forget
 from grader.course.roster import Person, update
-from grader.course.to_settle import forget_unsettled, note_unsettled
+from grader.course.to_settle import save_to_settle, unsettled
 from grader.errors import CourseError
 
 ONE, TWO = "01_self_attention", "02_trainable_attention"
@@ -138,9 +140,9 @@ def test_an_extension_is_no_hand_in_and_makes_a_lesson_due_later(course):
     with Gradebook(layout.db_url, "attention") as book:
         book.add_submission(ONE, "di")
         book.grant_extension(ONE, "di", days=3)
-    assert found(course).marks["di"][ONE] == Mark(LATER, due=False)
+    assert found(course).marks["di"][ONE] == Mark(LATER, due=False, late="due date moved by 3 days")
     due(course, ONE, datetime.now(UTC) - timedelta(days=9))
-    assert found(course).marks["di"][ONE] == Mark(MISSING)
+    assert found(course).marks["di"][ONE] == Mark(MISSING, late="due date moved by 3 days")
 
 
 def test_without_a_due_date_a_lesson_counts_once_somebody_is_graded(course):
@@ -153,13 +155,16 @@ def test_without_a_due_date_a_lesson_counts_once_somebody_is_graded(course):
 
 
 def test_whose_a_hand_in_is_has_to_be_settled_and_is_not_said_to_be_missing(course):
-    note_unsettled(course, ONE, {"Di O_505": ["di", "eva"]})
-    note_unsettled(course, ONE, {"Lee_506": []})
+    save_to_settle(course, ONE, {"Di O_505": {"di": "Di O", "eva": "Di O"}})
     marks = found(course)
     assert marks.marks["di"] == {ONE: Mark(UNSETTLED), TWO: Mark(MISSING)}
     assert marks.totals["di"] == 0.0
     assert "to be settled whose a hand-in is" in files.as_table(marks)
-    assert [*forget_unsettled(course, "eva")] == [course / ".grader" / "to-settle" / f"{ONE}.json"]
+    (step,) = (one for one in steps_to_forget(course, "eva") if not one.made_again)
+    assert step.before == f"lines of eva in .grader/to-settle/{ONE}.jsonl"
+    step.do()
+    assert unsettled(course, ONE) == {"di"}
+    save_to_settle(course, ONE, {})
     assert found(course).marks["di"][ONE] == Mark(MISSING)
 
 
@@ -174,14 +179,35 @@ def test_csv_says_why_a_mark_is_blank_and_holds_no_formula(course):
 
 def test_moodle_finds_everybody_by_one_key_and_a_blank_changes_nothing(course):
     """Moodle's import maps people by one column; an empty grade is no grade. Feedback without a grade erases one."""
-    rows = imported(files.as_moodle(found(course)))
-    assert list(rows[0]) == ["ID number", ONE, TWO]
+    text, key, left_out = files.as_moodle(found(course))
+    rows = imported(text)
+    assert (list(rows[0]), key, left_out) == (["ID number", ONE, TWO], "ID number", [])
     assert {row["ID number"]: (row[ONE], row[TWO]) for row in rows} == {
         "1007": ("6", "5"),
         "1008": ("", ""),
         "1009": ("10", ""),
         "1010": ("", ""),
     }
+
+
+@pytest.mark.parametrize(
+    ("people", "heading", "keys", "left_out"),
+    [
+        (  # one list of Moodle's with ID numbers, one of Canvas's: the column that was taken is what its heading says
+            [*(Person(number, moodle=number) for number in ("1007", "1008")), Person("cy", canvas_id="5")],
+            "ID number",
+            ["1007", "1008"],
+            ["cy"],
+        ),
+        ([Person("ann"), Person("bo"), Person("1009", moodle="1009")], "Username", ["ann", "bo"], ["1009"]),
+        ([Person("1", email="a@x", moodle="1"), Person("2", email="b@x")], "Email address", ["a@x", "b@x"], []),
+    ],
+)
+def test_the_heading_is_of_the_key_that_was_taken(people, heading, keys, left_out):
+    marks = Marks({ONE: 10.0}, {who.id: who for who in people}, {who.id: {ONE: Mark(MISSING)} for who in people})
+    text, key, others = files.as_moodle(marks)
+    rows = imported(text)
+    assert (key, [row[heading] for row in rows], others) == (heading, keys, left_out)
 
 
 def test_canvas_gets_its_own_columns_back(course, tmp_path):
@@ -253,7 +279,7 @@ def test_the_command_writes_each_kind(course, tmp_path):
         assert "4 people, 2 lessons: 1 excused, 3 marked, 3 not handed in, 1 waits for a mark by hand" in done.output
     assert "Not in the roster, and left out: Who, Ever" in done.output
     document = json.loads((course / "marks-json.json").read_text())
-    assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None, "due": True}
+    assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None, "due": True, "late": ""}
     assert (course / "marks-csv.csv").stat().st_mode & 0o777 == 0o600
     (course / "judge_secret").write_text("s" * 64)
     done = CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from nbgrader.api import Gradebook
 
 from grader.cli.main import main
 from grader.course.forget import mentions
+from grader.course.roster import read_list, save
 from tests.classroom import LESSON, STUDENTS, answered, solved
 
 ROSTER = "id,first_name,last_name,email\nann,Ann,Lee,ann.lee@example.org\nbo,Bo,Ng,bo@example.org\n"
@@ -56,8 +58,23 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
     released = list((exchange / "attention" / "feedback").iterdir())
     assert len(released) == 2
 
-    done = invoke("course", "forget", course, "ann")
+    everything = {path: path.read_bytes() for path in after_a_term.root.rglob("*") if path.is_file()}
+    for answer in ("n\n", "\n", None):  # None: nobody is there to be asked
+        asked = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input=answer)
+        assert asked.exit_code == 2, asked.output
+        assert asked.output.startswith("Of ann (Ann Lee) this will be removed, for good:\n")
+        assert f"  submitted/ann/{LESSON}\n" in asked.output
+        assert "  lines of ann in gradebook.db\n" in asked.output
+        assert "and which you can make again: marks-csv.csv, insights.html" in asked.output
+        assert asked.output.endswith("Nothing was removed. Without being asked: add --yes.\n")
+    assert {path: path.read_bytes() for path in after_a_term.root.rglob("*") if path.is_file()} == everything
+
+    done = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input="y\n")
     assert done.exit_code == 0, done.output
+    assert "lines of ann removed from gradebook.db\n" in done.output
+    assert "lines of ann removed from roster.csv\n" in done.output
+    assert "removed: gradebook.db" not in done.output
+    assert f"removed: submitted/ann/{LESSON}\n" in done.output
     assert done.output.endswith("A search of the course directory and the exchange finds nothing more.\n")
     assert not list(mentions([course, exchange], names))
     assert len(list((exchange / "attention" / "feedback").iterdir())) == 1
@@ -73,13 +90,14 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
     again = after_a_term.run("grader", "autograde", str(course), "0")
     assert "0 graded now, 1 graded before" in again
 
-    unknown = invoke("course", "forget", course, "ann")
+    unknown = invoke("course", "forget", course, "ann", "--yes")
     assert unknown.exit_code == 2
     assert "nobody knows 'ann'" in unknown.output
     assert "in the roster. Did you mean bo" in invoke("course", "forget", course, "boo").output
 
     (course / "notes.txt").write_text("bo asked for more time")
-    mentioned = invoke("course", "forget", course, "bo")
+    assert "Did you mean bo (Bo Ng)?" in invoke("course", "forget", course, "boo", "--yes").output
+    mentioned = invoke("course", "forget", course, "bo", "--yes")
     (course / "notes.txt").unlink()
     assert mentioned.exit_code == 1
     assert f"still mentioned in: {course}/notes.txt" in mentioned.output
@@ -92,13 +110,21 @@ def test_who_has_handed_in_nothing_since_a_day_expires(after_a_term, monkeypatch
     with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
         book.find_submission(LESSON, "ann").timestamp = datetime.now() - timedelta(days=400)
         book.db.commit()
+    with (course / "roster.csv").open("a") as file:
+        file.write("old\nnew\n")  # of an earlier version, without the day on which they came
+    roster = read_list(course / "roster.csv")
+    assert {one.id: bool(one.added) for one in roster} == {"ann": True, "bo": True, "old": False, "new": False}
+    save(course, [replace(one, added="2099-01-01") if one.id == "new" else one for one in roster])
     day = f"{datetime.now() - timedelta(days=300):%Y-%m-%d}"
     listed = invoke("course", "expire", course, "--before", day)
-    assert listed.output == "1 would be removed (--yes removes them): ann\n"
+    assert listed.output == "2 would be removed (--yes removes them): ann, old (never handed in)\n"
     assert (course / "submitted" / "ann").is_dir()
-    assert invoke("course", "expire", course, "--before", day, "--yes").output == "1 removed: ann\n"
+    assert (
+        invoke("course", "expire", course, "--before", day, "--yes").output == "2 removed: ann, old (never handed in)\n"
+    )
     assert not (course / "submitted" / "ann").exists()
     assert (course / "submitted" / "bo").is_dir()
+    assert [one.id for one in read_list(course / "roster.csv")] == ["bo", "new"]
 
 
 def test_a_name_inside_another_word_is_no_mention(tmp_path):

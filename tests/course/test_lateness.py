@@ -1,19 +1,36 @@
-"""What being late costs, by a course's own rule too."""
+"""What being late costs: by the course's rule, by nbgrader's, by a course's own."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets.config import Config
 
-from grader.course.lateness import late_penalty, seconds_late
+from grader.course.lateness import (
+    Deadlines,
+    Rule,
+    extensions,
+    is_late,
+    last_in_time,
+    late_penalty,
+    note_extension,
+    rule_of,
+)
+from grader.errors import CourseError
 
 DUE = datetime(2026, 11, 10, 12, 0)
+FIVE_MINUTES, TWENTY_HOURS, NEARLY_THREE_DAYS = (
+    timedelta(minutes=5),
+    timedelta(hours=20),
+    timedelta(days=2, hours=20),
+)
+EXAMPLE = {"free_days": 2, "grace_minutes": 10, "percent_a_day": 10}
 
 
-class Rule(LateSubmissionPlugin):
+class OwnRule(LateSubmissionPlugin):
     """Takes off what the test says, whatever that is."""
 
     costs: float = 0.0
@@ -22,12 +39,115 @@ class Rule(LateSubmissionPlugin):
         return self.costs
 
 
+def course(root, **rule) -> Deadlines:
+    return Deadlines(Config({"CourseDirectory": {"root": str(root)}, "CourseLateness": rule}))
+
+
+def lesson(number: int, due=DUE):
+    return SimpleNamespace(name=f"{number:02}", duedate=due and due + timedelta(weeks=number), submissions=[])
+
+
+def handed_in(*late: timedelta, who: str = "ann"):
+    """What one student handed in, lesson after lesson, so late."""
+    student = SimpleNamespace(id=who)
+    student.submissions = [
+        SimpleNamespace(assignment=one, student=student, student_id=who, extension=None, timestamp=one.duedate + time)
+        for one, time in ((lesson(number), time) for number, time in enumerate(late))
+    ]
+    return student.submissions
+
+
+def earns(deadlines: Deadlines, submissions) -> list[float]:
+    return [16 - (deadlines.penalty("ann", 16.0, deadlines.late(one)) or 0.0) for one in submissions]
+
+
+def test_the_example_of_the_documents_for_three_students(tmp_path):
+    deadlines = course(tmp_path, **EXAMPLE)
+    late = (FIVE_MINUTES, TWENTY_HOURS, NEARLY_THREE_DAYS)
+    own = [handed_in(time, who=who) for who, time in zip(("ann", "bo", "cy"), late, strict=True)]
+    assert [earns(deadlines, works) for works in own] == [[16], [16], [14.4]]
+    assert [deadlines.late(works[0]).words(deadlines.rule) for works in own] == [
+        "5 minutes late, within the grace of 10 minutes",
+        "20 hours late, 1 day begun: 1 free day",
+        "2 days 20 hours late, 3 days begun: 2 free days, 1 at 10 %",
+    ]
+
+
+def test_one_student_has_the_free_days_once_a_term(tmp_path):
+    works = handed_in(FIVE_MINUTES, TWENTY_HOURS, NEARLY_THREE_DAYS)
+    assert earns(course(tmp_path, **EXAMPLE), works) == [16, 16, 12.8]
+    assert earns(course(tmp_path, **EXAMPLE), [*reversed(works)]) == [12.8, 16, 16]  # whoever is asked about first
+
+
+def test_free_days_go_by_when_a_hand_in_came_not_by_which_lesson_it_was(tmp_path):
+    first, second = handed_in(timedelta(days=20), timedelta(hours=1))
+    assert earns(course(tmp_path, **EXAMPLE), [first, second]) == [0, 16]
+
+
+def test_the_grace_is_no_part_of_a_day(tmp_path):
+    deadlines = course(tmp_path, **EXAMPLE | {"free_days": 0})
+    minute = timedelta(minutes=1)
+    late = (10 * minute, 11 * minute, timedelta(days=1) + 10 * minute, timedelta(days=1) + 11 * minute)
+    assert earns(deadlines, handed_in(*late)) == [16, 14.4, 14.4, 12.8]
+    assert earns(deadlines, handed_in(timedelta(days=30))) == [0]
+
+
+def test_free_days_and_grace_go_with_nbgraders_rule_too(tmp_path):
+    zero = {"LateSubmissionPlugin": {"penalty_method": "zero"}, "CourseDirectory": {"root": str(tmp_path)}}
+    deadlines = Deadlines(Config({**zero, "CourseLateness": {"free_days": 2, "grace_minutes": 10}}))
+    own = [handed_in(time) for time in (FIVE_MINUTES, TWENTY_HOURS, NEARLY_THREE_DAYS)]
+    assert [earns(deadlines, works) for works in own] == [[16], [16], [0]]
+    assert earns(Deadlines(Config(zero)), own[0]) == [0]
+
+
+def test_an_extension_moves_the_due_date_before_and_after_somebody_hands_in(tmp_path):
+    (one,) = handed_in(NEARLY_THREE_DAYS)
+    note_extension(tmp_path, "00", "ann", timedelta(days=9), "ill")
+    note_extension(tmp_path, "00", "ann", timedelta(days=2), "ill")
+    assert (extensions(tmp_path, "00")["ann"].seconds, extensions(tmp_path, "01")) == (2 * 86400, {})
+    deadlines = course(tmp_path, **EXAMPLE | {"free_days": 0})
+    assert earns(deadlines, [one]) == [14.4]
+    assert deadlines.late(one).words(deadlines.rule, 1.6) == (
+        "due date moved by 2 days: ill; 20 hours late, 1 day begun: 1 at 10 %, 1.6 points off"
+    )
+    one.extension = timedelta(days=3)  # by a teacher, in the gradebook
+    assert deadlines.late(one).words(deadlines.rule) == "due date moved by 3 days"
+    one.assignment.submissions = [one]
+    until = deadlines.in_time_until(one.assignment)
+    assert until("ann") == DUE + timedelta(days=3, minutes=10)
+    assert until("bo") == DUE + timedelta(minutes=10)
+
+
+def test_a_lesson_without_a_due_date_is_never_late(tmp_path):
+    (one,) = handed_in(NEARLY_THREE_DAYS)
+    one.assignment.duedate = None
+    deadlines = course(tmp_path, **EXAMPLE)
+    assert (earns(deadlines, [one]), deadlines.in_time_until(one.assignment)("ann")) == ([16], None)
+    assert not is_late(DUE, None)
+    assert not is_late(None, DUE)
+
+
+def test_within_the_grace_a_hand_in_is_in_time():
+    times = [DUE, DUE + FIVE_MINUTES, DUE + TWENTY_HOURS]
+    assert last_in_time(times, DUE + timedelta(minutes=10), lambda time: time) == DUE + FIVE_MINUTES
+
+
 @pytest.mark.parametrize(
-    ("handed_in", "late"), [(DUE, 0), (DUE - timedelta(days=1), 0), (DUE + timedelta(minutes=5), 300), (None, 0)]
+    ("config", "said"),
+    [
+        ({"CourseLateness": {"free": 2}}, r"c\.CourseLateness\.free: there is no such rule; there are: free_days"),
+        ({"CourseLateness": {"free_days": 1.5}}, r"free_days: got 1\.5, expected a whole number"),
+        ({"CourseLateness": {"percent_a_day": -1}}, r"percent_a_day: got -1, expected a number"),
+        (
+            {"CourseLateness": {"percent_a_day": 10}, "LateSubmissionPlugin": {"penalty_method": "zero"}},
+            "two rules of what lateness costs",
+        ),
+    ],
 )
-def test_by_how_much(handed_in, late):
-    assert seconds_late(handed_in, DUE) == late
-    assert seconds_late(handed_in, None) == 0
+def test_a_rule_that_is_none_is_told(config, said):
+    with pytest.raises(CourseError, match=said):
+        rule_of(Config(config))
+    assert rule_of(Config()) == Rule()
 
 
 @pytest.mark.parametrize(
@@ -35,6 +155,6 @@ def test_by_how_much(handed_in, late):
     [(2.5, 60, 2.5), (1e9, 60, 10.0), (-5.0, 60, 0.0), (2.5, 0, None), (None, 60, None)],
 )
 def test_a_course_s_own_rule_takes_nothing_that_is_not_there_and_gives_nothing(monkeypatch, costs, late, penalty):
-    monkeypatch.setattr(Rule, "costs", costs)
-    config = Config({"AssignLatePenalties": {"plugin_class": Rule}})
+    monkeypatch.setattr(OwnRule, "costs", costs)
+    config = Config({"AssignLatePenalties": {"plugin_class": OwnRule}})
     assert late_penalty("ann", 10.0, late, config) == penalty

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.cli.main import main
+from grader.course.headings import PACKS
 from grader.course.roster import FILE, Person, Roster, read_list, save
 from grader.course.tables import as_csv, rows_of
 from grader.errors import CourseError
@@ -80,6 +81,18 @@ def test_moodles_headings_in_german_and_korean(tmp_path, text, first, last):
     heading = text.split(",")[3].split("\n")[0]
     (by_address,) = read_list(listed(tmp_path, text), {"id": heading})
     assert (by_address.id, by_address.first_name) == ("j@example.org", first)
+
+
+@pytest.mark.parametrize("code", PACKS)
+def test_moodles_headings_in_every_language_of_the_table(tmp_path, code):
+    """As Moodle's gradebook exports them, and as its list of participants does, without a user name and a number."""
+    first, last, user, number, address = (words.split("|")[0].capitalize() for words in PACKS[code])
+    (one,) = read_list(listed(tmp_path, f"{first},{last},{number},{address}\nAnn,Lee,1007,ann@example.org\n"))
+    assert (one.id, one.first_name, one.last_name, one.email) == ("1007", "Ann", "Lee", "ann@example.org")
+    (one,) = read_list(listed(tmp_path, f"{first},{last},{user},{address}\nAnn,Lee,ann,ann@example.org\n"))
+    assert (one.id, one.moodle, one.full_name) == ("ann", "", "Ann Lee")
+    (one,) = read_list(listed(tmp_path, f"{first},{last},{address}\nAnn,Lee,ann@example.org\n"))
+    assert (one.id, one.full_name) == ("ann@example.org", "Ann Lee")
 
 
 def test_headings_in_another_language(tmp_path):
@@ -155,8 +168,59 @@ def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(cla
 
 
 def test_a_list_read_without_names_is_told(classroom, tmp_path):
-    path = listed(tmp_path, "Matricule,Prénom,Nom\nann,Ann,Lee\n")
-    command = ["roster", str(classroom.course), str(path), "--column", "id=Matricule"]
+    path = listed(tmp_path, "Matrikel,Fornavn,Efternavn\nann,Ann,Lee\n")
+    command = ["roster", str(classroom.course), str(path), "--column", "id=Matrikel"]
     assert "no names were read" in CliRunner().invoke(main, command).output
-    named = CliRunner().invoke(main, [*command, "--column", "first_name=Prénom", "--column", "last_name=Nom"])
+    named = CliRunner().invoke(main, [*command, "--column", "first_name=Fornavn", "--column", "last_name=Efternavn"])
     assert "no names" not in named.output
+
+
+MOODLES = "First name,Last name,ID number,Email address\nAnn,Lee,1007,ann@example.org\nBo,Ng,1008,bo@example.org\n"
+CANVASES = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Self-attention (99)\n    Points Possible,,,,,10\n"
+    '"Lee, Ann",1008,1007,ann@example.org,A,\n"Ng, Bo",502,,BO@example.org,A,\n"Roe, Cy",503,1009,cy@example.org,A,\n'
+)
+
+
+@pytest.mark.parametrize("lists", [(MOODLES, CANVASES), (CANVASES, MOODLES)])
+def test_one_person_on_two_platforms_is_one_person(classroom, tmp_path, lists):
+    """By number, login or address, whichever list comes first; Canvas's own number says nothing elsewhere (it is 1008
+    here, as bo's is in Moodle)."""
+    course = classroom.course
+    (course / FILE).unlink(missing_ok=True)
+    for text in lists:
+        done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
+        assert done.exit_code == 0, done.output
+    assert "In the roster already, by a number, login or address: " in done.output
+    assert "3 in the roster" in done.output
+    people = {one.last_name: one for one in read_list(course / FILE)}
+    assert (people["Lee"].moodle, people["Lee"].canvas_id, people["Lee"].email) == ("1007", "1008", "ann@example.org")
+    assert (people["Ng"].moodle, people["Ng"].canvas_id, people["Roe"].sis_user_id) == ("1008", "502", "1009")
+    assert Roster(people.values()).find("Ann Lee") == [people["Lee"].id]
+
+
+def test_whoever_stands_in_the_roster_twice_is_told(classroom, tmp_path):
+    course = classroom.course
+    save(course, [Person("1007", "Ann", "Lee", "ann@example.org", moodle="1007"), Person("ann", "Ann", "Lee")])
+    text = "id,first_name,last_name,email\nann,Ann,Lee,ann@example.org\n"
+    done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
+    assert "1007 and ann are one person. Remove who has handed in nothing: grader course forget DIR ID" in done.output
+
+
+def test_two_people_of_a_list_do_not_become_one(classroom, tmp_path):
+    course = classroom.course
+    save(course, [Person("1007", "Ann", "Lee", "ann@example.org", moodle="1007")])
+    before = (course / FILE).read_bytes()
+    text = "id,first_name,email\nann,Ann,ann@example.org\nann2,Anna,ANN@example.org\n"
+    done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
+    assert done.exit_code == 2
+    assert "Nothing was entered: ann and ann2 would be one person, 1007" in done.output
+    assert (course / FILE).read_bytes() == before
+
+
+def test_column_keeps_the_names_and_understands_first_and_last(tmp_path):
+    path = listed(tmp_path, "Vorname;Nachname;Matrikel;Prénom\nJörg;Groß;12;Georges\n")
+    (joerg,) = read_list(path, {"id": "Matrikel"})
+    assert (joerg.id, joerg.full_name) == ("12", "Jörg Groß")
+    (georges,) = read_list(path, {"id": "Matrikel", "first": "Prénom", "last": "nachname"})
+    assert georges.full_name == "Georges Groß"

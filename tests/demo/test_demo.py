@@ -31,7 +31,7 @@ NAMED = {
     "karen": ("self_attention", "no-value-projection"),
     "katherine": ("attention_scores", "gradient-cut"),
     "ken": ("stable_softmax", "excluded-function"),
-    "leslie": ("validate_attention", "nan-passes"),
+    "leslie": ("context_vectors", "scaled-anyway"),
     "tim": ("attention_scores", "wrong-type"),
     "vera": ("attention_scores", None),
     "zuse": ("stable_softmax", "time-limit"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
 import shutil
+import stat
+import struct
 import zipfile
 from datetime import UTC, datetime
 from time import process_time
@@ -19,9 +22,11 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.roster import Person, update
 from grader.course.to_settle import unsettled
 from grader.errors import CourseError
+from grader.handed_in import archive as archive_module
 from grader.handed_in import earlier as earlier_ones
 from grader.handed_in import hand_in
-from grader.handed_in.collect import Collected, as_text, collect
+from grader.handed_in.collect import collect
+from grader.handed_in.collected import Collected, as_text
 from grader.handed_in.exchange import CollectRegularFiles
 from grader.judge.reader import read
 from grader.source.create import create
@@ -93,7 +98,8 @@ def test_moodles_zip(course, tmp_path):
         f"{MOODLE}/notes.txt": b"see above",
     }
     outcome = collect(course, [zipped(tmp_path, files)])
-    assert (outcome.taken, outcome.missing, outcome.passed_over) == (["ann", "bo"], ["cy", "di1", "di2"], 1)
+    assert (outcome.taken, outcome.missing) == (["ann", "bo"], ["cy", "di1", "di2"])
+    assert (outcome.passed_over, outcome.no_notebook) == ({"ann": ["notes.txt"]}, {})
     assert not outcome.odd
     assert not outcome.unknown
     assert handed_in(course, "ann") == book("a")
@@ -167,6 +173,178 @@ def test_a_folder_of_files(course, tmp_path, path):
     place.write_bytes(book("b"))
     outcome = collect(course, [tmp_path / "given"])
     assert (outcome.taken, outcome.unknown) == (["bo"], {})
+
+
+# --- whatever is handed in is named -----------------------------------------------------------------------------------
+
+
+def inner(files) -> bytes:
+    """A zip that a student made."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            archive.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+    return data.getvalue()
+
+
+BO, CY = "Bo O'Neil_12346_assignsubmission_file_", "Cy Ng_12347_assignsubmission_file_"
+
+
+def test_a_folder_without_a_notebook_is_listed_by_student_and_file(course, tmp_path):
+    files = {
+        f"{MOODLE}/{LESSON}.ipynb": book("a"),
+        f"{BO}/Self attention.docx": b"PK",
+        f"{BO}/sub/work.py": b"x",
+        f"{BO}/.DS_Store": b"x",
+        "oneilbo_502_9002_notes.py": b"y",
+        "Eve Doe_1_assignsubmission_file_/essay.docx": b"x",
+        "Di Roe_2_assignsubmission_file_/essay.docx": b"x",
+        "readme.txt": b"x",
+    }
+    path = zipped(tmp_path, files)
+    outcome = collect(course, [path])
+    assert outcome.no_notebook == {"bo": ["Self attention.docx", "sub/work.py", "oneilbo_502_9002_notes.py"]}
+    assert (outcome.taken, outcome.missing, outcome.to_settle) == (["ann"], ["cy"], ["di1", "di2"])
+    assert outcome.passed_over == {"readme.txt": []}
+    assert outcome.unknown["moodle.zip: Eve Doe_1_assignsubmission_file_"] == (
+        "'Eve Doe' is not in the roster (no notebook in it: essay.docx)"
+    )
+    assert "--is 'Di Roe_2=di1'" in outcome.unknown["moodle.zip: Di Roe_2_assignsubmission_file_"]
+    done = CliRunner().invoke(main, ["collect", str(course.root), "0", str(path)])
+    assert done.exit_code == 1
+    assert (
+        "no notebook in it:           1\n    bo: Self attention.docx, sub/work.py, oneilbo_502_9002_notes.py"
+        in done.output
+    )
+    assert "with other files, left alone: 1 (--all names them)\n" in done.output
+    assert "    readme.txt\n" in CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--all"]).output
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"{BO}/work.zip",
+        f"{BO}/sub/work.ZIP",
+        "Bo O'Neil_12346_assignsubmission_file_work.zip",
+        "oneilbo_502_9_w.zip",
+        "bo.zip",
+    ],
+)
+def test_a_zip_in_a_students_work_is_opened_and_has_the_platforms_time(course, tmp_path, place):
+    work = inner({f"my work/{LESSON}.ipynb": book("b"), "my work/notes.txt": b"x", "__MACOSX/._x.ipynb": b"x"})
+    files = {place: (work, ONE), f"{MOODLE}/{LESSON}.ipynb": book("a")}
+    in_place = tmp_path / "given" / place
+    in_place.parent.mkdir(parents=True)
+    in_place.write_bytes(work)
+    outcome = collect(course, [zipped(tmp_path, files)])
+    assert (outcome.taken, outcome.odd, outcome.unknown) == (["ann", "bo"], {}, {})
+    assert handed_in(course, "bo") == book("b")
+    assert (course.root / "submitted" / "bo" / LESSON / "timestamp.txt").read_text() == utc(ONE)
+    shutil.rmtree(course.root / "submitted")
+    assert collect(course, [tmp_path / "given"]).taken == ["bo"]
+
+
+def test_a_zip_in_a_students_work_is_bounded_as_the_outer_one(course, tmp_path, monkeypatch):
+    monkeypatch.setattr(archive_module, "MAX_ZIPS", 4)
+    monkeypatch.setattr(archive_module, "MAX_FILES", 50)
+    link = zipfile.ZipInfo("x.ipynb")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    linked = io.BytesIO()
+    with zipfile.ZipFile(linked, "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    files = {
+        f"{BO}/1.zip": inner({f"../../ann/{LESSON}.ipynb": book("evil"), f"ann/{LESSON}.ipynb": book("b")}),
+        f"{BO}/2.zip": linked.getvalue(),
+        f"{BO}/3.zip": inner({"deeper.zip": inner({f"{LESSON}.ipynb": book("deep")})}),
+        f"{BO}/4.zip": b"PK\x03\x04 torn",
+        f"{BO}/5.zip": inner({f"{LESSON}.ipynb": book("fifth")}),
+        f"{CY}/many.zip": inner({f"{number}.txt": b"" for number in range(60)}),
+    }
+    outcome = collect(course, [zipped(tmp_path, files)])
+    assert (outcome.taken, handed_in(course, "bo")) == (["bo"], book("b"))
+    assert outcome.odd == {
+        f"moodle.zip: {BO}/1.zip/../../ann/{LESSON}.ipynb": "its path leads out of the zip file",
+        f"moodle.zip: {BO}/2.zip/x.ipynb": "it is a link, which is not followed",
+        f"moodle.zip: {BO}/4.zip": "the zip file is left as it is: it is broken: it has no end",
+        f"moodle.zip: {BO}/5.zip": "the zip file is left as it is: of one student's zip files 4 are opened",
+        f"moodle.zip: {CY}/many.zip": "only 50 of its files were looked at",
+        "bo": "'ann' in the path of a file decides nothing, since it lies inside this student's own work",
+    }
+    assert "3.zip/deeper.zip" in outcome.passed_over["bo"]
+    assert len(outcome.no_notebook["cy"]) == 21
+
+
+def test_a_bomb_in_a_students_zip_costs_its_owner(course, tmp_path):
+    """A file that unpacks to more than a notebook may be, and a list of contents of a million files."""
+    flat = inner({"x.ipynb": b"0" * (101 << 20)})
+    one = inner({"x": b""})
+    directory = one[one.index(b"PK\1\2") : one.index(b"PK\5\6")]
+    names = directory * (9 * (1 << 20) // len(directory))
+    end = b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 65535, 65535, len(names), len(one) - len(directory) - 22, 0)
+    crowd = one[: one.index(b"PK\1\2")] + names + end
+    files = {f"{BO}/flat.zip": flat, f"{CY}/crowd.zip": crowd, f"{MOODLE}/{LESSON}.ipynb": book("a")}
+    began = process_time()
+    outcome = collect(course, [zipped(tmp_path, files)])
+    assert process_time() - began < 30
+    assert outcome.taken == ["ann"]
+    assert "at most 104857600 are read" in outcome.odd[f"moodle.zip: {BO}/flat.zip/x.ipynb"]
+    assert outcome.odd[f"moodle.zip: {CY}/crowd.zip"] == "the zip file is left as it is: there are too many files in it"
+    assert outcome.no_notebook == {"cy": ["crowd.zip"]}
+
+
+def test_who_handed_in_nothing_comes_last_and_folds():
+    outcome = Collected(LESSON, missing=[f"s{number:02}" for number in range(15)], odd={"x": "y"})
+    lines = as_text(outcome).splitlines()
+    assert lines[-12:] == [
+        "not handed in:               15",
+        *(f"    s{number:02}" for number in range(10)),
+        "    and 5 more (--all names them)",
+    ]
+    assert as_text(outcome, everybody=True).splitlines()[-1] == "    s14"
+
+
+@pytest.mark.parametrize(("days", "told"), [(1, False), (-1, True)])
+def test_a_whole_class_that_is_late_at_once_is_told(course, tmp_path, days, told):
+    """Newer versions of Moodle write the time of the download into the zip."""
+    due = datetime(2026, 11, 22 + days, 12, 0).astimezone(UTC).replace(tzinfo=None)
+    with Gradebook(course.layout.db_url, "attention") as gradebook:
+        gradebook.add_assignment(LESSON, duedate=due)
+    files = {
+        f"{who}.ipynb": (book(who), (2026, 11, 22, 12, 0, 2 * second))
+        for second, who in enumerate(("ann", "bo", "cy", "di1", "di2"))
+    }
+    outcome = collect(course, [zipped(tmp_path, files)])
+    assert len(outcome.taken) == 5
+    assert list(outcome.odd) == ["moodle.zip"] * told
+    assert all("Are they of the download?" in said for said in outcome.odd.values())
+
+
+# --- a copy by hand ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_copied_by_hand_keeps_the_platforms_time(course, tmp_path):
+    """As a teacher does who unpacks the zip because two people have one name: the copies are of today."""
+    due = datetime(2026, 11, 23, 12, 0).astimezone(UTC).replace(tzinfo=None)
+    with Gradebook(course.layout.db_url, "attention") as gradebook:
+        gradebook.add_assignment(LESSON, duedate=due)
+    files = {f"Di Roe_{number}_assignsubmission_file_/{LESSON}.ipynb": book(f"{number}") for number in (505, 506)}
+    collect(course, [zipped(tmp_path, {**files, f"{MOODLE}/{LESSON}.ipynb": book("a")})])
+    assert state(course).keys() == {"ann"}
+    copies = {f"di1/{LESSON}.ipynb": book("505"), f"di2/{LESSON}.ipynb": book("506"), "ann/w.ipynb": book("a")}
+    outcome = collect(course, [in_folder(tmp_path / "copies", copies)])
+    assert (outcome.taken, outcome.unchanged, outcome.late) == (["di1", "di2"], ["ann"], [])
+    assert sorted(outcome.copied) == ["ann", "di1", "di2"]
+    assert {time for _data, time in state(course).values()} == {"2026-11-22"}
+    assert "copied; the platform's time: 3\n    ann\n    di1\n    di2" in as_text(outcome)
+
+
+def test_nobody_gets_the_time_of_anothers_hand_in(course, tmp_path):
+    collect(course, [zipped(tmp_path, {f"{MOODLE}/{LESSON}.ipynb": book("same")})])
+    place = in_folder(tmp_path / "copies", {f"bo/{LESSON}.ipynb": book("same")})
+    os.utime(place / "bo" / f"{LESSON}.ipynb", (1_900_000_000, 1_900_000_000))
+    outcome = collect(course, [place])
+    assert (outcome.taken, outcome.copied) == (["bo"], [])
+    assert state(course)["bo"][1] == "2030-03-17"
 
 
 # --- what a student can write says nothing about whose work it is, or when it came ------------------------------------
@@ -495,6 +673,22 @@ def test_two_of_one_name_are_settled_by_the_line_that_the_message_gives(course, 
     assert handed_in(course, "di2") == book("new")
     other = {f"Di Roe_707_assignsubmission_file_/{LESSON}.ipynb": book("c")}
     assert len(collect(course, [zipped(tmp_path, other, "other.zip")]).unknown) == 1
+
+
+def test_who_was_settled_in_another_lesson_is_proposed_first(two_lessons, tmp_path):
+    """In each assignment Moodle has other numbers, so nobody can know; a teacher who did it once remembers."""
+    first = {f"Di Roe_505_assignsubmission_file_/{LESSON}.ipynb": book("x")}
+    collect(two_lessons, [zipped(tmp_path, first)], settled={"Di Roe_505": "di2"})
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    next_lesson = ClassDirectory(two_lessons.root, "1")
+    path = zipped(tmp_path, {"Di Roe_707_assignsubmission_file_/w.ipynb": other}, "next.zip")
+    outcome = collect(next_lesson, [path])
+    assert list(outcome.unknown.values()) == [
+        "it may be di1 or di2: the roster has that name more than once. Say which, with "
+        f"--is 'Di Roe_707=di2' ('Di Roe_505' in {LESSON}) or --is 'Di Roe_707=di1'"
+    ]
+    assert (outcome.to_settle, outcome.taken) == (["di1", "di2"], [])
+    assert collect(next_lesson, [path], settled={"Di Roe_707": "di2"}).taken == ["di2"]
 
 
 @pytest.mark.parametrize(

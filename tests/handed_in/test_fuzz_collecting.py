@@ -25,7 +25,8 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.roster import Person, read_list, save
 from grader.course.tables import FORMULA
 from grader.errors import CourseError
-from grader.handed_in.collect import as_text, collect
+from grader.handed_in.collect import collect
+from grader.handed_in.collected import as_text
 from grader.watch import exchange, page
 from tests.classroom import LESSON
 from tests.handed_in.test_collect import book, created, handed_in, utc

@@ -1,0 +1,110 @@
+"""The way back from a collecting: files, times and marks are as they were before it."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from grader.batch.run import locked
+from grader.book.autograded import Autograded
+from grader.book.regrade_book import JUDGE, RegradeBook, Rows
+from grader.book.results_log import TAKEN_BACK, ResultsLog
+from grader.course.class_directory import ClassDirectory
+from grader.course.folder import COLLECTED, FOLDER
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
+from grader.handed_in.before import Was, digest_of, files_back, forget_collecting, last_collecting
+from grader.printable import printable
+
+
+@dataclass
+class TakenBack:
+    """What was taken back, of students by their ids: `nothing` have nothing in this lesson again, `earlier` what they
+    had handed in before; `marks` before and after the taking back, of those whose mark is another one (None: no mark);
+    `stays` says why somebody's work stays as it is."""
+
+    lesson: str
+    when: str
+    nothing: list[str] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
+    marks: dict[str, tuple[float, float | None]] = field(default_factory=dict)
+    stays: dict[str, str] = field(default_factory=dict)
+
+    def as_text(self) -> str:
+        """For a terminal."""
+        lines = [f"{self.lesson}: the collecting of {self.when} is taken back."]
+        for title, people in (("have nothing handed in again", self.nothing), ("have what they had", self.earlier)):
+            lines += [f"{len(people)} {title}: {', '.join(map(printable, people))}"] if people else []
+        lines += [
+            f"  {printable(who)}: {before:g} → {'no mark' if after is None else f'{after:g}'}"
+            for who, (before, after) in sorted(self.marks.items())
+        ]
+        return "\n".join([*lines, *(f"  {printable(who)}: {why}" for who, why in sorted(self.stays.items()))])
+
+
+def uncollect(root: Path, lesson: str) -> TakenBack:
+    """Take the last collecting of a lesson back. Whoever has something else in place since is left as they are."""
+    course = ClassDirectory(root, lesson)
+    course.share()
+    when, collected = last_collecting(course)
+    outcome = TakenBack(course.lesson, when)
+    with locked(course.root), ResultsLog(course.root, course.lesson) as log, ExitStack() as stack:
+        layout, files, back = course.layout, Autograded(course), {}
+        for who, was in collected.items():
+            if digest_of(course, who) == was.put:
+                back[who] = was
+            else:
+                outcome.stays[who] = "left as it is now: something else was put in place since"
+        try:
+            with suppress(CourseError):  # the gradebook doesn't know the lesson yet: there are no marks
+                book = RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config)
+                stack.enter_context(book)
+                _marks_back(course, log, book, back, outcome)
+        except GradebookUnavailable as error:
+            raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
+        for who, was in back.items():
+            files_back(course, who, was)
+            submission, there = course.submission(who), digest_of(course, who)
+            (outcome.earlier if there else outcome.nothing).append(who)
+            if files.there(submission):
+                files.note_hand_in(submission)  # the time
+        forget_collecting(course)
+    return outcome
+
+
+def _marks_back(
+    course: ClassDirectory, log: ResultsLog, book: RegradeBook, back: dict[str, Was], outcome: TakenBack
+) -> None:
+    """The gradebook, the notebooks in `autograded/` and the log's word on what is stored. Marks that the judge hasn't
+    given since stay: a teacher may have changed them."""
+    before, rows = book.marks(), book.rows(back)
+    again = {who: was for who, was in back.items() if was.rows is not None and who in rows}
+    graded = {who: was for who, was in again.items() if _graded_since(log, who, was, rows[who])}
+    for who in [who for who in rows if who not in again]:
+        book.withdraw(who)
+        for step in (course.layout.autograded_directory, course.layout.feedback_directory):
+            shutil.rmtree(course.folder(step, who), ignore_errors=True)
+    book.restore({who: was.rows or {} for who, was in graded.items()}, {who: rows[who] for who in graded})
+    times = {who: was.handed_in for who, was in again.items()}
+    book.set_times({who: datetime.fromisoformat(time) if time else None for who, time in times.items()})
+    files = Autograded(course)
+    for who in graded:
+        notebook = course.root / FOLDER / COLLECTED / course.lesson / who / "autograded"
+        if notebook.is_file():
+            files.put_back(files.path(course.submission(who)), notebook.read_bytes())
+    stored = {who: was.stored for who, was in graded.items()} | {who: TAKEN_BACK for who in rows if who not in again}
+    if stored:
+        log.mark_stored(stored)
+    after = book.marks()
+    pairs = {who: (before[who].score, after[who].score if who in after else None) for who in rows if who in before}
+    outcome.marks = {who: pair for who, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _graded_since(log: ResultsLog, who: str, was: Was, now: Rows) -> bool:
+    """Whether the judge has given other points since, or stored another result."""
+    then = (was.rows or {}).get("grade", {})
+    return log.stored.get(who, "") != was.stored or any(
+        row[JUDGE] != then.get(name, row)[JUDGE] for name, row in now["grade"].items()
+    )

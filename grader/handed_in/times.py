@@ -1,0 +1,86 @@
+"""When work was handed in that a teacher copies by hand: the time that the platform's archive had for the same bytes.
+
+`.grader/hand-in-times/LESSON.jsonl` has a line for each notebook of an archive: its checksum and size (as a zip has
+them), its time there (UTC), and whose it may be. Nobody gets another one's time.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from grader.atomic import write_atomically
+from grader.course.class_directory import ClassDirectory
+from grader.course.folder import FOLDER, TIMES, folder_of, mode_in
+from grader.course.lateness import is_late
+
+FORMAT = 1
+A_CLASS, A_DOWNLOAD = 5, timedelta(minutes=15)  # so many students' work, so near together
+
+
+def key_of(data: bytes) -> str:
+    """By what the bytes of a file are known: what a zip says of a file without its being unpacked."""
+    return f"{zlib.crc32(data):08x}-{len(data)}"
+
+
+def times_of_a_download(
+    work: Iterable[tuple[str, str, datetime]], until: Callable[[str], datetime | None]
+) -> dict[str, str]:
+    """`work` has of each notebook its source, its student and its time. What is odd, by source: newer versions of
+    Moodle (mod_assign's `downloader`) give each file the time at which it was put into the zip. Then a whole class is
+    late at once, and nobody's lateness is known."""
+    sources: defaultdict[str, list[tuple[str, datetime]]] = defaultdict(list)
+    for source, student, time in work:
+        sources[source].append((student, time))
+    odd = {}
+    for source, entries in sources.items():
+        first, last = (choose(time for _student, time in entries) for choose in (min, max))
+        many = len({student for student, _time in entries}) >= A_CLASS
+        if many and last - first < A_DOWNLOAD and all(is_late(time, until(student)) for student, time in entries):
+            odd[source] = (
+                f"all its times are between {first:%Y-%m-%d %H:%M} and {last:%H:%M} UTC, so everybody is late. Are "
+                "they of the download? Newer versions of Moodle write that into their zips, not when work came. Then "
+                "nobody's lateness is known: see docs/grading.md, Late work"
+            )
+    return odd
+
+
+class ArchiveTimes:
+    """The times of one lesson."""
+
+    def __init__(self, course: ClassDirectory) -> None:
+        self._course, self._changed = course, False
+        self._path = course.root / FOLDER / TIMES / f"{course.lesson}.jsonl"
+        self._times: dict[tuple[str, str], dict[str, int]] = {}
+        for line in self._path.read_text("utf-8").splitlines() if self._path.is_file() else ():
+            try:
+                data = json.loads(line)
+                if data["format"] == FORMAT:
+                    datetime.fromisoformat(data["time"])
+                    self._times[str(data["key"]), str(data["time"])] = dict.fromkeys(data["students"], 1)
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+
+    def note(self, key: str, time: datetime, students: Iterable[str]) -> None:
+        """A notebook of an archive, and whose it may be."""
+        known = self._times.setdefault((key, time.isoformat()), {})
+        self._changed = self._changed or not known.keys() >= set(students)
+        known.update(dict.fromkeys(students, 1))
+
+    def first(self, data: bytes, student: str) -> datetime | None:
+        """When an archive first had these bytes of somebody; None if none had."""
+        key = key_of(data)
+        times = [time for (known, time), people in self._times.items() if known == key and student in people]
+        return min(map(datetime.fromisoformat, times), default=None)
+
+    def save(self) -> None:
+        if self._changed:
+            folder_of(self._course.root, TIMES)
+            lines = [
+                json.dumps({"format": FORMAT, "key": key, "time": time, "students": people})
+                for (key, time), people in sorted(self._times.items())
+            ]
+            write_atomically(self._path, "\n".join([*lines, ""]), mode_in(self._course.root))
