@@ -62,7 +62,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True)
-class Step:
+class Removal:
     """Something that is removed: what it is, in words before and after, and how. Where it is `made_again`, it has
     others' in it too."""
 
@@ -72,7 +72,7 @@ class Step:
     made_again: bool = False
 
 
-def steps_to_forget(course: Path, student: str) -> list[Step]:
+def steps_to_forget(course: Path, student: str) -> list[Removal]:
     """All that is to be removed of a student: in the course directory, the gradebook and the exchange. `CourseError` if
     nobody knows them."""
     layout = course_layout(course)
@@ -124,14 +124,14 @@ def _shown(course: Path, path: Path | str) -> str:
     return str(path.relative_to(course)) if isinstance(path, Path) and inside else str(path)
 
 
-def _removal(course: Path, path: Path, do: Callable[[], object], made_again: bool = False) -> Step:
+def _removal(course: Path, path: Path, do: Callable[[], object], made_again: bool = False) -> Removal:
     shown = _shown(course, path)
-    return Step(shown, f"removed: {shown}", do, made_again)
+    return Removal(shown, f"removed: {shown}", do, made_again)
 
 
-def _lines(course: Path, path: Path | str, student: str, do: Callable[[], object]) -> Step:
+def _lines(course: Path, path: Path | str, student: str, do: Callable[[], object]) -> Removal:
     shown = _shown(course, path)
-    return Step(f"lines of {student} in {shown}", f"lines of {student} removed from {shown}", do)
+    return Removal(f"lines of {student} in {shown}", f"lines of {student} removed from {shown}", do)
 
 
 def _remove(path: Path, student: str) -> None:

@@ -71,7 +71,7 @@ def rule_of(config: Any) -> Rule:
 
 
 @dataclass(frozen=True)
-class Late:
+class LateDays:
     """How late one hand-in is. `since`: after it was due, an extension included; `days` begun after the grace, of which
     `free` cost nothing. `moved`: by how much an extension has moved the due date, `why` its reason."""
 
@@ -135,9 +135,9 @@ class Deadlines:
     def extended(self, assignment: Any, student: str) -> str:
         """In words, by how much the due date of somebody who hasn't handed in is moved; empty if it isn't."""
         noted = self._extensions(assignment.name).get(student)
-        return Late(moved=timedelta(seconds=noted.seconds), why=noted.why).words(self.rule) if noted else ""
+        return LateDays(moved=timedelta(seconds=noted.seconds), why=noted.why).words(self.rule) if noted else ""
 
-    def late(self, submission: Any) -> Late:
+    def late(self, submission: Any) -> LateDays:
         """Of an `api.SubmittedAssignment`."""
         works = lambda: submission.student.submissions  # noqa: E731  (asked for where somebody is late)
         return self.late_if(submission.assignment, submission.student_id, submission.timestamp, works, submission)
@@ -149,7 +149,7 @@ class Deadlines:
         handed_in: datetime | None,
         works: Callable[[], Iterable[Any]],
         submission: Any = None,
-    ) -> Late:
+    ) -> LateDays:
         """How late somebody's work on an `api.Assignment` is if it was handed in then; `works` are all that they handed
         in, of which `submission` is this lesson's. Free days are used up in the order in which hand-ins came, so that
         none changes the mark of an earlier one."""
@@ -166,7 +166,7 @@ class Deadlines:
                 for one in others
                 if (one.timestamp, one.assignment.name) < (handed_in, assignment.name)
             )
-        return Late(since, days, min(days, max(left, 0)), moved, why)
+        return LateDays(since, days, min(days, max(left, 0)), moved, why)
 
     def _days(self, handed_in: datetime | None, due: datetime | None) -> int:
         """The days begun since the end of the grace."""
@@ -174,7 +174,7 @@ class Deadlines:
             return 0
         return max(math.ceil((handed_in - due - self.rule.grace) / DAY), 0)
 
-    def penalty(self, student: str, score: float, late: Late) -> float | None:
+    def penalty(self, student: str, score: float, late: LateDays) -> float | None:
         """What that costs of a score; None if it costs nothing by rule."""
         if self.rule.percent_a_day is None:
             charged = late.since - self.rule.grace - late.free * DAY

@@ -13,7 +13,7 @@ from tools.lab import Excerpt, application, go, press
 EXCERPT = Excerpt(
     "01_self_attention",
     view="AttentionExplorer(x",
-    start="Attention explorer, 3 tokens, step 1 of 7; scores divided by 1.73: token 0 takes most from token 1",
+    start="Attention explorer, 3 tokens, step 1 of 7; scores divided by 1.73: birds takes most from build",
     whole=True,
 )
 
@@ -36,7 +36,7 @@ def test_arrow_keys_show_the_arithmetic_and_say_it(view, notebook):
     go(view, "Scores")
     press(application(view), "Control+Home", "ArrowDown", "ArrowRight")
     expect(arithmetic(view)).to_have_text("2·4 + 2·4 + 2·0 = 16")
-    expect(view.locator("[aria-live]")).to_have_text("Scores, row token 1, column token 1: 2·4 + 2·4 + 2·0 = 16")
+    expect(view.locator("[aria-live]")).to_have_text("Scores, row build, column build: 2·4 + 2·4 + 2·0 = 16")
     expect(application(view)).to_be_focused()
 
 
@@ -56,7 +56,7 @@ def test_the_slider_changes_weights_and_summary(view):
     expect(view.get_by_role("slider")).to_have_attribute("aria-valuetext", "scores divided by 17.3")
     expect(arithmetic(view)).to_contain_text("≈ 0.436")
     expect(view.locator(".att-summary")).to_contain_text("scores divided by 17.32")
-    expect(view.locator("[aria-live]")).to_contain_text("Scale 17.3. Weights, row token 1, column token 1")
+    expect(view.locator("[aria-live]")).to_contain_text("Scale 17.3. Weights, row build, column build")
     press(view.get_by_role("button", name="Back to √d_k"), "Space")
     expect(arithmetic(view)).to_contain_text("≈ 0.909")
 
@@ -71,8 +71,8 @@ def test_everything_can_be_read_as_tables(view, shot):
     go(view, "Softmax")
     press(view.get_by_role("button", name="Show as table"), "Enter")
     weights = view.get_by_role("table", name="A", exact=True)
-    expect(weights.get_by_role("row", name=re.compile("^token 1"))).to_contain_text("0.909")
-    expect(weights.get_by_role("columnheader")).to_have_text(["token 0", "token 1", "token 2"])
+    expect(weights.get_by_role("row", name=re.compile("^build"))).to_contain_text("0.909")
+    expect(weights.get_by_role("columnheader")).to_have_text(["birds", "build", "nests"])
     shot(view, "explorer-table")
     view.page.keyboard.press("Enter")
     expect(weights).to_be_hidden()

@@ -55,7 +55,8 @@ def named_tables(text: str, title: str, rows: int = 1) -> list[list[list[str]]]:
     """
     lines = [re.split(r"\s{2,}", line.rstrip()) for line in text.splitlines()]
     heads = [at for at, cells in enumerate(lines) if cells[0] == title and len(cells) > 1]
-    return [[row[1:] for row in lines[at + 1 : at + 1 + rows]] for at in heads]
+    below = [[row for row in lines[at + 1 : at + 1 + rows] if len(row) == len(lines[at])] for at in heads]
+    return [[row[1:] for row in table] for table in below]
 
 
 def unit(number: str) -> float:
