@@ -449,7 +449,7 @@ predict(
     ],
 )
 
-# %% role="answer" claim="no_step_size_is_enough"
+# %% role="answer" timed=true claim="no_step_size_is_enough"
 found_at = {1.0: [], 64**-0.5: []}  # by scale, a number for each step size
 print("tokens found of 8, mean of 4 seeds\n  rate   unscaled   scaled")
 for rate in (0.003, 0.01, 0.03, 0.1, 0.3):

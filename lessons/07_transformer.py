@@ -768,6 +768,7 @@ show_steps(16, 18)
 # *query*, because it will query the memory.
 
 # %%
+_ = torch.manual_seed(0)  # your blocks have drawn numbers above, or not yet
 target_words, target_places = nn.Embedding(10000, 512), nn.Embedding(100, 512)
 target = (target_words(trg) + target_places(torch.arange(29))).detach()
 self_attention, norm_of_target = MultiHeadAttention(512, 8), nn.LayerNorm(512)
@@ -1374,7 +1375,7 @@ with torch.device("meta"):
 # layers have none:
 
 # %%
-spreads = {}
+_ = torch.manual_seed(0)
 for rule in ("PyTorch's default", "Xavier's"):
     numbers = torch.randn(1000, 512)
     for _layer in range(6):

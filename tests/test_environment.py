@@ -73,9 +73,11 @@ def test_conda_installs_with_the_lock_and_repeats_no_version(name):
     dependencies = yaml.safe_load(text(name))["dependencies"]
     (of_pip,) = (entry["pip"] for entry in dependencies if isinstance(entry, dict))
     (python,) = (entry for entry in dependencies if str(entry).startswith("python="))
-    assert of_pip[0] == "-c requirements.lock"
-    assert len(of_pip) == 2
-    assert not re.search(r"==|>=", of_pip[1])
+    lock, small_torch, course = of_pip
+    assert lock == "-c requirements.lock"
+    index = PROJECT["tool"]["attention-course"]["torch-cpu-index"]
+    assert small_torch in (f"--extra-index-url {index}", "--extra-index-url {index}")
+    assert not re.search(r"==|>=", course)
     assert PROJECT["project"]["requires-python"] == f">={python.removeprefix('python=')}"
 
 

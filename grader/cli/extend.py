@@ -8,6 +8,7 @@ import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
+from grader.interrupt import stopped
 from grader.printable import say
 
 
@@ -18,6 +19,7 @@ from grader.printable import say
 @click.option("--days", type=click.FloatRange(min=0, max=3650), help="So many days more; 0 takes it back.")
 @click.option("--until", default="", metavar="TIME", help='For example 2026-11-24, or "2026-11-24 18:00 CET".')
 @click.option("--why", default="", help="The reason: the student reads it in the feedback.")
+@stopped("The due date is moved, or it is as it was: run it again.")
 def extend(folder: Path, lesson: str, student: str, days: float | None, until: str, why: str) -> None:
     """Give STUDENT more time for LESSON in the course directory DIR, before or after they hand in.
 

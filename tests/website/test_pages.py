@@ -390,6 +390,7 @@ def test_nothing_moves_by_itself(page: Page, address: str, lesson: str):
     page.goto(f"{address}/lessons/{lesson}.html")
     figures = views_of(page)
     assert page.evaluate("document.getAnimations().length") == 0
+    page.wait_for_timeout(1500)  # what the views write when they are first drawn
     before = [figure.inner_text() for figure in figures]
     page.wait_for_timeout(1500)
     assert [figure.inner_text() for figure in figures] == before
