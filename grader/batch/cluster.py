@@ -20,7 +20,7 @@ from distributed.client import ClosedClientError
 from grader.batch.worker import JudgePlugin, Task, TaskResult, failure, judge
 from grader.course.release import Release
 from grader.errors import CommandFailed, CourseError, SchedulerLost
-from grader.interrupt import children_hear_no_interrupt
+from grader.interrupt import children_hear_no_interrupt, not_interrupted
 from grader.judge.fingerprint import GradingSettings, version_for
 
 # Task lists for each worker under way: more than one, so that none waits for the command; few, because submissions lie
@@ -62,8 +62,12 @@ def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
 @contextlib.contextmanager
 def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
     if scheduler is None:
-        with _local_cluster(workers) as cluster, Client(cluster) as client:
-            yield client
+        stack = contextlib.ExitStack()
+        try:
+            yield stack.enter_context(Client(stack.enter_context(_local_cluster(workers))))
+        finally:
+            with not_interrupted():  # a client that is half closed writes a traceback at the end
+                stack.close()
         return
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS)
