@@ -441,7 +441,7 @@ compare_guess("01_own_weight", round(100 * own, 1))
 #
 # <details><summary>The table looks right but the mixtures are wrong</summary>
 #
-# This table is symmetric, so you can't see in it whether rows and columns are mixed up. Sum your weights along
+# The scores are symmetric, so you can't see in them whether rows and columns are mixed up. Sum your weights along
 # the last axis: does each row give 1? And in the product, is the axis that disappears the one along which they
 # sum to one?
 #
@@ -487,7 +487,7 @@ print_table("mixture", context_vectors(four), words, meaning)
 # 2. The table is symmetric: "me" can't get a high score for "you" unless "you" gets the same score for "me".
 # 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a
 #    word looks for, what it is found by and what it hands over then change together; they can't be learnt
-#    apart. "It" could never look for "crate" without "crate" looking for "it".
+#    apart.
 #
 # Sections 5 and 6 deal with the last two, section 7 with the first. This is a good place for a break.
 #
@@ -670,8 +670,8 @@ check(attention_scores)
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
 # Why the square root, and not d_k itself? Lesson 02 measures it. First, what does dividing do to the attention
-# weights? It is easy to get backwards. Take the scores of "build", [4, 16, 12], and divide by larger and larger
-# numbers.
+# weights? Take the scores of "build", [4, 16, 12]. As they are, one weight of the three is 0.98. Divide by larger and
+# larger numbers.
 
 # %%
 d_k = keys.shape[-1]
@@ -680,17 +680,17 @@ print_table("scaled", scores / math.sqrt(d_k), three, form=".4f")
 
 predict(
     "01_larger_divisor",
-    "Scores are divided by more. What happens to the largest weight of a row?",
-    ["it grows", "it stays as it is", "it shrinks"],
+    "Divided by 100, how large is the largest of the three weights?",
+    low=0,
+    high=1,
 )
 
 # %% role="answer"
 for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
     print(f"divided by {divisor:6.2f}:", (scores[1] / divisor).softmax(-1))
 
-by_3, by_100 = ((scores[1] / n).softmax(-1).max() for n in (3.0, 100.0))
-outcome = "it shrinks" if by_100 < by_3 else "it grows"
-compare_guess("01_larger_divisor", outcome)
+by_100 = (scores[1] / 100).softmax(-1).max().item()
+compare_guess("01_larger_divisor", round(by_100, 2))
 
 # %% [markdown]
 # ### From scores to outputs

@@ -1138,8 +1138,8 @@ def my_translations(model):
 
 # %% role="try" timed=true claim="a_dozen_by_heart"
 # Try it: your model learns, and writes what it has learnt.
-my_model = my_learner()
-my_written = my_translations(my_model)
+my_writer = my_learner()
+my_written = my_translations(my_writer)
 my_right = sum(mine == right for mine, (_, right) in zip(my_written, sentences, strict=True))
 for (my_left, _), mine in zip(sentences[:6], my_written, strict=False):
     print(f"{my_left:24} {mine}")
@@ -1164,7 +1164,7 @@ my_blindly = my_translations(my_blind)
 my_count = sum(mine == right for mine, (_, right) in zip(my_blindly, sentences, strict=True))
 for my_place in (0, 2):
     print(f"{sentences[my_place][0]:24} {my_blindly[my_place]}")
-for my_name, my_one in (("with positions", my_model), ("without", my_blind)):
+for my_name, my_one in (("with positions", my_writer), ("without", my_blind)):
     with torch.no_grad():
         my_memory = my_one.encoder(sources, None)
     print(f"{my_name:15}", alike(my_memory))
