@@ -238,7 +238,7 @@ def ratios(names: Names, model: str) -> list[float]:
     said = [[number(word) for word in names["sentence"]("robot", "crate", ending)] for ending in ("heavy", "weak")]
     heavy, weak = names[model](torch.tensor(said))[0]
     lifter, lifted = names["LIFTER"], names["LIFTED"]
-    return [float(heavy[lifter] / heavy[lifted] / (weak[lifter] / weak[lifted]))]
+    return [(heavy[lifter] / heavy[lifted] / (weak[lifter] / weak[lifted])).item()]
 
 
 def looks(names: Names) -> list[float]:
@@ -321,7 +321,6 @@ CLAIMS = {
         lambda names: (names["share"], sum(names["losses"][-50:]) / 50, *ratios(names, "one")),
         lambda share, loss, ratio: 0.35 < share < 0.65 and loss > 0.6 and abs(ratio - 1) < 1e-3,
         TRAINED_MORE | {"all words change": {"is_it * output": "output"}},
-        exceptions={"four times the steps": lambda share, loss, ratio: share < 0.65 and abs(ratio - 1) < 1e-3},
     ),
     "two_layers_find_it": Claim(
         "two layers: share of right answers, first layer's weight on the ending, last one's on what it stands for",

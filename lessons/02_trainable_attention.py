@@ -938,7 +938,7 @@ check(quiz_02, "quiz_02")
 #
 # You can write attention as `nn.Linear` stores it, and measure how widely a row is spread. You have seen the chain that
 # the square root breaks: wide vectors, large scores, a saturated softmax, no gradient. And you have trained attention
-# until it found out what "it" is, which took two layers. The sentence comes back in lessons 03, 04 and 07.
+# until it found out what "it" is, which took two layers.
 #
 # **To read next**
 #
