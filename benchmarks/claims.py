@@ -219,7 +219,7 @@ def remembering(names: Names) -> list[float]:
 # Lesson 02's readers, with more and fewer steps and examples.
 TRAINED_MORE = (
     times("steps=400", STEPS)
-    | times("rate=0.01", RATE)
+    | times("rate=0.005", RATE)
     | {"half the sentences": {"examples(800": "examples(400", "randint(800": "randint(400"}}
     | times("d_k=16", WIDTH)
 )
