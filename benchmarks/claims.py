@@ -454,9 +454,7 @@ CLAIMS = {
         "right sentences of 12 without positions in the source",
         lambda names: (names["my_count"],),
         lambda count: count == 6,
-        times("steps=150", {"four times the steps": 4})
-        | times("rate=0.003", {"twice the rate": 2})
-        | times("layers=2", DEPTH),
+        times("steps=150", STEPS) | times("rate=0.003", RATE) | times("layers=2", DEPTH),
     ),
     "loss_falls_first": Claim(
         "after 40 steps: the loss, the share of right dates",

@@ -35,8 +35,8 @@ _torch.autograd.grad = _counted
 KEEP_STATE = "import random as _random, torch as _torch; _state = _torch.get_rng_state(), _random.getstate()"
 PUT_BACK = "_torch.set_rng_state(_state[0]); _random.setstate(_state[1])"
 FEWEST = 20  # steps: less is a demonstration, not a training
-# Here only the cell that trains uses what is trained, so no cell after it has anything to wait for.
-ALONE = {"07"}
+# Here only cells that train use what is trained, so none after them has anything to wait for.
+ALONE = {"02", "07"}
 
 
 class Notebook:
