@@ -94,6 +94,35 @@ def test_minutes_follow_from_words_cells_and_exercises(lesson):
     assert found.total == pytest.approx(sum(found.parts) + 2 * 2.0 + 0.05)  # "Time: . The plan: one, two"
 
 
+MORE = f"# ## For those who want more\n#\n# {'word ' * 200}\n\n# %%\nprint(1)\n"
+END = "# ## What you can do now"
+
+
+@pytest.mark.parametrize("after", ["{}#\n{}", "{}{}\n# %% [markdown]\n{}"], ids=["at the end", "before a heading"])
+def test_what_is_for_those_who_want_more_is_no_part_of_the_lessons_time(lesson, after):
+    """Its words and its cells, up to the next heading."""
+    before, _, end = lesson.text.partition(END)
+    text = after.format(lesson.text, MORE) if after.count("{}") == 2 else after.format(before, MORE, END + end)
+    longer, elsewhere = read_lesson("01_toy", text), read_lesson("01_toy", text.replace("For those", "And those"))
+    assert times(longer)[:3] == times(lesson)[:3]
+    assert times(longer).more == pytest.approx(2 + 1)
+    assert "10 of them for the exercises, and about 3 minutes for who wants more. The" in "\n".join(filled(longer))
+    assert times(elsewhere).total == pytest.approx(times(lesson).total + 3)
+    assert "wants more" not in "\n".join(filled(elsewhere))
+
+
+def test_lesson_07_counts_its_last_section_apart():
+    text = (ROOT / "lessons/07_transformer.py").read_text("utf-8")
+    whole = read_lesson("07_transformer", text)
+    found = times(whole)
+    cut, mark, _ = text.partition("# ## For those who want more")
+    assert mark
+    assert found[:3] == times(read_lesson("07_transformer", cut))[:3]
+    assert found.more > 10
+    undivided = times(read_lesson("07_transformer", text.replace(mark, "# ## And more")))
+    assert found.total + found.more == pytest.approx(undivided.total)
+
+
 def test_every_numbered_part_says_where_one_is(lesson):
     source = "\n".join(filled(lesson))
     bar = '<progress value="{0}" max="2" title="Part {0} of 2"></progress> Part {0} of 2 · about {1} minutes'

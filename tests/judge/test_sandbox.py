@@ -204,6 +204,16 @@ def test_numbers_of_system_calls_are_those_of_libseccomp():
             assert numbers[column] == (str(known) if known >= 0 else "-"), (name, column, known)
 
 
+def test_every_system_call_is_allowed_or_denied_by_name():
+    """So an entry that is left out, or is in two lists, is a decision that somebody has to write down."""
+    lists = [seccomp.ABSENT, seccomp.CONDITIONAL, *seccomp.ALLOWED.values()]
+    named = [line.split()[0] for line in ", ".join(lists).split(",")]
+    named += [name for names in denied.DENIED.values() for name in names.split()]
+    assert sorted(set(named)) == sorted(named)
+    for token, _ in seccomp.ARCHITECTURES.values():
+        assert denied.every_name(seccomp.LAST_KNOWN, token) - set(named) == set()
+
+
 def test_doctor_says_what_stands_in_bubblewraps_way(monkeypatch, tmp_path):
     def told():
         return CliRunner().invoke(main, ["doctor", "--judge"])
