@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from grader.cli.main import main
 from grader.errors import SandboxUnavailable
+from grader.interrupt import children_hear_no_interrupt
 from grader.judge import sandbox as sandbox_module
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.judge.sandbox import Sandbox
@@ -191,6 +192,11 @@ def test_limits_of_whoever_grades_are_kept_where_they_are_lower():
     with started(CONFINED) as place:
         resource.prlimit(place.pid, resource.RLIMIT_NOFILE, (60, 60))
         assert said(place, "import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))") == "(60, 60)"
+
+
+def test_code_gets_signals_that_a_worker_of_a_class_blocks():
+    with children_hear_no_interrupt(), started(CONFINED) as place:
+        assert said(place, "import signal\nprint(signal.pthread_sigmask(signal.SIG_BLOCK, ()))") == "set()"
 
 
 def test_numbers_of_system_calls_are_those_of_libseccomp():
