@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from grader.authoring.lesson import Lesson, read_lesson
 from grader.authoring.notebook import instructors_notebook, loads
-from grader.authoring.prose import filled, in_words, plain, times, words
+from grader.authoring.prose import TEXT_BELOW, describe_pictures, filled, in_words, plain, times, words
 
 from .conftest import EXERCISES
 
@@ -189,3 +191,17 @@ def test_a_pictures_words_are_the_first_sentences_that_say_enough():
         folded.format("Two grids. The *left* one is empty, the right one has a `yellow` diagonal. More.")
     ) == ("Two grids. The left one is empty, the right one has a yellow diagonal.")
     assert in_words("No picture.") == ""
+
+
+def test_a_picture_has_the_words_below_it_but_for_one_that_has_its_own():
+    def drawn(alt: str = "", text: str = "<Figure>") -> NotebookNode:
+        described = {"image/png": {"alt": alt}} if alt else {}
+        picture = new_output("display_data", {"image/png": "", "text/plain": text}, metadata=described)
+        return new_code_cell("draw()", outputs=[new_output("stream", text="one"), picture])
+
+    below = "Two grids. The left one is empty, the right one has a yellow diagonal."
+    folded = f"<details><summary>The picture in words</summary>\n\n{below}\n\n</details>"
+    cells = [drawn(), drawn("No heading"), drawn("A step.", "A step."), new_markdown_cell(folded), drawn()]
+    describe_pictures(new_notebook(cells=cells))
+    said = [cell.outputs[1].metadata["image/png"]["alt"] for cell in cells if cell.cell_type == "code"]
+    assert said == [below, below, "A step.", TEXT_BELOW]
