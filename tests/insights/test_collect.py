@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.authoring.samples import submissions
-from grader.book.results_log import TAKEN_BACK, LoggedResult, ResultsLog
+from grader.book.results_log import TAKEN_BACK, LoggedResult, ResultsLog, latest
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import lesson_insights, lessons_with_results
@@ -58,6 +58,15 @@ def course(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     with ResultsLog(root, LESSON) as log:
         log.add(LoggedResult.now(f"key of {name}", name, LESSON, "", result) for name in ("ann", "bo", "cy"))
     return root
+
+
+def test_what_was_taken_back_does_not_count_until_there_is_a_new_result(course):
+    """Nor does an older one, though a run ended before the new one was stored."""
+    with ResultsLog(course, LESSON) as log:
+        log.mark_stored({"ann": "key of ann", "bo": TAKEN_BACK})
+        assert latest(course, LESSON).keys() == {"ann", "cy"}
+        log.add([LoggedResult.now("new", "bo", LESSON, "", SubmissionResult(()))])
+        assert latest(course, LESSON)["bo"].key == "new"
 
 
 @pytest.mark.parametrize("lesson", ["1", "01", "01_self_attention", "01_self_attention.ipynb"])
