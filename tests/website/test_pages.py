@@ -50,6 +50,7 @@ SMALLEST_LETTERS = """svg => Math.min(...[...svg.querySelectorAll("text")].map(t
   parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
 COVERED = """svg => [...svg.querySelectorAll("g")].filter(group => {
   const [text, mark] = group.querySelectorAll("text");
+  group.classList.add("trace-now"); // as at its step, and judged
   mark.textContent = " ✓";
   const [word, sign, box] = [text, mark, group.querySelector("rect")].map(one => one.getBBox());
   const onMark = word.x + word.width > sign.x && sign.y + sign.height > word.y + 3; // 3: what no letter reaches
