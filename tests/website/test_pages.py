@@ -45,7 +45,7 @@ CUT = """view => {
 OPAQUE = "one => getComputedStyle(one).backgroundColor"
 CUT_HEADINGS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4)")].filter(
   one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
-# In a map of boxes: the size of its letters in pixels, and texts that lie on a mark or stand out of their box.
+# The size of a drawing's letters in pixels. In a map of boxes: texts that lie on a mark or stand out of their box.
 SMALLEST_LETTERS = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text =>
   parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
 COVERED = """svg => [...svg.querySelectorAll("g")].filter(group => {
@@ -282,6 +282,15 @@ def test_the_maps_letters_can_be_read_on_a_phone_and_no_mark_lies_on_them(page: 
     for picture in maps:
         assert picture.evaluate(SMALLEST_LETTERS) >= 9
         assert picture.evaluate(COVERED) == []
+
+
+def test_the_plots_letters_can_be_read_on_a_phone(page: Page, address: str):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{address}/lessons/{LESSONS[6]}.html")
+    views_of(page)
+    plots = page.locator(".att-plot svg").all()
+    assert plots
+    assert all(plot.evaluate(SMALLEST_LETTERS) >= 9 for plot in plots)
 
 
 def test_a_step_is_told_with_a_pause_after_its_number(page: Page, address: str):
