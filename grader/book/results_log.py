@@ -115,6 +115,15 @@ def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
     return {student: by_key.get(stored.get(student, ""), line) for student, line in kept.items()}
 
 
+def stored_keys(course: Path, lesson: str) -> dict[str, str]:
+    """The key of what was last stored, by student. It makes no log where there is none."""
+    found: dict[str, str] = {}
+    for line in _lines(path_of(course, lesson)):
+        if isinstance(line, _Stored):
+            found.update(line.stored)
+    return found
+
+
 class ResultsLog:
     """The log of one lesson, open for appending; a context manager. `records` has the results by key, `stored` the key
     of what was last stored by student, `bases` what each version is, `unreadable_lines` what is wrong with the lines

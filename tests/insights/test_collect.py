@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.authoring.samples import submissions
-from grader.book.results_log import LoggedResult, ResultsLog
+from grader.book.results_log import TAKEN_BACK, LoggedResult, ResultsLog
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import lesson_insights, lessons_with_results
@@ -86,6 +86,14 @@ def test_whoever_hands_in_the_model_solution_is_listed(course):
 
 
 def test_lessons_that_were_graded_are_known(course):
+    """Of others a log may be there all the same: of a run that was ended at once, or of what was taken back."""
+    assert lessons_with_results(course) == [LESSON]
+    result = SubmissionResult((ExerciseResult("first_steps", 1, 1.0),))
+    with ResultsLog(course, "00_start_here"):
+        pass
+    with ResultsLog(course, "02_trainable_attention") as log:
+        log.add([LoggedResult.now("key", "ann", "02_trainable_attention", "", result)])
+        log.mark_stored({"ann": TAKEN_BACK})
     assert lessons_with_results(course) == [LESSON]
 
 
