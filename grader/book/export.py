@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from grader.book.marks import Marks, score_of, waits
-from grader.course.roster import Person
+from grader.course.roster import Person, is_no_person
 from grader.course.tables import as_csv, rows_of
 from grader.course.to_settle import unsettled
 from grader.errors import CourseError
@@ -106,8 +106,8 @@ def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
     left_out: list[str] = []
     for row in rows[1:]:
         told = {head: row[at].strip() if at < len(row) else "" for head, at in place.items()}
-        if not told["ID"]:
-            continue  # its row of points, and others that are no people
+        if is_no_person(told["Student"], told["ID"]):
+            continue
         theirs = [told[head] for head in ("ID", "SIS Login ID", "SIS User ID") if told.get(head) in by_key]
         if not theirs:
             left_out.append(told["Student"])

@@ -102,17 +102,28 @@ def path_of(course: Path, lesson: str, kind: str = RESULTS) -> Path:
 
 def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
     """The result of every student that was last stored, or else the last one, whether their submission has changed
-    since or not."""
+    since or not. Nobody's whose hand-in was taken back, until there is another result."""
     last: dict[str, LoggedResult] = {}
     by_key: dict[str, LoggedResult] = {}
     stored: dict[str, str] = {}
     for line in _lines(path_of(course, lesson)):
         if isinstance(line, LoggedResult):
             last[line.student] = by_key[line.key] = line
+            if stored.get(line.student) == TAKEN_BACK:
+                del stored[line.student]  # handed in and graded once more
         elif isinstance(line, _Stored):
             stored.update(line.stored)
     kept = {student: line for student, line in last.items() if stored.get(student) != TAKEN_BACK}
     return {student: by_key.get(stored.get(student, ""), line) for student, line in kept.items()}
+
+
+def stored_keys(course: Path, lesson: str) -> dict[str, str]:
+    """The key of what was last stored, by student. It makes no log where there is none."""
+    found: dict[str, str] = {}
+    for line in _lines(path_of(course, lesson)):
+        if isinstance(line, _Stored):
+            found.update(line.stored)
+    return found
 
 
 class ResultsLog:

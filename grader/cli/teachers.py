@@ -92,7 +92,7 @@ def forget(folder: Path, student: str, yes: bool) -> None:
             say("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
             if again := [step.before for step in steps if step.made_again]:
                 say(f"And this, which has all students in it, and which you can make again: {joined(again)}")
-            _require_yes(f"Remove {student}?", "Nothing was removed. Without being asked: add --yes.")
+            _require_yes(f"Remove {student}?", "Nothing was removed.", "Without being asked: add --yes.")
         with locked(course):
             outcome = remove(course, student)
     say("\n".join(map(printable, outcome.removed)))
@@ -102,14 +102,16 @@ def forget(folder: Path, student: str, yes: bool) -> None:
     say("A search of the course directory and the exchange finds nothing more.")
 
 
-def _require_yes(question: str, otherwise: str) -> None:
-    """Ends the command where nobody answers yes."""
+def _require_yes(question: str, otherwise: str, advice: str) -> None:
+    """Ends the command where nobody answers yes: it says what then is, and, but after Ctrl+C, what would help."""
     try:
         if click.confirm(printable(question)):
             return
-    except click.Abort:  # nobody is there to be asked
+    except click.Abort as aborted:  # click's for both: Ctrl+C, and nobody there to be asked
         say("")
-    raise CourseError(otherwise)
+        if isinstance(aborted.__context__, KeyboardInterrupt):
+            raise Interrupted(f"Stopped. {otherwise}") from None
+    raise CourseError(f"{otherwise} {advice}")
 
 
 @course.command()

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from glob import escape, glob
 from pathlib import Path
@@ -22,7 +22,7 @@ from nbgrader.utils import notebook_hash
 
 from grader.atomic import write_atomically
 from grader.course.class_directory import course_layout
-from grader.course.files import SECRET_FILE, read_regular
+from grader.course.files import SECRET_FILE, UntrustedFolder, read_regular
 from grader.course.folder import (
     CAME_FROM,
     COLLECTED,
@@ -36,6 +36,7 @@ from grader.course.folder import (
     TO_SETTLE,
     mode_in,
 )
+from grader.course.lateness import timestamp
 from grader.course.roster import FILE, Person, Roster, did_you_mean, save
 from grader.errors import CourseError, Unreadable
 
@@ -145,25 +146,38 @@ def _remove(path: Path, student: str) -> None:
 
 
 def idle_since(course: Path, day: datetime) -> dict[str, bool]:
-    """Who has handed in nothing since a day (UTC), and whether they ever did. Whoever came into the course after that
-    day isn't one of them; of whom the roster has no such date, whoever never handed in anything is."""
+    """Who has handed in nothing since a day (UTC), and whether they ever did: graded work, and what is collected or in
+    the exchange and isn't graded yet. Whoever came into the course after that day isn't one of them; of whom the roster
+    has no such date, whoever never handed in anything is."""
     layout, people = course_layout(course), Roster.of(course).people
+    exchange = _exchange(layout)
     with Gradebook(layout.db_url, layout.course_id) as book:
         times = {one.id: [work.timestamp for work in one.submissions if work.timestamp] for one in book.students}
     idle = {}
     for student in sorted({*times, *people}):
-        own, since = times.get(student, []), people.get(student, Person(student)).added
+        folders = (*_of_step(layout, layout.submitted_directory, student), *_inbound(exchange, student))
+        own = [*times.get(student, []), *map(_handed_in, folders)]
+        since = people.get(student, Person(student)).added
         if max(own) < day if own else since < f"{day:%Y-%m-%d}":
             idle[student] = bool(own)
     return idle
 
 
+def _handed_in(folder: Path) -> datetime:
+    """When a hand-in came; of one without a time, when its folder was last written to (UTC)."""
+    time = timestamp(UntrustedFolder(folder))
+    return time or datetime.fromtimestamp(folder.lstat().st_mtime, UTC).replace(tzinfo=None)
+
+
+def _of_step(layout: Any, step: str, student: str) -> list[Path]:
+    """A student's folders in a step of nbgrader's, of all lessons."""
+    return sorted(map(Path, glob(layout.format_path(escape(step), escape(student), "*"))))
+
+
 def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
     """Everything in the course directory that is the student's alone."""
-    steps = (layout.submitted_directory, layout.autograded_directory, layout.feedback_directory)
-    for step in steps:
-        pattern = layout.format_path(escape(step), escape(student), "*")
-        yield from (Path(found) for found in sorted(glob(pattern)))
+    for step in (layout.submitted_directory, layout.autograded_directory, layout.feedback_directory):
+        yield from _of_step(layout, step, student)
     for kept in (EARLIER, CAME_FROM, COLLECTED):
         yield from sorted((course / FOLDER / kept).glob(f"*/{escape(student)}"))
     yield from sorted((course / FOLDER / REGRADES).glob(f"*/*/{escape(student)}.ipynb"))

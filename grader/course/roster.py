@@ -88,9 +88,10 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     people, problems = [], []
     lines: defaultdict[str, list[str]] = defaultdict(list)
     for number, row in enumerate(rows[1:], 2):
-        if not any(cell.strip() for cell in row) or (platform == "Canvas" and _is_no_person(row, place)):
+        told = {kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()}
+        if not any(map(str.strip, row)) or (platform == "Canvas" and is_no_person(told["name"], told["canvas_id"])):
             continue
-        person = _person({kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()})
+        person = _person(told)
         if problem := _problem(person):
             problems.append(f"line {number}: {problem}")
         people.append(person)
@@ -125,9 +126,8 @@ def _person(told: dict[str, str]) -> Person:
     return Person(**told)
 
 
-def _is_no_person(row: Sequence[str], place: Mapping[str, int]) -> bool:
+def is_no_person(name: str, number: str) -> bool:
     """Canvas's rows of posting policies (without a name or a number) and of points, and its test student."""
-    name, number = (row[at].strip() if at < len(row) else "" for at in (place["name"], place["canvas_id"]))
     return not (name or number) or name.casefold() in ("points possible", "student, test", "test student")
 
 

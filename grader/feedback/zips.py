@@ -42,7 +42,7 @@ class Packed:
 
 
 def pack(course: ClassDirectory, platform: str, made: FeedbackReport) -> Packed:
-    """Pack the feedback of all students that a run of `make` went through."""
+    """Pack the feedback of all students that a run of `write_feedback` went through."""
     path = course.root / f"feedback-{course.lesson}-{platform}.zip"
     shown = shown_by(course.layout, course.lesson, course.config) if platform == "canvas" else {}
     data, left_out, count = io.BytesIO(), [], 0

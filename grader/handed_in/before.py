@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from grader.book.regrade_book import RegradeBook
-from grader.book.results_log import ResultsLog
+from grader.book.results_log import stored_keys
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import TIMESTAMP, read_regular
 from grader.course.folder import CAME_FROM, COLLECTED, FOLDER, TO_SETTLE, folder_of, mode_in
-from grader.errors import CourseError
+from grader.errors import CourseError, Unreadable
 from grader.handed_in.earlier import keep_only, kept_times
-from grader.judge.reader import Unreadable
 from grader.plain import made
 
 ABOUT, WHEN, SETTLE = "about.json", "when", "to-settle.jsonl"
@@ -105,8 +104,7 @@ def digest_of(course: ClassDirectory, student: str) -> str:
 
 def _with_marks(course: ClassDirectory, changed: Mapping[str, Was]) -> dict[str, Was]:
     """With what the gradebook has on them."""
-    with ResultsLog(course.root, course.lesson) as log:
-        stored = dict(log.stored)
+    stored = stored_keys(course.root, course.lesson)
     try:
         with RegradeBook(course.layout.db_url, course.layout.course_id, course.lesson, course.config) as book:
             rows, times = book.rows(changed), book.times(changed)

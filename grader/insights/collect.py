@@ -18,8 +18,9 @@ from grader.judge.reader import read
 
 
 def lessons_with_results(root: Path) -> list[str]:
-    """The lessons that `grader autograde` has graded, in the course's order."""
-    return sorted(path.stem for path in path_of(root, "any").parent.glob("*.jsonl"))
+    """The lessons that `grader autograde` has graded, in the course's order: a log may be empty, or of hand-ins that
+    were all taken back."""
+    return sorted(path.stem for path in path_of(root, "any").parent.glob("*.jsonl") if latest(root, path.stem))
 
 
 def lesson_insights(root: Path, lesson: str) -> LessonInsights:

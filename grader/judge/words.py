@@ -36,16 +36,21 @@ def as_text(result: ExerciseResult) -> str:
         if part.state == "failed" and part.message not in told:
             told.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
-    if result.first_fix:
-        lines.append(first_fix(result.name, result.first_fix, result.first_fix_why))
-    if result.carried:
-        lines.append(carried(result))
-    if result.symptom:
-        lines.append(f"It looks like {result.diagnosis}: {result.symptom}")
+    lines += _reasons(result)
     lines += [f"Hint: {hint}" for hint in result.hints]
     if result.output:
         lines += ["Your code printed:", *("    " + line for line in result.output.splitlines())]
     return "\n".join(lines)
+
+
+def _reasons(result: ExerciseResult) -> Iterator[str]:
+    """What else has to be mended first, what a second check gave, which mistake it looks like: a sentence each."""
+    if result.first_fix:
+        yield first_fix(result.name, result.first_fix, result.first_fix_why)
+    if result.carried:
+        yield carried(result)
+    if result.symptom:
+        yield f"It looks like {result.diagnosis}: {result.symptom}"
 
 
 def as_html(result: ExerciseResult) -> str:
@@ -143,13 +148,8 @@ def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
     said = preface(result) if result.unreadable or result.confinement == UNSAFE else []
     if exercise.broken:
         said.append(BROKEN)
-    if exercise.first_fix:
-        said.append(first_fix(exercise.name, exercise.first_fix, exercise.first_fix_why))
-    if exercise.carried:
-        said.append(carried(exercise))
-    if exercise.symptom:
-        said.append(f"It looks like {exercise.diagnosis}: {exercise.symptom}")
-    else:
+    said += _reasons(exercise)
+    if not exercise.symptom:
         failed = first_failure(exercise.parts)
         said += [f"{failed.name}: {failed.message}"] if failed else []
     return clean(" ".join(said), COMMENT_BYTES) or f"{exercise.mark:g} of {exercise.points:g} points."

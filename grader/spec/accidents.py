@@ -21,13 +21,59 @@ from grader.spec.session import Session
 from grader.subject import Outcome, Raised
 from grader.subject.values import tensors_in
 
-MISSING_INIT = re.compile(
-    r"before Module\.__init__\(\) call|has no attribute '_(modules|parameters|buffers|forward_hooks|backward_hooks)'"
+# The commonest errors of beginners that torch or Python answers in words of its own: a pattern of the message, one of
+# the line that raised it, the mistake's name, its symptom, its hints.
+MISUSES = (
+    (
+        r"before Module\.__init__\(\) call"
+        r"|has no attribute '_(modules|parameters|buffers|forward_hooks|backward_hooks)'",
+        "",
+        "super-init-forgotten",
+        "the module is given a layer, a parameter or a buffer before `nn.Module` has made room for them.",
+        (
+            "What has to be the first line of every module's `__init__`?",
+            "`super().__init__()` runs `nn.Module`'s own `__init__`. Only then can `self` keep layers.",
+        ),
+    ),
+    (
+        r"only one element tensors|Tensor with \d+ elements cannot be converted"
+        r"|only (integer )?tensors of a single element",
+        r"\b(math\.|float\(|int\()",
+        "number-function-on-tensor",
+        "`{line}` gives a whole tensor to a function that takes a single number.",
+        (
+            "Functions of `math`, `float` and `int` take one number. What has the tensor of that line for a shape?",
+            "torch has a function of the same name for every entry of a tensor: `torch.sqrt`, `torch.exp`.",
+        ),
+    ),
+    (
+        r"unsupported operand type\(s\) for \^|bitwise_xor",
+        r"\^",
+        "caret-for-power",
+        "in `{line}` the sign `^` is no power: in Python it compares bits.",
+        ("How does Python write a power?", "`x ** 2` is the square of x."),
+    ),
+    (
+        r"'(builtin_function_or_method|method)'",
+        "",
+        "method-not-called",
+        "in `{line}` a method is taken for its result: without parentheses it isn't called.",
+        (
+            "Print what stands there by itself: is it a number, a tensor or a function?",
+            "`x.max` is a function, `x.max()` is what it gives.",
+        ),
+    ),
+    (
+        r"[Ee]xpected target size",
+        "",
+        "classes-not-second",
+        "`{line}` has logits whose classes are on the last axis; `cross_entropy` wants them on the second.",
+        (
+            "Print the shapes of the logits and of the labels. Which axis of the logits have the labels none of?",
+            "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which one is nearer?",
+        ),
+    ),
 )
-ONE_NUMBER = re.compile(
-    r"only one element tensors|Tensor with \d+ elements cannot be converted|only (integer )?tensors of a single element"
-)
-POWER = re.compile(r"unsupported operand type\(s\) for \^|bitwise_xor")
 # Kinds of findings that a name from another cell can cause.
 WRONG = frozenset({"raised", "wrong-type", "wrong-shape", "not-finite", "wrong-values"})
 
@@ -73,52 +119,9 @@ def _unpacked(raised: Raised) -> Iterator[Mistake]:
 
 
 def _misused(raised: Raised) -> Iterator[Mistake]:
-    """The commonest errors of beginners that torch answers in words of its own."""
-    if raised.deliberate:
-        return
-    if MISSING_INIT.search(raised.message):
-        yield Mistake(
-            "super-init-forgotten",
-            "the module is given a layer, a parameter or a buffer before `nn.Module` has made room for them.",
-            (
-                "What has to be the first line of every module's `__init__`?",
-                "`super().__init__()` runs `nn.Module`'s own `__init__`. Only then can `self` keep layers.",
-            ),
-        )
-    if ONE_NUMBER.search(raised.message) and re.search(r"\b(math\.|float\(|int\()", raised.line):
-        yield Mistake(
-            "number-function-on-tensor",
-            f"`{raised.line}` gives a whole tensor to a function that takes a single number.",
-            (
-                "Functions of `math`, `float` and `int` take one number. What has the tensor of that line for a shape?",
-                "torch has a function of the same name for every entry of a tensor: `torch.sqrt`, `torch.exp`.",
-            ),
-        )
-    if POWER.search(raised.message) and "^" in raised.line:
-        yield Mistake(
-            "caret-for-power",
-            f"in `{raised.line}` the sign `^` is no power: in Python it compares bits.",
-            ("How does Python write a power?", "`x ** 2` is the square of x."),
-        )
-
-    if re.search(r"'(builtin_function_or_method|method)'", raised.message):
-        yield Mistake(
-            "method-not-called",
-            f"in `{raised.line}` a method is taken for its result: without parentheses it isn't called.",
-            (
-                "Print what stands there by itself: is it a number, a tensor or a function?",
-                "`x.max` is a function, `x.max()` is what it gives.",
-            ),
-        )
-    if re.search(r"[Ee]xpected target size", raised.message):
-        yield Mistake(
-            "classes-not-second",
-            f"`{raised.line}` has logits whose classes are on the last axis; `cross_entropy` wants them on the second.",
-            (
-                "Print the shapes of the logits and of the labels. Which axis of the logits have the labels none of?",
-                "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which one is nearer?",
-            ),
-        )
+    for message, line, id, symptom, hints in () if raised.deliberate else MISUSES:
+        if re.search(message, raised.message) and re.search(line, raised.line):
+            yield Mistake(id, symptom.format(line=raised.line), hints)
 
 
 def _reordered_parameters(session: Session) -> Iterator[Mistake]:

@@ -14,6 +14,7 @@ const TITLES = {
   output: "output so far",
   final: "final output",
 };
+const NARROW = 400; // pixels
 const STORY =
   "Only the coloured scores exist now: hatched ones were read and thrown away, empty ones are not made yet. In the output " +
   "so far, arrow keys or taps choose a query.";
@@ -138,8 +139,9 @@ class OnlineSoftmax extends Picture {
   drawFigure(shown, style) {
     const all = Object.entries(shown);
     const across = all.reduce((sum, [, { matrix }]) => sum + matrix.columns, 0);
-    // Only the scores and the selectable output have row labels.
-    const labels = (name) => (name === "scores" || name === "output" ? this.queries : this.queries.map(() => ""));
+    // Only the scores and the selectable output have row labels, and on a phone only numbers.
+    const rows = this.figure.clientWidth < NARROW ? numbered(this.queries.length) : this.queries;
+    const labels = (name) => (name === "scores" || name === "output" ? rows : rows.map(() => ""));
     const gutters = all.reduce((sum, [name]) => sum + Heatmap.gutter(labels(name), 24, style) + 10, 0);
     const widest = Math.max(...all.map(([, { matrix }]) => matrix.columns));
     const cell = cellSize(this.figure.clientWidth - gutters - 2 * SIGN_WIDTH, across, widest);

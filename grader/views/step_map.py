@@ -126,7 +126,8 @@ def _group(box: Box) -> str:
     kind = "map-frame" if box.frame else "map-box"
     size = f'x="{box.left:g}" y="{box.top:g}" width="{box.width:g}" height="{box.height:g}" rx="3"'
     text = f'<text x="{x:g}" y="{y + 4 * (not box.frame):g}" text-anchor="{anchor}">{escape(box.text)}</text>'
-    mark = f'<text class="map-mark" x="{box.left + box.width - 3:g}" y="{box.top + 10:g}" text-anchor="end"></text>'
+    # On the corner: inside a small box it would lie on the text.
+    mark = f'<text class="map-mark" x="{box.left + box.width + 2:g}" y="{box.top + 4:g}" text-anchor="end"></text>'
     return f'<g class="{kind}" data-steps="{" ".join(map(str, box.steps))}"><rect {size}/>{text}{mark}</g>'
 
 

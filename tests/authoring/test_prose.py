@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from grader.authoring.lesson import Lesson, read_lesson
 from grader.authoring.notebook import instructors_notebook, loads
-from grader.authoring.prose import filled, in_words, plain, times, words
+from grader.authoring.prose import TEXT_BELOW, describe_pictures, filled, in_words, plain, times, words
 
 from .conftest import EXERCISES
 
@@ -94,6 +96,35 @@ def test_minutes_follow_from_words_cells_and_exercises(lesson):
     assert found.total == pytest.approx(sum(found.parts) + 2 * 2.0 + 0.05)  # "Time: . The plan: one, two"
 
 
+MORE = f"# ## For those who want more\n#\n# {'word ' * 200}\n\n# %%\nprint(1)\n"
+END = "# ## What you can do now"
+
+
+@pytest.mark.parametrize("after", ["{}#\n{}", "{}{}\n# %% [markdown]\n{}"], ids=["at the end", "before a heading"])
+def test_what_is_for_those_who_want_more_is_no_part_of_the_lessons_time(lesson, after):
+    """Its words and its cells, up to the next heading."""
+    before, _, end = lesson.text.partition(END)
+    text = after.format(lesson.text, MORE) if after.count("{}") == 2 else after.format(before, MORE, END + end)
+    longer, elsewhere = read_lesson("01_toy", text), read_lesson("01_toy", text.replace("For those", "And those"))
+    assert times(longer)[:3] == times(lesson)[:3]
+    assert times(longer).more == pytest.approx(2 + 1)
+    assert "10 of them for the exercises, and about 3 minutes for who wants more. The" in "\n".join(filled(longer))
+    assert times(elsewhere).total == pytest.approx(times(lesson).total + 3)
+    assert "wants more" not in "\n".join(filled(elsewhere))
+
+
+def test_lesson_07_counts_its_last_section_apart():
+    text = (ROOT / "lessons/07_transformer.py").read_text("utf-8")
+    whole = read_lesson("07_transformer", text)
+    found = times(whole)
+    cut, mark, _ = text.partition("# ## For those who want more")
+    assert mark
+    assert found[:3] == times(read_lesson("07_transformer", cut))[:3]
+    assert found.more > 10
+    undivided = times(read_lesson("07_transformer", text.replace(mark, "# ## And more")))
+    assert found.total + found.more == pytest.approx(undivided.total)
+
+
 def test_every_numbered_part_says_where_one_is(lesson):
     source = "\n".join(filled(lesson))
     bar = '<progress value="{0}" max="2" title="Part {0} of 2"></progress> Part {0} of 2 · about {1} minutes'
@@ -160,3 +191,17 @@ def test_a_pictures_words_are_the_first_sentences_that_say_enough():
         folded.format("Two grids. The *left* one is empty, the right one has a `yellow` diagonal. More.")
     ) == ("Two grids. The left one is empty, the right one has a yellow diagonal.")
     assert in_words("No picture.") == ""
+
+
+def test_a_picture_has_the_words_below_it_but_for_one_that_has_its_own():
+    def drawn(alt: str = "", text: str = "<Figure>") -> NotebookNode:
+        described = {"image/png": {"alt": alt}} if alt else {}
+        picture = new_output("display_data", {"image/png": "", "text/plain": text}, metadata=described)
+        return new_code_cell("draw()", outputs=[new_output("stream", text="one"), picture])
+
+    below = "Two grids. The left one is empty, the right one has a yellow diagonal."
+    folded = f"<details><summary>The picture in words</summary>\n\n{below}\n\n</details>"
+    cells = [drawn(), drawn("No heading"), drawn("A step.", "A step."), new_markdown_cell(folded), drawn()]
+    describe_pictures(new_notebook(cells=cells))
+    said = [cell.outputs[1].metadata["image/png"]["alt"] for cell in cells if cell.cell_type == "code"]
+    assert said == [below, below, "A step.", TEXT_BELOW]

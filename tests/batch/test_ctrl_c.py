@@ -170,6 +170,26 @@ def grader(room: Room, *words: str) -> str:
     return done.stdout + done.stderr
 
 
+def test_at_a_question(room):
+    """It is another answer than none, which ends with 2."""
+    (room.root / "people.csv").write_text("id,first_name,last_name\nann,Ann,Lee\n")
+    grader(room, "roster", ".", "people.csv")
+    process = subprocess.Popen(
+        [str(BIN / "grader"), "course", "forget", ".", "ann"],
+        cwd=room.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True, preexec_fn=hear_interrupts,
+    )  # fmt: skip
+    assert process.stdout is not None
+    said = ""
+    while "[y/N]" not in said and process.poll() is None:
+        said += process.stdout.read(1)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    assert (process.returncode, rest.split("\n", 1)[1]) == (130, "Stopped. Nothing was removed.\n")
+    assert "ann" in (room.root / "roster.csv").read_text()
+
+
 @pytest.mark.timeout(600)
 def test_watch(room):
     """As it starts its workers, and while it grades."""

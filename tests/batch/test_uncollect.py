@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 
+from grader.book.results_log import path_of
 from grader.course.class_directory import course_layout
 from grader.course.roster import Person, update
 from grader.insights.collect import lesson_insights
@@ -104,6 +105,14 @@ def test_whoever_has_something_else_in_place_since_is_left(begun):
     assert "bo: left as it is now: something else was put in place since" in said
     assert begun.folder("bo").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
     assert begun.folder("ann").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
+
+
+def test_a_collecting_makes_no_log_of_results(begun):
+    """Whoever asks what was graded finds nothing of a lesson that is only collected."""
+    log = path_of(begun.root, LESSON)
+    log.unlink()
+    command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", bo=RIGHT))
+    assert not log.exists()
 
 
 def test_files_and_undo_are_not_said_together(begun):

@@ -107,9 +107,13 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
 def test_who_has_handed_in_nothing_since_a_day_expires(after_a_term, monkeypatch):
     course = after_a_term.course
     monkeypatch.setenv("HOME", after_a_term.environment["HOME"])
+    long_ago = datetime.now() - timedelta(days=400)
     with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
-        book.find_submission(LESSON, "ann").timestamp = datetime.now() - timedelta(days=400)
+        book.find_submission(LESSON, "ann").timestamp = long_ago
         book.db.commit()
+    (course / "submitted" / "ann" / LESSON / "timestamp.txt").write_text(f"{long_ago:%Y-%m-%d %H:%M:%S} UTC")
+    for folder in (after_a_term.root / "exchange" / "attention" / "inbound").glob("ann+*"):
+        (folder / "timestamp.txt").write_text(f"{long_ago:%Y-%m-%d %H:%M:%S} UTC")
     with (course / "roster.csv").open("a") as file:
         file.write("old\nnew\n")  # of an earlier version, without the day on which they came
     roster = read_list(course / "roster.csv")
@@ -125,6 +129,26 @@ def test_who_has_handed_in_nothing_since_a_day_expires(after_a_term, monkeypatch
     assert not (course / "submitted" / "ann").exists()
     assert (course / "submitted" / "bo").is_dir()
     assert [one.id for one in read_list(course / "roster.csv")] == ["bo", "new"]
+
+
+def test_whose_work_is_not_graded_yet_has_handed_in(after_a_term, monkeypatch):
+    """ann's is collected, bo's still in the exchange: the gradebook doesn't know it, and nobody is removed for that."""
+    course, inbound = after_a_term.course, after_a_term.root / "exchange" / "attention" / "inbound"
+    monkeypatch.setenv("HOME", after_a_term.environment["HOME"])
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        for who in ("ann", "bo"):
+            book.find_submission(LESSON, who).timestamp = datetime(2020, 1, 1)
+        book.db.commit()
+    for folder in (*inbound.iterdir(), *course.glob("submitted/*/*")):
+        (folder / "timestamp.txt").write_text("2020-01-01 00:00:00 UTC")
+    before = ["course", "expire", course, "--before"]
+    assert invoke(*before, "2026-01-01").output == "2 would be removed (--yes removes them): ann, bo\n"
+    new = {"2026-01-02": course / "submitted/ann/01_more", "2026-01-03": inbound / "bo+01_more+2026-01-03 00:00:00 UTC"}
+    for day, folder in new.items():
+        folder.mkdir()
+        (folder / "timestamp.txt").write_text(f"{day} 00:00:00 UTC")
+    assert invoke(*before, "2026-01-01").output == "0 would be removed (--yes removes them): nobody\n"
+    assert invoke(*before, "2026-01-03").output == "1 would be removed (--yes removes them): ann\n"
 
 
 def test_a_name_inside_another_word_is_no_mention(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.authoring.samples import submissions
-from grader.book.results_log import LoggedResult, ResultsLog
+from grader.book.results_log import TAKEN_BACK, LoggedResult, ResultsLog, latest
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import lesson_insights, lessons_with_results
@@ -60,6 +60,15 @@ def course(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return root
 
 
+def test_what_was_taken_back_does_not_count_until_there_is_a_new_result(course):
+    """Nor does an older one, though a run ended before the new one was stored."""
+    with ResultsLog(course, LESSON) as log:
+        log.mark_stored({"ann": "key of ann", "bo": TAKEN_BACK})
+        assert latest(course, LESSON).keys() == {"ann", "cy"}
+        log.add([LoggedResult.now("new", "bo", LESSON, "", SubmissionResult(()))])
+        assert latest(course, LESSON)["bo"].key == "new"
+
+
 @pytest.mark.parametrize("lesson", ["1", "01", "01_self_attention", "01_self_attention.ipynb"])
 def test_lesson_may_be_named_numbered_or_given_by_its_file(course, lesson):
     found = lesson_insights(course, lesson)
@@ -86,6 +95,14 @@ def test_whoever_hands_in_the_model_solution_is_listed(course):
 
 
 def test_lessons_that_were_graded_are_known(course):
+    """Of others a log may be there all the same: of a run that was ended at once, or of what was taken back."""
+    assert lessons_with_results(course) == [LESSON]
+    result = SubmissionResult((ExerciseResult("first_steps", 1, 1.0),))
+    with ResultsLog(course, "00_start_here"):
+        pass
+    with ResultsLog(course, "02_trainable_attention") as log:
+        log.add([LoggedResult.now("key", "ann", "02_trainable_attention", "", result)])
+        log.mark_stored({"ann": TAKEN_BACK})
     assert lessons_with_results(course) == [LESSON]
 
 

@@ -55,5 +55,12 @@ def number(name: str, architecture: int | None = None) -> int:
     return int(_LIBRARY.seccomp_syscall_resolve_name_arch(ctypes.c_uint32(architecture), name.encode()))
 
 
+def every_name(last: int, architecture: int) -> set[str]:
+    """The calls up to a number that the library knows of a machine, by its token."""
+    resolve = _LIBRARY.seccomp_syscall_resolve_num_arch
+    resolve.restype = ctypes.c_char_p
+    return {name.decode() for i in range(last + 1) if (name := resolve(ctypes.c_uint32(architecture), i))}
+
+
 # Those that this machine has.
 NUMBERS = {name: number(name) for names in DENIED.values() for name in names.split() if number(name) >= 0}

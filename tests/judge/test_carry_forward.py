@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from grader.exercises.registry import exercises
@@ -29,9 +32,9 @@ SPIES = (
 def carried(judge):
     outline = Outline.of(nb.instructor())
 
-    def run(setting: str, scores: str = SWAPPED, attend: str = CALLS):
+    def run(setting: str, scores: str = SWAPPED, attend: str = CALLS, limits: Limits = LIMITS):
         data = nb.submission(attention_scores=scores, scaled_dot_product_attention=attend)
-        more = {"outline": outline, "limits": LIMITS, "known": exercises(), "carry_forward": setting}
+        more = {"outline": outline, "limits": limits, "known": exercises(), "carry_forward": setting}
         return judge(data, **more)["scaled_dot_product_attention"]
 
     return run
@@ -59,3 +62,11 @@ def test_what_is_printed_beside_the_courses_solution_is_not_shown(carried):
     seen, plain = carried("full", attend=SPIES), carried("none", attend=SPIES)
     assert seen.score == 1
     assert seen.output == plain.output
+
+
+def test_a_second_run_has_what_time_the_first_one_left(carried):
+    """By the clock, as the first: with a limit of its own it would get through its sleep once more."""
+    limits = replace(LIMITS, submission_seconds=3.0, patience=3.0)
+    began = time.monotonic()
+    assert carried("full", scores=f"import time\ntime.sleep(5)\n{SWAPPED}", limits=limits).carried == 0
+    assert time.monotonic() - began < limits.longest + 2

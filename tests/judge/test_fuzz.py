@@ -41,7 +41,7 @@ from tools import notebooks as nb
 def seeds(usual: int) -> Iterable[int]:
     """So many in an ordinary run. With FUZZ_ROUNDS others, and as many times more as that is larger than 2000."""
     rounds = int(os.environ.get("FUZZ_ROUNDS", "0"))
-    return range(10**6, 10**6 + max(usual * rounds // 2000, 1)) if rounds else range(usual)
+    return range(10**6, 10**6 + usual * max(rounds, 2000) // 2000) if rounds else range(usual)
 
 
 ODD = [None, True, 0, -1, 1e308, "", "x", "\ud800", "product", [], {}, [[]], {"a": []}, "\x00", 2**70]

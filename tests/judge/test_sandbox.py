@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from grader.cli.main import main
 from grader.errors import SandboxUnavailable
+from grader.interrupt import children_hear_no_interrupt
 from grader.judge import sandbox as sandbox_module
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.judge.sandbox import Sandbox
@@ -193,6 +194,11 @@ def test_limits_of_whoever_grades_are_kept_where_they_are_lower():
         assert said(place, "import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))") == "(60, 60)"
 
 
+def test_code_gets_signals_that_a_worker_of_a_class_blocks():
+    with children_hear_no_interrupt(), started(CONFINED) as place:
+        assert said(place, "import signal\nprint(signal.pthread_sigmask(signal.SIG_BLOCK, ()))") == "set()"
+
+
 def test_numbers_of_system_calls_are_those_of_libseccomp():
     """On both machines; the library knows nothing of calls newer than itself, whose numbers are the same everywhere."""
     for column, (token, _) in enumerate(seccomp.ARCHITECTURES.values()):
@@ -202,6 +208,16 @@ def test_numbers_of_system_calls_are_those_of_libseccomp():
             if known == -1 and numbers[0] == numbers[1] and int(numbers[0]) > 434:
                 continue
             assert numbers[column] == (str(known) if known >= 0 else "-"), (name, column, known)
+
+
+def test_every_system_call_is_allowed_or_denied_by_name():
+    """So an entry that is left out, or is in two lists, is a decision that somebody has to write down."""
+    lists = [seccomp.ABSENT, seccomp.CONDITIONAL, *seccomp.ALLOWED.values()]
+    named = [line.split()[0] for line in ", ".join(lists).split(",")]
+    named += [name for names in denied.DENIED.values() for name in names.split()]
+    assert sorted(set(named)) == sorted(named)
+    for token, _ in seccomp.ARCHITECTURES.values():
+        assert denied.every_name(seccomp.LAST_KNOWN, token) - set(named) == set()
 
 
 def test_doctor_says_what_stands_in_bubblewraps_way(monkeypatch, tmp_path):

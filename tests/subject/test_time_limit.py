@@ -67,12 +67,12 @@ def busy(seconds):
 
 @pytest.mark.parametrize("limit", [time_limit, limit_in_thread])
 def test_by_the_processor_code_has_its_seconds_however_long_the_clock_says(limit):
-    with limit(0.3, 6.0):
+    with limit(0.3, 100.0):
         busy(0.1)
         time.sleep(0.5)  # as where others have the machine
         busy(0.1)
     start = time.process_time()
-    with pytest.raises(TimeLimit) as over, limit(0.3, 6.0):
+    with pytest.raises(TimeLimit) as over, limit(0.3, 100.0):
         busy(30)
     assert time.process_time() - start < 10
     assert not over.value.waited

@@ -45,6 +45,17 @@ CUT = """view => {
 OPAQUE = "one => getComputedStyle(one).backgroundColor"
 CUT_HEADINGS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4)")].filter(
   one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
+# The size of a drawing's letters in pixels. In a map of boxes: texts that lie on a mark or stand out of their box.
+SMALLEST_LETTERS = """svg => Math.min(...[...svg.querySelectorAll("text")].map(text =>
+  parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"""
+COVERED = """svg => [...svg.querySelectorAll("g")].filter(group => {
+  const [text, mark] = group.querySelectorAll("text");
+  group.classList.add("trace-now"); // as at its step, and judged
+  mark.textContent = " ✓";
+  const [word, sign, box] = [text, mark, group.querySelector("rect")].map(one => one.getBBox());
+  const onMark = word.x + word.width > sign.x && sign.y + sign.height > word.y + 3; // 3: what no letter reaches
+  return onMark || word.x < box.x || word.x + word.width > box.x + box.width;
+}).map(group => group.textContent)"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LIVE = """figure => figure.dataset.live && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
   () => done(true))))"""
@@ -252,6 +263,7 @@ def test_a_view_that_cannot_run_leaves_its_picture_and_says_so(page: Page, addre
         ("05", "norm_explorer"),
         ("06", "position_explorer"),
         ("07", "shape_tracer"),
+        ("09", "online_softmax"),
     ],
 )
 def test_a_view_fits_a_phone(page: Page, address: str, lesson: str, view: str):
@@ -260,6 +272,25 @@ def test_a_view_fits_a_phone(page: Page, address: str, lesson: str, view: str):
     figures = [figure for figure in views_of(page) if figure.get_attribute("data-view") == view]
     assert figures
     assert [figure.locator(".att-view").evaluate(CUT) for figure in figures] == [[]] * len(figures)
+
+
+def test_the_maps_letters_can_be_read_on_a_phone_and_no_mark_lies_on_them(page: Page, address: str):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{address}/lessons/{LESSONS[7]}.html")
+    maps = [view.locator(".trace-picture svg") for view in views_of(page) if view.locator(".trace-picture").count()]
+    assert maps
+    for picture in maps:
+        assert picture.evaluate(SMALLEST_LETTERS) >= 9
+        assert picture.evaluate(COVERED) == []
+
+
+def test_the_plots_letters_can_be_read_on_a_phone(page: Page, address: str):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{address}/lessons/{LESSONS[6]}.html")
+    views_of(page)
+    plots = page.locator(".att-plot svg").all()
+    assert plots
+    assert all(plot.evaluate(SMALLEST_LETTERS) >= 9 for plot in plots)
 
 
 def test_a_step_is_told_with_a_pause_after_its_number(page: Page, address: str):
