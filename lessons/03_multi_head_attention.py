@@ -725,7 +725,7 @@ for h in range(2):
 # ### Eight heads, from the first projection to the last
 #
 # With a matrix for each head, the widths are free: queries and keys may be 32 wide and values 64, whatever
-# `d_model` is. The chapter of lesson 02 begins just that for its eight words ("can you help me to translate
+# `d_model` is. The chapter of lesson 01 begins just that for its eight words ("can you help me to translate
 # this sentence"): it draws random matrices of these sizes, and there it ends. We finish it, with an output
 # projection from 8 · 64 = 512 numbers back to 16.
 

@@ -1595,10 +1595,10 @@ check(quiz_11, "quiz_11")
 #
 # ## The end of the course
 #
-# In lesson 01 there were three tokens with four numbers each, and a dot product. Since then you have written
+# In lesson 01 there was a sentence about a robot and a crate, and a plain average. Since then you have written
 #
-# 1. self-attention by hand, with a softmax that doesn't overflow, and a test of attention weights;
-# 2. learnt projections, and scores divided by √d_k;
+# 1. self-attention by hand, with a softmax that doesn't overflow;
+# 2. attention that is trained, and a test of attention weights;
 # 3. many heads, as a function and as a module that gives PyTorch's numbers;
 # 4. masks for the future and for padding, and a test that finds leaks;
 # 5. LayerNorm, BatchNorm and residuals, which let a stack grow deep;

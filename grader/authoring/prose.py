@@ -137,7 +137,7 @@ def filled(lesson: Lesson) -> Iterator[str]:
     parts = iter(enumerate(found.parts, 1))
     time = f"{about(found.total)}, {_rounded(sum(found.exercises.values()))} of them for the exercises"
     if found.more:
-        time += f", and {about(found.more)} for who wants more"
+        time += f", and {about(found.more)} for those who want more"
     for cell in lesson.cells:
         if cell.is_code:
             yield cell.source

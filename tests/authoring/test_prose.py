@@ -108,7 +108,7 @@ def test_what_is_for_those_who_want_more_is_no_part_of_the_lessons_time(lesson, 
     longer, elsewhere = read_lesson("01_toy", text), read_lesson("01_toy", text.replace("For those", "And those"))
     assert times(longer)[:3] == times(lesson)[:3]
     assert times(longer).more == pytest.approx(2 + 1)
-    assert "10 of them for the exercises, and about 3 minutes for who wants more. The" in "\n".join(filled(longer))
+    assert "10 of them for the exercises, and about 3 minutes for those who want more. The" in "\n".join(filled(longer))
     assert times(elsewhere).total == pytest.approx(times(lesson).total + 3)
     assert "wants more" not in "\n".join(filled(elsewhere))
 
