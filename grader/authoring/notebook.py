@@ -29,6 +29,7 @@ METADATA = {
 }
 EXAMPLE = "example"
 ANSWER_HINT = "# Run this cell, too. What it shows appears once you have guessed."
+BECAUSE = ', because=r"""'
 # The first cell of every notebook, for wherever one is opened without the course: Google Colab, VS Code. What it
 # installs is an address, or the wheel beside the notebook.
 INSTALL_ID = "install-the-course"
@@ -70,7 +71,7 @@ def _explain(answer: NotebookNode, text: str) -> None:
     """Put the text of an answer into its cell, as the last argument of compare_guess, which ends it. The source is
     collapsed: JupyterLab shows the first line of it."""
     call = answer.source.rstrip().removesuffix(")").rstrip().removesuffix(",")
-    answer.source = f'{ANSWER_HINT}\n{call}, because=r"""\n{text}\n""")'
+    answer.source = f'{ANSWER_HINT}\n{call}{BECAUSE}\n{text}\n""")'
     answer.metadata["jupyter"] = {"source_hidden": True}
 
 

@@ -91,9 +91,8 @@ def _misplaced(text: LessonCell, above: str) -> str:
     """What is wrong with the text of an answer, below a cell that calls `above`."""
     if above != ANSWERS:
         return f"{EXPLAINS} stands directly below the cell with {ANSWERS}"
-    return "the text of an answer can't hold three quotes in a row: the build puts it between them" * (
-        '"""' in text.source
-    )
+    quotes = '"""' in text.source
+    return "the text of an answer can't hold three quotes in a row: the build puts it between them" if quotes else ""
 
 
 def _named(lesson: Lesson, call: Call) -> str:

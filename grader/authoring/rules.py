@@ -201,9 +201,10 @@ def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     if is_unconverted(lesson.number):
         return
     for cell in lesson.cells:
-        if not cell.is_code or cell.role == "given" or _syntax_error(cell.source) or region_errors(cell.source):
+        source = cut(cell.source) if cell.role == "solution" and not region_errors(cell.source) else cell.source
+        if not cell.is_code or cell.role == "given" or _syntax_error(source):
             continue
-        count = len(code_lines(cut(cell.source) if cell.role == "solution" else cell.source))
+        count = len(code_lines(source))
         if count > CODE_LINES and not cell.long:
             message = f'{count} lines of code: divide the cell after at most {CODE_LINES}, or say why not, long="..."'
             yield lesson.problem(cell, message)

@@ -113,8 +113,9 @@ def _compared(name: str, outcome: Any, is_open: bool) -> Comparison:
             progress.record_outcome(name, is_right)
         if shown is not None:
             shown.seen = True
+    texts = _written(guess, shown), _written(outcome, shown)
     return Comparison(
-        _written(guess, shown), _written(outcome, shown), _remark(name, guess, outcome, is_right, is_open)
+        *texts, _remark(name, *texts, is_number=not isinstance(guess, str), is_right=is_right, is_open=is_open)
     )
 
 
@@ -127,13 +128,15 @@ def _is_right(guess: str | float, outcome: Any, shown: Prediction | None) -> boo
     return abs(guess - outcome) <= NEAR * possible
 
 
-def _remark(name: str, guess: str | float | None, outcome: Any, is_right: bool | None, is_open: bool) -> str:
+def _remark(name: str, guess: str, outcome: str, *, is_number: bool, is_right: bool | None, is_open: bool) -> str:
     if is_right is None:
         asked = f'You haven\'t guessed yet: guess at predict("{name}", ...), then run this cell again.'
         return asked if is_open else ""
-    if isinstance(guess, str) or guess == outcome:
-        return "As you guessed." if is_right else "Not what you guessed: can you say why?"
-    return "Near enough." if is_right else "Not near: can you say why?"
+    if guess == outcome:
+        return "As you guessed."
+    if is_right:
+        return "Near enough."
+    return f"Not {'near' if is_number else 'what you guessed'}: can you say why?"
 
 
 def _written(value: Any, shown: Prediction | None) -> str:
