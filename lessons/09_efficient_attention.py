@@ -50,7 +50,9 @@ import os
 import time
 import warnings
 
-os.environ["KINETO_LOG_LEVEL"] = "99"  # torch's profiler (section 9) stays quiet
+os.environ["KINETO_LOG_LEVEL"] = (
+    "99"  # torch's profiler (section 9) stays quiet
+)
 
 import matplotlib.pyplot as plt
 import torch
@@ -76,7 +78,10 @@ def attention_memory(seq_len, d_model=512, d_k=64, size=4):
     """Bytes of what one head of attention makes and needs, by name, for one sequence."""
     return {
         "input": seq_len * d_model * size,
-        "projections": 3 * d_model * d_k * size,  # three matrices, whatever the length
+        "projections": 3
+        * d_model
+        * d_k
+        * size,  # three matrices, whatever the length
         "query, key, value": 3 * seq_len * d_k * size,
         "scores and weights": 2 * seq_len**2 * size,
         "output": seq_len * d_k * size,
@@ -84,7 +89,9 @@ def attention_memory(seq_len, d_model=512, d_k=64, size=4):
 
 
 matrix = torch.empty(1000, 1000)
-print(f"1000 tokens: {tuple(matrix.shape)}, {matrix.numel():,} numbers, {matrix.nbytes:,} bytes")
+print(
+    f"1000 tokens: {tuple(matrix.shape)}, {matrix.numel():,} numbers, {matrix.nbytes:,} bytes"
+)
 for name, held in attention_memory(1000).items():
     print(f"  {name:18} {held / 1e6:6.3f} MB")
 
@@ -116,7 +123,9 @@ for seq_len in (256, 512, 1024):
     long = torch.randn(3, seq_len, 64)  # query, key and value
     measured = peak_bytes(naive_attention, *long)
     predicted = attention_memory(seq_len)["scores and weights"]
-    print(f"{seq_len:5} tokens: measured {measured:9,} bytes, two matrices {predicted:9,} bytes")
+    print(
+        f"{seq_len:5} tokens: measured {measured:9,} bytes, two matrices {predicted:9,} bytes"
+    )
 
 # %% [markdown]
 # Both are the same, to the byte.
@@ -133,15 +142,21 @@ print("   tokens matrices MB     rest MB")
 for seq_len in (100, 1000, 10_000, 100_000):
     held = attention_memory(seq_len)
     matrices = held["scores and weights"]
-    print(f"{seq_len:9,} {matrices / 1e6:11,.2f} {(sum(held.values()) - matrices) / 1e6:11,.2f}")
+    print(
+        f"{seq_len:9,} {matrices / 1e6:11,.2f} {(sum(held.values()) - matrices) / 1e6:11,.2f}"
+    )
 
 heavier = next(
     t
     for t in range(1, 1000)
-    if 2 * attention_memory(t)["scores and weights"] > sum(attention_memory(t).values())
+    if 2 * attention_memory(t)["scores and weights"]
+    > sum(attention_memory(t).values())
 )
 print("the matrices outweigh all the rest from", heavier, "tokens on")
-times = attention_memory(10_000)["scores and weights"] // attention_memory(1000)["scores and weights"]
+times = (
+    attention_memory(10_000)["scores and weights"]
+    // attention_memory(1000)["scores and weights"]
+)
 compare_guess("09_ten_times", f"{times} times")
 
 # %% [markdown]
@@ -152,12 +167,21 @@ compare_guess("09_ten_times", f"{times} times")
 # %% role="draw"
 lengths = [2**n for n in range(6, 18)]
 matrices = [attention_memory(t)["scores and weights"] for t in lengths]
-rest = [sum(attention_memory(t).values()) - matrix for t, matrix in zip(lengths, matrices, strict=True)]
+rest = [
+    sum(attention_memory(t).values()) - matrix
+    for t, matrix in zip(lengths, matrices, strict=True)
+]
 figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-axes.loglog(lengths, matrices, "o-", color="#00224e", label="scores and weights")
+axes.loglog(
+    lengths, matrices, "o-", color="#00224e", label="scores and weights"
+)
 axes.loglog(lengths, rest, "s--", color="#a59c74", label="everything else")
 axes.axvline(heavier, color="grey", linewidth=0.8)
-axes.set(title="One head, d_model = 512, d_k = 64, float32", xlabel="tokens", ylabel="bytes")
+axes.set(
+    title="One head, d_model = 512, d_k = 64, float32",
+    xlabel="tokens",
+    ylabel="bytes",
+)
 axes.legend()
 plt.show()
 
@@ -187,7 +211,9 @@ plt.show()
 
 
 # %% exercise="attention_matrix_bytes" role="solution"
-def attention_matrix_bytes(batch: int, num_heads: int, seq_len: int, bytes_per_element: int) -> int:
+def attention_matrix_bytes(
+    batch: int, num_heads: int, seq_len: int, bytes_per_element: int
+) -> int:
     """The bytes of the attention weights (B, H, T, T) of one layer."""
     ### BEGIN SOLUTION
     return batch * num_heads * seq_len**2 * bytes_per_element
@@ -200,7 +226,9 @@ check(attention_matrix_bytes)
 # %% role="try"
 # Try it: eight heads, float32. How many tokens fit into 16 GB?
 for my_length in (1000, 8000, 64_000):
-    print(f"{my_length:7,} tokens: {attention_matrix_bytes(1, 8, my_length, 4) / 1e9:8.2f} GB")
+    print(
+        f"{my_length:7,} tokens: {attention_matrix_bytes(1, 8, my_length, 4) / 1e9:8.2f} GB"
+    )
 
 # %% [markdown]
 # ## 2 · A batch at once
@@ -216,7 +244,9 @@ w = torch.randn(4, 2, generator=generator)
 in_one_go = sequences @ w
 in_a_loop = torch.stack([sequence @ w for sequence in sequences])
 print(tuple(sequences.shape), "@", tuple(w.shape), "->", tuple(in_one_go.shape))
-print(f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.4f}")
+print(
+    f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.4f}"
+)
 
 # %% [markdown]
 # For the scores, transpose the keys of each sequence separately. The batch axis must stay first. `.mT` swaps the last
@@ -224,11 +254,28 @@ print(f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.
 # reverses *all* axes, as `.T` did for a matrix. And `reshape` gives a new shape, but leaves the numbers in their order.
 
 # %%
-numbered = torch.tensor([[[0, 1], [10, 11], [20, 21]], [[100, 101], [110, 111], [120, 121]]])  # (B, T, D)
-print("mT            ", tuple(numbered.mT.shape), "first sequence", numbered.mT[0].tolist())
+numbered = torch.tensor(
+    [[[0, 1], [10, 11], [20, 21]], [[100, 101], [110, 111], [120, 121]]]
+)  # (B, T, D)
+print(
+    "mT            ",
+    tuple(numbered.mT.shape),
+    "first sequence",
+    numbered.mT[0].tolist(),
+)
 permuted, reshaped = numbered.permute(2, 1, 0), numbered.reshape(2, 2, 3)
-print("permute       ", tuple(permuted.shape), "first block   ", permuted[0].tolist())
-print("reshape(2,2,3)", tuple(reshaped.shape), "first sequence", reshaped[0].tolist())
+print(
+    "permute       ",
+    tuple(permuted.shape),
+    "first block   ",
+    permuted[0].tolist(),
+)
+print(
+    "reshape(2,2,3)",
+    tuple(reshaped.shape),
+    "first sequence",
+    reshaped[0].tolist(),
+)
 
 # %% [markdown]
 # The hundreds tell you which sequence a number comes from. After `permute` the first block holds numbers of both
@@ -252,11 +299,15 @@ def best_time(function, *args, repeats=5):
 # %% role="draw" timed=true claim="one_call_beats_a_loop"
 many = torch.randn(256, 8, 16)
 loop_time = best_time(
-    lambda: torch.stack([F.scaled_dot_product_attention(one, one, one) for one in many[:, None]])
+    lambda: torch.stack(
+        [F.scaled_dot_product_attention(one, one, one) for one in many[:, None]]
+    )
 )
 batch_time = best_time(lambda: F.scaled_dot_product_attention(many, many, many))
 print(f"one by one {1e3 * loop_time:6.2f} ms")
-print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} times faster")
+print(
+    f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} times faster"
+)
 
 # %% [markdown]
 # One thing must hold for every batch: **the output of a sequence is the same alone and in a batch.**
@@ -280,7 +331,8 @@ for name, axis in (("last axis", -1), ("axis 0", 0)):
         f"{apart:.2f} apart"
     )
 compare_guess(
-    "09_wrong_axis", "neither of them" if together.shape == sequences.shape else "a wrong shape"
+    "09_wrong_axis",
+    "neither of them" if together.shape == sequences.shape else "a wrong shape",
 )
 
 # %% [markdown]
@@ -314,7 +366,9 @@ compare_guess(
 
 
 # %% exercise="batched_self_attention" role="solution"
-def batched_self_attention(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
+def batched_self_attention(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> Tensor:
     """Self-attention in every sequence of a batch, without a loop over the batch.
 
     x: (B, T, E); w_query and w_key: (E, d_k); w_value: (E, d_v). Returns (B, T, d_v).
@@ -331,7 +385,10 @@ check(batched_self_attention)
 
 # %% role="try"
 # Try it: the first sequence alone and in the batch. Both lines should agree.
-my_weights = [torch.randn(4, 2, generator=torch.Generator().manual_seed(seed)) for seed in (1, 2, 3)]
+my_weights = [
+    torch.randn(4, 2, generator=torch.Generator().manual_seed(seed))
+    for seed in (1, 2, 3)
+]
 print(batched_self_attention(sequences, *my_weights)[0])
 print(batched_self_attention(sequences[:1], *my_weights)[0])
 
@@ -360,7 +417,10 @@ def without_cache(seen):
 keys, values = torch.empty(0, 4), torch.empty(0, 4)
 for t in range(5):
     newest = text[t : t + 1]
-    keys, values = torch.cat((keys, newest @ u_key)), torch.cat((values, newest @ u_value))
+    keys, values = (
+        torch.cat((keys, newest @ u_key)),
+        torch.cat((values, newest @ u_value)),
+    )
     output = F.scaled_dot_product_attention(newest @ u_query, keys, values)[-1]
     apart = (output - without_cache(text[: t + 1])).abs().max()
     print(
@@ -388,18 +448,25 @@ def multiplications(t, width=128):
 
 for t in (16, 128, 1024):
     plain, cached = multiplications(t)
-    print(f"step {t:4}: {plain:12,} without, {cached:8,} with a cache, {plain // cached:4} times fewer")
+    print(
+        f"step {t:4}: {plain:12,} without, {cached:8,} with a cache, {plain // cached:4} times fewer"
+    )
 compare_guess("09_times_fewer", f"{plain // cached} times")
 
 # %% role="draw" timed=true claim="a_cached_step_is_cheaper"
 w_of_step = torch.randn(128, 3 * 128)
-steps, times = (16, 32, 64, 128, 256, 512, 1024), {"without a cache": [], "with a cache": []}
+steps, times = (
+    (16, 32, 64, 128, 256, 512, 1024),
+    {"without a cache": [], "with a cache": []},
+)
 for t in steps:
     so_far, past_keys, past_values = torch.randn(3, 1, 1, t, 128).unbind()
 
     def plain_step(so_far):
         q, k, v = (so_far @ w_of_step).split(128, -1)
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)[..., -1, :]
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)[
+            ..., -1, :
+        ]
 
     def cached_step(so_far, past_keys, past_values):
         q, k, v = (so_far[..., -1:, :] @ w_of_step).split(128, -1)
@@ -408,7 +475,9 @@ for t in steps:
         return F.scaled_dot_product_attention(q, keys, values)
 
     times["without a cache"].append(best_time(plain_step, so_far))
-    times["with a cache"].append(best_time(cached_step, so_far, past_keys, past_values))
+    times["with a cache"].append(
+        best_time(cached_step, so_far, past_keys, past_values)
+    )
 
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
 for (name, spent), colour, marker, which in zip(
@@ -417,13 +486,19 @@ for (name, spent), colour, marker, which in zip(
     counted = [multiplications(t)[which] for t in steps]
     axes.loglog(steps, spent, marker, color=colour, label=f"{name}, measured")
     axes.loglog(
-        steps, [spent[-1] * c / counted[-1] for c in counted], "-", color=colour, label=f"{name}, counted"
+        steps,
+        [spent[-1] * c / counted[-1] for c in counted],
+        "-",
+        color=colour,
+        label=f"{name}, counted",
     )
 axes.set(title="One step of decoding", xlabel="tokens so far", ylabel="seconds")
 axes.legend()
 plt.show()
 total_plain, total_cached = (sum(times[name]) for name in times)
-print(f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cached:.2f} ms with a cache")
+print(
+    f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cached:.2f} ms with a cache"
+)
 
 # %% [markdown]
 # *The picture in words:* points are measured; lines are the counted multiplications, drawn through the last point of
@@ -439,10 +514,14 @@ room = torch.zeros(8, 4)  # for up to 8 tokens
 for t in range(5):
     room[t] = text[t] @ u_key
     held = room[: t + 1]  # a view
-print(f"largest difference from the cache made by cat: {(held - keys).abs().max():.4f}")
+print(
+    f"largest difference from the cache made by cat: {(held - keys).abs().max():.4f}"
+)
 
 steps = 1000
-print(f"rows written in {steps} steps: cat {sum(range(1, steps + 1)):,}, preallocated {steps:,}")
+print(
+    f"rows written in {steps} steps: cat {sum(range(1, steps + 1)):,}, preallocated {steps:,}"
+)
 
 
 # %% role="draw" timed=true
@@ -494,11 +573,24 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
 
 # %% exercise="kv_cache_bytes" role="solution"
 def kv_cache_bytes(
-    batch: int, num_layers: int, num_kv_heads: int, head_dim: int, seq_len: int, bytes_per_element: int
+    batch: int,
+    num_layers: int,
+    num_kv_heads: int,
+    head_dim: int,
+    seq_len: int,
+    bytes_per_element: int,
 ) -> int:
     """The bytes of the keys and values (B, H, T, D) that all layers keep for seq_len tokens."""
     ### BEGIN SOLUTION
-    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
+    return (
+        2
+        * batch
+        * num_layers
+        * num_kv_heads
+        * head_dim
+        * seq_len
+        * bytes_per_element
+    )
     ### END SOLUTION
 
 
@@ -517,12 +609,17 @@ predict(
 my_caches = {
     "GPT-2 small, 12 layers, 12 heads": kv_cache_bytes(1, 12, 12, 64, 1024, 2),
     "Llama 2 7B, 32 layers, 32 heads": kv_cache_bytes(1, 32, 32, 128, 4096, 2),
-    "Llama 2 70B, 80 layers, 64 heads, 8 of them with keys": kv_cache_bytes(1, 80, 8, 128, 4096, 2),
+    "Llama 2 70B, 80 layers, 64 heads, 8 of them with keys": kv_cache_bytes(
+        1, 80, 8, 128, 4096, 2
+    ),
 }
 for my_model, my_bytes in my_caches.items():
     print(f"{my_bytes / 1e9:6.3f} GB  {my_model}")
 _, my_7b, my_70b = my_caches.values()
-compare_guess("09_larger_cache", "it is smaller" if my_70b < my_7b else "it is ten times as large")
+compare_guess(
+    "09_larger_cache",
+    "it is smaller" if my_70b < my_7b else "it is ten times as large",
+)
 
 # %% [markdown]
 # The larger model can afford the smaller cache, since eight query heads share each head of keys and values. That is one
@@ -534,18 +631,36 @@ compare_guess("09_larger_cache", "it is smaller" if my_70b < my_7b else "it is t
 # three keys: its own and the two before it.
 
 # %%
-near = ["1.......", "11......", "111.....", ".111....", "..111...", "...111..", "....111.", ".....111"]
+near = [
+    "1.......",
+    "11......",
+    "111.....",
+    ".111....",
+    "..111...",
+    "...111..",
+    "....111.",
+    ".....111",
+]
 window_of_3 = torch.tensor([[cell == "1" for cell in row] for row in near])
 everything_before = torch.ones(8, 8, dtype=torch.bool).tril()
-two_layers = window_of_3.float() @ window_of_3.float() > 0  # seen by a token that is seen
+two_layers = (
+    window_of_3.float() @ window_of_3.float() > 0
+)  # seen by a token that is seen
 
 print(
-    "scores of 8 tokens: causal", everything_before.sum().item(), "window of 3", window_of_3.sum().item()
+    "scores of 8 tokens: causal",
+    everything_before.sum().item(),
+    "window of 3",
+    window_of_3.sum().item(),
 )
 tokens, width = 100_000, 4096
 causal_scores = tokens * (tokens + 1) // 2
-window_scores = tokens * width - width * (width - 1) // 2  # the first rows are shorter
-print(f"of {tokens:,}: causal {causal_scores:,}, window of {width} {window_scores:,}")
+window_scores = (
+    tokens * width - width * (width - 1) // 2
+)  # the first rows are shorter
+print(
+    f"of {tokens:,}: causal {causal_scores:,}, window of {width} {window_scores:,}"
+)
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
@@ -556,7 +671,13 @@ masks = {
 }
 for axes, (title, mask) in zip(panels, masks.items(), strict=True):
     axes.imshow(mask, cmap="cividis", vmin=0, vmax=1)
-    axes.set(title=title, xlabel="key", ylabel="query", xticks=range(8), yticks=range(8))
+    axes.set(
+        title=title,
+        xlabel="key",
+        ylabel="query",
+        xticks=range(8),
+        yticks=range(8),
+    )
 plt.show()
 
 # %% [markdown]
@@ -629,7 +750,9 @@ check(sliding_window_mask)
 my_window = sliding_window_mask(20, 3).float()
 for my_layers in range(1, 5):
     my_seen = torch.linalg.matrix_power(my_window, my_layers)[-1] > 0
-    print(my_layers, "".join("x" if my_seen_it else "." for my_seen_it in my_seen))
+    print(
+        my_layers, "".join("x" if my_seen_it else "." for my_seen_it in my_seen)
+    )
 compare_guess("09_reach", my_seen.sum().item() - 1)
 
 # %% [markdown]
@@ -648,13 +771,24 @@ compare_guess("09_reach", my_seen.sum().item() - 1)
 
 # %%
 # (Hq, Tq, D) = (4, 1, 2)
-four_queries = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]])
-two_keys = torch.tensor([[[2.0, 0.0], [0.0, 2.0]], [[4.0, 0.0], [0.0, 4.0]]])  # (Hkv, Tk, D) = (2, 2, 2)
-two_values = torch.tensor([[[10.0], [20.0]], [[30.0], [40.0]]])  # (Hkv, Tk, d_v) = (2, 2, 1)
+four_queries = torch.tensor(
+    [[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]]
+)
+two_keys = torch.tensor(
+    [[[2.0, 0.0], [0.0, 2.0]], [[4.0, 0.0], [0.0, 4.0]]]
+)  # (Hkv, Tk, D) = (2, 2, 2)
+two_values = torch.tensor(
+    [[[10.0], [20.0]], [[30.0], [40.0]]]
+)  # (Hkv, Tk, d_v) = (2, 2, 1)
 for query_head, key_head in ((1, 0), (2, 1)):
     scores = four_queries[query_head] @ two_keys[key_head].mT / math.sqrt(2)
     weights = scores.softmax(-1)
-    print(f"query head {query_head}, key head {key_head}: scores", scores, "weights", weights)
+    print(
+        f"query head {query_head}, key head {key_head}: scores",
+        scores,
+        "weights",
+        weights,
+    )
     print("    output", weights @ two_values[key_head])
 
 # %% [markdown]
@@ -677,7 +811,10 @@ orders = {
 }
 for call, order in orders.items():
     print(f"{call:24} {order}")
-compare_guess("09_repeat", next(call for call, order in orders.items() if order == [0, 0, 1, 1]))
+compare_guess(
+    "09_repeat",
+    next(call for call, order in orders.items() if order == [0, 0, 1, 1]),
+)
 
 # %% [markdown]
 # The wrong order raises no error and gives the right shape. Another way repeats nothing: give the queries one axis for
@@ -688,7 +825,11 @@ compare_guess("09_repeat", next(call for call, order in orders.items() if order 
 
 # %% role="try"
 # Try it: 64 query heads, and fewer and fewer key heads.
-for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-query", 1)):
+for my_name, my_kv_heads in (
+    ("multi-head", 64),
+    ("grouped-query", 8),
+    ("multi-query", 1),
+):
     print(
         f"{my_name:13} {my_kv_heads:2} key heads: "
         f"{kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2) / 1e9:6.3f} GB"
@@ -725,7 +866,9 @@ for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-q
 
 
 # %% exercise="grouped_query_attention" role="solution"
-def grouped_query_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def grouped_query_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> Tensor:
     """Attention in which Hq / Hkv neighbouring query heads share one head of keys and values.
 
     query: (..., Hq, Tq, D); key: (..., Hkv, Tk, D); value: (..., Hkv, Tk, d_v). Returns
@@ -734,7 +877,9 @@ def grouped_query_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor
     ### BEGIN SOLUTION
     heads, kv_heads = query.shape[-3], key.shape[-3]
     if heads % kv_heads != 0:
-        raise ValueError(f"{heads} query heads can't share {kv_heads} heads of keys and values")
+        raise ValueError(
+            f"{heads} query heads can't share {kv_heads} heads of keys and values"
+        )
     groups = query.unflatten(-3, (kv_heads, heads // kv_heads))
     scores = groups @ key.unsqueeze(-3).mT / math.sqrt(query.shape[-1])
     return (scores.softmax(dim=-1) @ value.unsqueeze(-3)).flatten(-4, -3)
@@ -747,7 +892,11 @@ check(grouped_query_attention)
 # %% role="try"
 # Try it: the four heads of the example, and the same from PyTorch.
 print(grouped_query_attention(four_queries, two_keys, two_values).flatten())
-print(F.scaled_dot_product_attention(four_queries, two_keys, two_values, enable_gqa=True).flatten())
+print(
+    F.scaled_dot_product_attention(
+        four_queries, two_keys, two_values, enable_gqa=True
+    ).flatten()
+)
 
 # %% [markdown]
 # ## 6 · Several tokens after a cache
@@ -778,10 +927,14 @@ predict(
 # %% role="answer"
 one_query, five_keys = torch.ones(1, 4), torch.ones(5, 4)
 # With values that are the identity, the output shows the weights.
-causal_weights = F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5), is_causal=True)
+causal_weights = F.scaled_dot_product_attention(
+    one_query, five_keys, torch.eye(5), is_causal=True
+)
 print("weights with the flag", causal_weights, sep="\n")
 print(
-    "weights without a mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5)), sep="\n"
+    "weights without a mask",
+    F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5)),
+    sep="\n",
 )
 compare_guess("09_is_causal", (causal_weights > 0).sum().item())
 
@@ -820,7 +973,10 @@ compare_guess("09_is_causal", (causal_weights > 0).sum().item())
 
 # %% exercise="attend_with_cache" role="solution"
 def attend_with_cache(
-    query: Tensor, key: Tensor, value: Tensor, cache: tuple[Tensor, Tensor] | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cache: tuple[Tensor, Tensor] | None,
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Causal attention of new tokens to themselves and to all tokens before them.
 
@@ -833,7 +989,9 @@ def attend_with_cache(
         key = torch.cat((cache[0], key), dim=2)
         value = torch.cat((cache[1], value), dim=2)
     new, held = query.shape[2], key.shape[2]
-    may_attend = torch.ones(new, held, dtype=torch.bool, device=query.device).tril(held - new)
+    may_attend = torch.ones(
+        new, held, dtype=torch.bool, device=query.device
+    ).tril(held - new)
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     weights = scores.masked_fill(~may_attend, -math.inf).softmax(dim=-1)
     return weights @ value, (key, value)
@@ -852,7 +1010,9 @@ for my_piece in my_tokens.split([3, 1, 2], dim=-2):
     my_outputs.append(my_output)
 my_whole = F.scaled_dot_product_attention(*my_tokens, is_causal=True)
 my_difference = (torch.cat(my_outputs, dim=2) - my_whole).abs().max()
-print(f"largest difference {my_difference:.4f}, cache {tuple(my_cache[0].shape)}")
+print(
+    f"largest difference {my_difference:.4f}, cache {tuple(my_cache[0].shape)}"
+)
 
 # %% [markdown]
 # Half of the lesson is done: a good place for a break.
@@ -888,7 +1048,12 @@ print(
     "pieces",
     [seven[start : start + 3].tolist() for start in range(0, 7, 3)],
 )
-print("7 // 3 =", 7 // 3, "    pieces", [seven[i * 3 : (i + 1) * 3].tolist() for i in range(7 // 3)])
+print(
+    "7 // 3 =",
+    7 // 3,
+    "    pieces",
+    [seven[i * 3 : (i + 1) * 3].tolist() for i in range(7 // 3)],
+)
 print("split(3)   pieces", [piece.tolist() for piece in seven.split(3)])
 print("chunk(3)   pieces", [piece.tolist() for piece in seven.chunk(3)])
 hundred = torch.arange(100)
@@ -935,7 +1100,9 @@ print(
 
 
 # %% exercise="chunked_attention" role="solution"
-def chunked_attention(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+def chunked_attention(
+    query: Tensor, key: Tensor, value: Tensor, chunk_size: int
+) -> Tensor:
     """Attention for chunk_size queries at a time: the whole matrix of scores never exists.
 
     query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v). Returns (..., Tq, d_v).
@@ -957,7 +1124,10 @@ check(chunked_attention)
 for my_size in (1, 4, 6, 32):
     print(
         my_size,
-        (chunked_attention(query, key, value, my_size) - all_scores.softmax(-1) @ value)
+        (
+            chunked_attention(query, key, value, my_size)
+            - all_scores.softmax(-1) @ value
+        )
         .abs()
         .max()
         .round(decimals=4),
@@ -975,9 +1145,15 @@ row = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 0.0])
 mixed_in = torch.tensor([10.0, 20.0, 30.0, 40.0, 50.0, 60.0])
 print(f"all at once:                 {row.softmax(0) @ mixed_in:.4f}")
 
-blocks = list(zip(row.split(2), mixed_in.split(2), strict=True))  # three blocks of two keys
+blocks = list(
+    zip(row.split(2), mixed_in.split(2), strict=True)
+)  # three blocks of two keys
 apart = [float(s.softmax(0) @ v) for s, v in blocks]
-print("a softmax for each block:   ", [round(one, 4) for one in apart], f"mean {sum(apart) / 3:.4f}")
+print(
+    "a softmax for each block:   ",
+    [round(one, 4) for one in apart],
+    f"mean {sum(apart) / 3:.4f}",
+)
 
 # %% [markdown]
 # A softmax for each block gives every block the same weight, whatever its scores are. But the division can wait. Keep
@@ -989,7 +1165,10 @@ for s, v in blocks:
     total += s.exp().sum().item()
     mixed += (s.exp() @ v).item()
 print(f"two sums, divided at the end: {mixed / total:.4f}")
-print("the same with scores 100 higher:", sum((s + 100).exp().sum().item() for s, _ in blocks))
+print(
+    "the same with scores 100 higher:",
+    sum((s + 100).exp().sum().item() for s, _ in blocks),
+)
 
 # %% [markdown]
 # Right, until the scores grow: exp(100) is too large for float32. Lesson 01's remedy is to subtract the row's maximum,
@@ -1076,7 +1255,9 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 
 
 # %% exercise="online_attention" role="solution"
-def online_attention(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+def online_attention(
+    query: Tensor, key: Tensor, value: Tensor, block_size: int
+) -> Tensor:
     """Attention that reads block_size keys at a time, with a running maximum and a running sum for each
     query.
 
@@ -1086,7 +1267,11 @@ def online_attention(query: Tensor, key: Tensor, value: Tensor, block_size: int)
     maximum = query.new_full((*query.shape[:-1], 1), -math.inf)
     total = query.new_zeros((*query.shape[:-1], 1))
     mixed = query.new_zeros((*query.shape[:-1], value.shape[-1]))
-    for k, v in zip(key.split(block_size, dim=-2), value.split(block_size, dim=-2), strict=True):
+    for k, v in zip(
+        key.split(block_size, dim=-2),
+        value.split(block_size, dim=-2),
+        strict=True,
+    ):
         scores = query @ k.mT / math.sqrt(query.shape[-1])
         new_maximum = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
         factor = torch.exp(maximum - new_maximum)
@@ -1107,8 +1292,16 @@ my_generator = torch.Generator().manual_seed(1)
 my_query = torch.randn(2, 4, generator=my_generator)
 my_key = torch.randn(1_000_000, 4, generator=my_generator)
 my_value = my_key[:, :1]
-print(online_attention(my_query, my_key, my_value, 4096).flatten().round(decimals=2))
-print((torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value).flatten().round(decimals=2))
+print(
+    online_attention(my_query, my_key, my_value, 4096)
+    .flatten()
+    .round(decimals=2)
+)
+print(
+    (torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value)
+    .flatten()
+    .round(decimals=2)
+)
 
 # %% [markdown]
 # **Tiles.** Which part of the T × T matrix exists at one time? Here is each way, halfway through. The fourth cuts both
@@ -1134,7 +1327,11 @@ ways = {
 figure, panels = plt.subplots(1, 4, figsize=(9.6, 2.9), layout="constrained")
 for axes, (title, state) in zip(panels, ways.items(), strict=True):
     axes.imshow(state, cmap="cividis", vmin=0, vmax=2)
-    axes.set(title=f"{title}\n{(state == 2).sum().item()} of 144 scores", xlabel="key", ylabel="query")
+    axes.set(
+        title=f"{title}\n{(state == 2).sum().item()} of 144 scores",
+        xlabel="key",
+        ylabel="query",
+    )
     axes.set(xticks=[], yticks=[])
     axes.title.set_fontsize(9)
 plt.show()
@@ -1163,9 +1360,17 @@ def measure(ways, lengths=(128, 256, 512, 1024, 2048), width=64):
     """For every way its (length, bytes, seconds), as lists."""
     found = {name: [] for name in ways}
     for seq_len in lengths:
-        long = torch.randn(3, 1, 1, seq_len, width)  # query, key and value, each (B, H, T, D)
+        long = torch.randn(
+            3, 1, 1, seq_len, width
+        )  # query, key and value, each (B, H, T, D)
         for name, way in ways.items():
-            found[name].append((seq_len, peak_bytes(way, *long), best_time(way, *long, repeats=3)))
+            found[name].append(
+                (
+                    seq_len,
+                    peak_bytes(way, *long),
+                    best_time(way, *long, repeats=3),
+                )
+            )
     return found
 
 
@@ -1189,7 +1394,9 @@ def draw_measured(found):
     """Bytes and seconds against the length, measured (points) and predicted (lines)."""
     lengths = [t for t, _, _ in next(iter(found.values()))]
     sizes, seconds = predictions(lengths)
-    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+    _, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.8), layout="constrained"
+    )
     looks = zip(
         ("naive", "chunked", "online", "fused"),
         ("#00224e", "#575d6d", "#a59c74", "#c4a600"),
@@ -1199,11 +1406,28 @@ def draw_measured(found):
     for name, colour, marker in looks:
         if name in found:
             left.loglog(lengths, sizes[name], "-", color=colour, linewidth=0.9)
-            left.loglog(lengths, [held for _, held, _ in found[name]], marker, color=colour, label=name)
-            right.loglog(
-                lengths, [spent for _, _, spent in found[name]], marker, color=colour, label=name
+            left.loglog(
+                lengths,
+                [held for _, held, _ in found[name]],
+                marker,
+                color=colour,
+                label=name,
             )
-    right.loglog(lengths, seconds, "-", color="grey", linewidth=0.9, label="4 · T² · D operations")
+            right.loglog(
+                lengths,
+                [spent for _, _, spent in found[name]],
+                marker,
+                color=colour,
+                label=name,
+            )
+    right.loglog(
+        lengths,
+        seconds,
+        "-",
+        color="grey",
+        linewidth=0.9,
+        label="4 · T² · D operations",
+    )
     left.set(title="Memory at the peak", xlabel="tokens", ylabel="bytes")
     right.set(title="Time", xlabel="tokens", ylabel="seconds")
     for axes in (left, right):
@@ -1215,7 +1439,9 @@ def draw_measured(found):
 
 
 # %% role="draw" timed=true
-draw_measured(measure({"naive": naive_attention, "fused": F.scaled_dot_product_attention}))
+draw_measured(
+    measure({"naive": naive_attention, "fused": F.scaled_dot_product_attention})
+)
 
 # %% [markdown]
 # *The picture in words:* points are measured, lines predicted. On the left the naive points lie on a line of slope 2:
@@ -1232,8 +1458,12 @@ draw_measured(
     measure(
         {
             "naive": naive_attention,
-            "chunked": lambda query, key, value: chunked_attention(query, key, value, 64),
-            "online": lambda query, key, value: online_attention(query, key, value, 64),
+            "chunked": lambda query, key, value: chunked_attention(
+                query, key, value, 64
+            ),
+            "online": lambda query, key, value: online_attention(
+                query, key, value, 64
+            ),
             "fused": F.scaled_dot_product_attention,
         }
     )
@@ -1256,22 +1486,42 @@ def operators(*tensors):
     return [event.key for event in run.key_averages()]
 
 
-queries, keys = few_queries[None, None], eight_keys[None, None]  # (1, 1, 3, 4) and (1, 1, 8, 4)
-narrow_values = eight_values[None, None]  # (1, 1, 8, 2): half as wide as the keys
+queries, keys = (
+    few_queries[None, None],
+    eight_keys[None, None],
+)  # (1, 1, 3, 4) and (1, 1, 8, 4)
+narrow_values = eight_values[
+    None, None
+]  # (1, 1, 8, 2): half as wide as the keys
 predict(
     "09_which_kernel",
     "The values are half as wide as the keys. What does PyTorch do?",
-    ["it raises an error", "it runs the fused kernel", "it runs the plain formula"],
+    [
+        "it raises an error",
+        "it runs the fused kernel",
+        "it runs the plain formula",
+    ],
 )
 
 # %% role="answer"
-for name, values in (("as wide as the keys", keys), ("half as wide", narrow_values)):
+for name, values in (
+    ("as wide as the keys", keys),
+    ("half as wide", narrow_values),
+):
     ran = operators(queries, keys, values)
     print(
-        f"{name:20}", *(operator for operator in ran if "product_" in operator or "_softmax" in operator)
+        f"{name:20}",
+        *(
+            operator
+            for operator in ran
+            if "product_" in operator or "_softmax" in operator
+        ),
     )
 fused = any("flash" in operator for operator in ran)
-compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it runs the plain formula")
+compare_guess(
+    "09_which_kernel",
+    "it runs the fused kernel" if fused else "it runs the plain formula",
+)
 
 # %% [markdown]
 # `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
@@ -1291,7 +1541,11 @@ for reason in reasons:
     print("-", str(reason.message).split(" (Triggered")[0])
 
 with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-    print("fused", F.scaled_dot_product_attention(queries, keys, keys)[0, 0], sep="\n")
+    print(
+        "fused",
+        F.scaled_dot_product_attention(queries, keys, keys)[0, 0],
+        sep="\n",
+    )
 print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %% [markdown]
@@ -1312,7 +1566,9 @@ def kept_for_backward(function, *args):
     kept = {}
 
     def note(tensor):
-        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        kept[tensor.untyped_storage().data_ptr()] = (
+            tensor.untyped_storage().nbytes()
+        )
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
@@ -1320,14 +1576,22 @@ def kept_for_backward(function, *args):
     return sum(kept.values())
 
 
-trained = torch.randn(3, 1, 1, 1024, 64, requires_grad=True).unbind()  # query, key and value, one head
+trained = torch.randn(
+    3, 1, 1, 1024, 64, requires_grad=True
+).unbind()  # query, key and value, one head
 print(f"one matrix          {1024 * 1024 * 4:9,} bytes")
-print(f"naive keeps         {kept_for_backward(naive_attention, *trained):9,} bytes")
-print(f"the fused one keeps {kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes")
+print(
+    f"naive keeps         {kept_for_backward(naive_attention, *trained):9,} bytes"
+)
+print(
+    f"the fused one keeps {kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes"
+)
 
 # %% role="try"
 # Try it: what do your chunks keep? The remedy is to compute them once more (torch.utils.checkpoint).
-print(f"chunked keeps {kept_for_backward(lambda *qkv: chunked_attention(*qkv, 64), *trained):,} bytes")
+print(
+    f"chunked keeps {kept_for_backward(lambda *qkv: chunked_attention(*qkv, 64), *trained):,} bytes"
+)
 
 # %% [markdown]
 # ## 10 · Quiz
