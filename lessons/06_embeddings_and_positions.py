@@ -621,10 +621,8 @@ show(offsets, queries, keys, title="key - query")
 
 # %%
 one_head = torch.tensor([0.0, 4.0, 1.0, 0.0, -1.0])
-columns = [
-    f"column {offset + m}: offset {offset}" for offset in range(-m, m + 1)
-]
-show(one_head, "bias", columns, form=".1f")
+columns = [f"offset {offset}" for offset in range(-m, m + 1)]
+show([list(range(5)), one_head.tolist()], ["column", "bias"], columns)
 print("query 3, key 2: offset -1, bias", one_head[1].item())
 print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 
