@@ -392,8 +392,11 @@ except ValueError as error:
 # position is written in the same way, with E/2 hands that turn at different speeds. The direction of a hand is
 # two numbers, a sine and a cosine.
 #
-# $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}} \qquad
-# \text{column } 2i = \sin(\text{angle}_i) \qquad \text{column } 2i{+}1 = \cos(\text{angle}_i)$$
+# $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}}$$
+#
+# $$\text{column } 2i = \sin(\text{angle}_i)$$
+#
+# $$\text{column } 2i{+}1 = \cos(\text{angle}_i)$$
 #
 # i counts the hands, 0 to E/2 − 1. For E = 8 there are four, and their speeds are round numbers. (The speeds are also
 # called frequencies.)
@@ -711,8 +714,9 @@ show(weights[0], queries, keys, title="weights")
 # of a query or a key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the
 # token's position:
 #
-# $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)
-# \qquad \theta = \text{position} \cdot \text{base}^{-2i/D}$$
+# $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)$$
+#
+# $$\theta = \text{position} \cdot \text{base}^{-2i/D}$$
 #
 # Pair i consists of columns 2i and 2i + 1, and D is the width of a head. With a base of 10000 the speeds are those
 # of section 4.
