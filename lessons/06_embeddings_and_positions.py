@@ -939,9 +939,10 @@ show(my_means, list(my_right), ["16 digits", "64 digits"], title="right")
 
 # The same by place, in sentences of 64 digits.
 figure, axes = plt.subplots(figsize=(8.4, 3.4), layout="constrained")
+my_shades = plt.get_cmap("cividis")
 my_styles = {"learnt": "-", "sinusoidal": "--", "bias": "-.", "rotary": ":"}
 for my_number, (my_way, my_style) in enumerate(my_styles.items()):
-    my_line = {"color": shades(0.3 * my_number), "label": my_way}
+    my_line = {"color": my_shades(0.3 * my_number), "label": my_way}
     axes.plot(range(3, 64), my_right[my_way][64], my_style, lw=2, **my_line)
 axes.axvline(15.5, color="0.7")
 axes.set(xlabel="place in the sentence", ylabel="right", ylim=(0, 1.05))
