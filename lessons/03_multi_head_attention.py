@@ -20,12 +20,11 @@
 # look at "she" for who, and at "bank" for where. One attention gives every word one row of weights, and so one mixture
 # of the others. *Multi-head attention* runs several small attentions side by side and joins what they found.
 #
-# The mathematics is lesson 01's. What is new is bookkeeping: axes are cut, swapped and joined, and most mistakes
-# give the right shape. At the end you train the module that you wrote, see what each of its heads is for, and
-# give it the robot and the crate.
+# The mathematics is lesson 01's. What is new is bookkeeping: axes are cut, swapped and joined, and most mistakes give the
+# right shape. At the end you train your own heads, see what each of them is for, and give them the robot and the crate.
 #
-# **You need** lessons 01 and 02: queries, keys, values, scores, softmax, `nn.Linear`, which stores its weight
-# matrix transposed, and the function `train`.
+# **You need** lessons 01 and 02: queries, keys, values, scores, softmax, and `nn.Linear`, which stores its matrix
+# transposed.
 #
 # **Afterwards you can**
 #
@@ -94,17 +93,17 @@ plt.show()
 # leads to "she" and one to "bank". With two heads, a thick arc leads to "she" in head 0 and to "bank" in head 1.
 #
 # Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention weights from
-# its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two more reasons. In a
+# it. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two more reasons for heads. In a
 # long text one softmax must share its 1 among very many words, while several can each pick one. And heads don't wait for
 # each other, so a machine computes them at the same time.
 #
-# The number of multiplications stays the same: twice as many dot products, each half as long. Memory grows: there
-# is one table of attention weights for each head (lesson 09 measures it).
+# The number of multiplications stays the same: twice as many dot products, each half as long. But there is a table of
+# attention weights for each head (lesson 09 measures that).
 #
 # ## 2 · Cut into heads
 #
-# The small example is lesson 01's "birds build nests", four numbers per word. Each projection is now a 4 × 4 matrix,
-# whose first two columns belong to head 0 and last two to head 1.
+# The small example is lesson 01's "birds build nests". Each projection is now a 4 × 4 matrix, whose first two columns
+# belong to head 0 and last two to head 1.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -141,12 +140,12 @@ print_table("one after the other", listed, three, halves, form=".4f")
 
 # %% [markdown]
 # This is multi-head attention, and it is right. Everything up to section 5 does the same job without the Python loop:
-# 12 heads in a batch of 64 sequences then take one call in place of 768. The fast way must give the same numbers.
+# 12 heads in a batch of 64 sequences then take one call in place of 768.
 #
 # ### All heads in one tensor
 #
-# `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2 columns. Read the first two lines below: they are what
-# head 0 and head 1 see of "birds". Compare with the first row of `queries`.
+# `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2. Compare the first two lines below with the first row
+# of `queries`: they are what head 0 and head 1 see of "birds".
 
 # %%
 query_heads = queries.view(3, 2, 2)
@@ -161,13 +160,12 @@ for name, heads in (
     print_table(name, heads.flatten(0, 1), rows, ["0", "1"], form=".0f")
 
 # %% [markdown]
-# These are arranged (T, H, D): token, head, column. Inside one head we want a table of tokens, as in lesson
-# 01, and `@` works on the *last two* axes. So the head axis should come first: (H, T, D).
+# These are arranged (T, H, D): token, head, column. But `@` works on the *last two* axes, and inside one head we want a
+# table of tokens. So the head axis should come first: (H, T, D).
 #
 # ### What `view` does and what `transpose` does
 #
-# To see where numbers go, number them. Below, entry 12 is word 1, column 2: the tens tell the word, the ones the
-# column.
+# To see where numbers go, number them: below, the tens tell the word and the ones the column.
 #
 # In memory a tensor is one long row of numbers. **`view` never touches that row**, it only redefines where
 # rows end. **`transpose` swaps two axes**: the number at [i, j] is found at [j, i] afterwards.
@@ -195,11 +193,10 @@ for h in range(2):
     print_table(f"head {h}", short_cut[h], three, ["0", "1"], form="d")
 
 # %% [markdown]
-# Follow the numbers yourself. Below, steps 1 to 3 take the numbered tensor into heads; the way back, steps 4
-# to 7, belongs to the next section. Choose a number (click it, or use the arrow keys) and press Next: where
-# does it go in the tensor, and where in memory? Step 3 shows the short cut beside the right way, with a cross
-# at every number that is in the wrong place. Then change the sizes at the top. For which sizes is the short
-# cut right?
+# Follow the numbers yourself. Steps 1 to 3 take the numbered tensor into heads; steps 4 to 7, the way back, belong to
+# the next section. Choose a number (click it, or use the arrow keys) and press Next: where does it go in the tensor, and
+# where in memory? Step 3 has a cross at every number that the short cut puts in the wrong place. Then change the sizes
+# at the top. For which sizes is the short cut right?
 
 # %% role="draw"
 from grader.views import HeadSplitter
@@ -207,26 +204,18 @@ from grader.views import HeadSplitter
 HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 
 # %% [markdown]
-# The short cut is right only with one head or with one token, where there is nothing to swap. Otherwise, as here, head
-# 0 has "birds" twice and never sees "nests". Nothing complains: the shape is right, and the softmax will sum to one.
-# Only the numbers reveal it.
+# The short cut is right only with one head or with one token, where there is nothing to swap. Here head 0 has "birds" twice
+# and never sees "nests". Nothing complains: the shape is right, and the softmax will sum to one.
 #
-# One more thing that you need: code for **any** leading axes. A star collects them, and passes them on:
-
-# %%
-*leading, seq_len, width = torch.zeros(7, 2, 3, 4).shape
-print("leading", leading, " tokens", seq_len, " width", width)
-cut_in_two = torch.zeros(7, 2, 3, 4).reshape(*leading, seq_len, 2, width // 2)
-print("cut in two:", tuple(cut_in_two.shape))
-
-# %% [markdown]
+# One more thing that you need is code for **any** leading axes. A star collects them, `*leading, seq_len, d_model =
+# x.shape`, and passes them on, `x.reshape(*leading, seq_len, 2, d_model // 2)`.
+#
 # ### Exercise 1: `split_heads`
 #
 # Difficulty 2 of 5
 #
 # From (..., T, E) to (..., H, T, D), for any number of leading axes. If the heads don't divide the columns
-# evenly, raise `ValueError` with a message that names both numbers: whoever reads it will want to know which
-# two don't fit.
+# evenly, raise `ValueError` with a message that names both numbers.
 #
 # <details><summary>It works on the small example, but not on a batch</summary>
 #
@@ -262,8 +251,8 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     *leading, seq_len, d_model = x.shape
     if d_model % num_heads != 0:
         raise ValueError(f"{num_heads} heads do not divide d_model={d_model}")
-    head_dim = d_model // num_heads
-    return x.reshape(*leading, seq_len, num_heads, head_dim).transpose(-3, -2)
+    heads = x.reshape(*leading, seq_len, num_heads, d_model // num_heads)
+    return heads.transpose(-3, -2)
     ### END SOLUTION
 
 
@@ -278,10 +267,9 @@ for h, table in enumerate(split_heads(numbered, 2)):
 # %% [markdown]
 # ## 3 · Join the heads again
 #
-# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E
-# numbers back, head 0's first, then head 1's. That is the same way in reverse: swap, then join two axes.
-#
-# Joining is `view` again, and here many people meet this error for the first time:
+# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E numbers back. That
+# is the same way in reverse: swap, then join two axes. Joining is `view` again, and here many people meet this error for
+# the first time:
 
 # %%
 worked = swapped.contiguous()  # in memory as heads compute it: head 0 first
@@ -293,9 +281,9 @@ except RuntimeError as error:
     print("RuntimeError:", str(error).split(" (")[0])
 
 # %% [markdown]
-# Why? `transpose` moves no numbers either: it only notes that the axes are now read in another order. The notes
-# are called **strides**, the steps in memory from one entry to the next along each axis. `view` can join two
-# axes only if they can be read in one go. `contiguous()` copies the numbers into the order of the axes.
+# Why? `transpose` moves no numbers either: it only notes that the axes are now read in another order. The notes are
+# called **strides**, the steps in memory from one entry to the next along each axis. `view` can join two axes only if
+# they can be read in one go. `contiguous()` copies the numbers into the order of the axes.
 
 # %%
 copied = back.contiguous()
@@ -310,10 +298,8 @@ mistake = worked.reshape(3, 4)  # no transpose
 print_table("reshape alone", mistake, three, halves, form="d")
 
 # %% [markdown]
-# After the copy `view` can join. `reshape` does both: it is a `view` where that is possible and copies where it isn't.
-#
-# Go back to the view of section 2 and walk through its steps 4 to 7. Watch its two strips, what memory holds
-# and what the tensor reads: at which steps does the upper one change?
+# After the copy `view` can join. `reshape` is a `view` where that is possible, and copies where it isn't. Go back to the
+# view of section 2 and walk through its steps 4 to 7: at which of them do the numbers in memory change?
 #
 # Two ways to "fix" the error only hide it: to drop the transpose, or to replace `transpose` and `view` by one
 # `reshape` to the final shape. Read the last table: the row of "birds" holds numbers of "birds" and "build", the mistake
@@ -365,8 +351,7 @@ for my_heads in (2, 3, 4):
 # %% [markdown]
 # ## 4 · Scores, head by head
 #
-# Back to the small example. For one head everything is as in lesson 01: its queries, its keys transposed, their
-# product. Head 1:
+# For one head everything is as in lesson 01: its queries, its keys transposed, their product. Head 1:
 
 # %%
 head_1 = query_heads[:, 1], key_heads[:, 1].T
@@ -455,9 +440,8 @@ plt.show()
 # *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper line, head 0 and head 1
 # are equal. In the lower one, head 0 has other numbers in the rows of "birds" and "nests".
 #
-# Both heads have the same table, and it is symmetric. As in lesson 01, that is an accident of these round numbers:
-# change one entry and it is gone. A head sees its own columns, so its table is its own; and query and key are different
-# things, so a table has no reason to be symmetric.
+# Both heads have the same table, and it is symmetric. That is an accident of these round numbers: change one entry and it
+# is gone. A head sees its own columns, so its table is its own.
 #
 # ### Exercise 3: `multi_head_scores`
 #
@@ -510,8 +494,7 @@ print("largest difference:", (mine - scores).abs().max().item())
 # %% [markdown]
 # ## 5 · The whole thing
 #
-# Here is the whole of multi-head attention as a drawing, after figure 2 of Vaswani et al. (2017), with the names and
-# the shapes of this lesson.
+# The whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson:
 
 # %% role="draw"
 figure, axes = plt.subplots(figsize=(7.4, 5.2), layout="constrained")
@@ -602,37 +585,10 @@ plt.show()
 # *The picture in words:* a line of grids for each head, with the words beside them: scores, weights, mixture. The heads
 # differ in the rows of "birds" and "nests". Below are the two mixtures side by side, 3 × 4, and the output, 3 × 4.
 #
-# ### A batch, step by step
-#
-# In real code there is a batch axis first, and the steps are `view`, `transpose`, attend, `transpose`,
-# `contiguous`, `view`. The batched tutorial of lesson 02 goes on with three tokens, eight numbers wide, and four heads.
-
-# %%
-torch.manual_seed(0)
-wide = torch.tensor([[[1.0, 0] * 4, [0.0, 2] * 4, [1.0, 1] * 4]])
-three_layers = [nn.Linear(8, 8, bias=False) for _ in range(3)]
-projected = [layer(wide).detach() for layer in three_layers]
-q, k, v = (one.view(1, 3, 4, 2).transpose(1, 2) for one in projected)
-wide_scores = q @ k.transpose(-2, -1)
-mixed = (wide_scores / math.sqrt(2)).softmax(-1) @ v
-swapped_back = mixed.transpose(1, 2)
-joined = swapped_back.contiguous().view(1, 3, 8)
-
-print("Q, K, V       (B, T, E)   ", *(tuple(one.shape) for one in projected))
-for name, tensor in (
-    ("heads         (B, H, T, D)", q),
-    ("scores        (B, H, T, T)", wide_scores),
-    ("mixed         (B, H, T, D)", mixed),
-    ("swapped back  (B, T, H, D)", swapped_back),
-    ("joined        (B, T, E)   ", joined),
-):
-    print(name, tuple(tensor.shape))
-
-# %% [markdown]
 # ### The root of what?
 #
-# The tutorial scales these scores by `embedding_dim ** 0.5`, the root of d_model. Remember *why* we scale
-# (lesson 02): a dot product of so many random numbers spreads as the root of how many there are.
+# Lesson 02's batched tutorial goes on with heads, and scales their scores by `embedding_dim ** 0.5`, the root of d_model.
+# Remember *why* we scale (lesson 02): a dot product of random numbers spreads as the root of how many there are.
 
 # %%
 predict(
@@ -651,17 +607,14 @@ many_queries = torch.randn(200, 8, 1, 64)  # eight heads of 64
 many_keys = torch.randn(200, 8, 10, 64)
 raw = many_queries @ many_keys.transpose(-2, -1)
 entropies = []
-
-print(f"spread of the scores: {raw.std():.1f}")
 print("divided by the root of    spread   largest weight   entropy")
-for name, width in (("head_dim", 64), ("d_model", 8 * 64)):
+for name, width in (("head_dim", 64), ("d_model", 512)):
     scaled = raw / math.sqrt(width)
     row = scaled.softmax(dim=-1)
     entropies.append(torch.special.entr(row).sum(-1).mean())
     print(f"{name:8s} = {width:4d} {scaled.std():17.2f}", end="")
     print(f"{row.amax(-1).mean():17.2f} {entropies[-1]:9.2f}")
 print(f"entropy of ten equal weights: {math.log(10):.2f}")
-
 flat = entropies[1] > entropies[0]
 outcome = "they become too flat" if flat else "they become too sharp"
 compare_guess("03_wrong_root", outcome)
@@ -808,9 +761,8 @@ print(tuple(mine.shape), f"largest difference {gap:.4f}")
 # ## 7 · A module
 #
 # In a model the four matrices are parameters, so attention becomes an `nn.Module`: a class that keeps its
-# layers as attributes and computes in `forward`. A small one first. `__init__` begins with
-# `super().__init__()`; after it, each layer that is put into an attribute is registered under that name, so
-# that an optimizer and `load_state_dict` find its parameters.
+# layers as attributes and computes in `forward`. Here is a small one. Each layer that is put into an attribute after
+# `super().__init__()` is registered under that name, so that an optimizer and `load_state_dict` find its parameters.
 
 
 # %%
@@ -832,15 +784,13 @@ print("called like a function:", tuple(module(x).shape))
 # %% [markdown]
 # Two more things are new.
 #
-# **Two sequences.** `forward` takes query, key and value as separate arguments. In self-attention all three
-# are the same tensor. In *cross-attention* the query comes from one sequence, say the translation so far. Key
-# and value come from another, the sentence to be translated. Their lengths may differ: the attention weights
-# are (B, H, Tq, Tk).
+# **Two sequences.** In self-attention query, key and value are the same tensor. In *cross-attention* the query comes from
+# one sequence, say the translation so far, and key and value come from another, the sentence to be translated. So
+# `forward` takes three arguments, and the attention weights are (B, H, Tq, Tk).
 #
-# **A mask.** Sometimes a token must not be looked at: padding, or the future. The mask is a tensor of True
-# and False that fits the scores, and here **True means: may attend**. Where it is False the score becomes
-# minus infinity *before* the softmax, and exp(−∞) is zero. Lesson 04 is all about masks; this is what you
-# need now:
+# **A mask.** Sometimes a token must not be looked at: padding, or the future. The mask is a tensor of True and False that
+# fits the scores, and here **True means: may attend**. Where it is False the score becomes minus infinity *before* the
+# softmax, and exp(−∞) is zero. (Lesson 04 is all about masks.)
 
 # %%
 row_of_scores = torch.tensor([2.0, 4.0, 4.0])
@@ -954,7 +904,8 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # - its mask has the opposite meaning: **True means hidden**;
 # - it averages the attention weights over the heads unless you say `average_attn_weights=False`.
 #
-# (`batch_first=True` makes it take (B, T, E).) First by hand, with nothing but steps from above:
+# The next cells copy its parameters into your module and compare both on two different sequences and with a mask, each in
+# its own convention. (`batch_first=True` makes it take (B, T, E).)
 
 # %%
 torch.manual_seed(3)
@@ -965,33 +916,12 @@ print("in_proj_weight", tuple(theirs.in_proj_weight.shape))
 count = sum(parameter.numel() for parameter in theirs.parameters())
 print(f"parameters {count}, 4 · (16 · 16 + 16) = {4 * (16 * 16 + 16)}")
 
-tokens = torch.randn(1, 5, 16)
-w_in, b_in = theirs.in_proj_weight, theirs.in_proj_bias
-q, k, v = (
-    (tokens @ w.T + b).view(1, 5, 8, 2).transpose(1, 2)
-    for w, b in zip(w_in.chunk(3), b_in.chunk(3), strict=True)
-)
-by_hand = (q @ k.transpose(-2, -1) / math.sqrt(2)).softmax(dim=-1)
-merged = (by_hand @ v).transpose(1, 2).reshape(1, 5, 16)
-output_by_hand = merged @ theirs.out_proj.weight.T + theirs.out_proj.bias
-
-# %%
-shown = theirs(tokens, tokens, tokens, average_attn_weights=False)
-for name, ours, built_in in (
-    ("output ", output_by_hand, shown[0]),
-    ("weights", by_hand, shown[1]),
-):
-    print(f"{name} largest difference {(ours - built_in).abs().max():.4f}")
-
-# %% [markdown]
-# Now yours. The next cell copies PyTorch's parameters into your module and compares both on two different
-# sequences and with a mask, each in its own convention.
-
 # %% role="try"
 # Try it: your module with PyTorch's parameters; zero, up to rounding.
 mine = MultiHeadAttention(16, 8).requires_grad_(False)
+thirds = theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)
 my_layers = mine.q_proj, mine.k_proj, mine.v_proj
-for layer, w, b in zip(my_layers, w_in.chunk(3), b_in.chunk(3), strict=True):
+for layer, w, b in zip(my_layers, *thirds, strict=True):
     layer.weight.copy_(w)
     layer.bias.copy_(b)
 mine.out_proj.load_state_dict(theirs.out_proj.state_dict())
@@ -1001,22 +931,19 @@ may_look = torch.ones(5, 7, dtype=torch.bool).tril(2)
 options = {"attn_mask": ~may_look, "average_attn_weights": False}
 my_pair = mine(query, memory, memory, may_look)
 their_pair = theirs(query, memory, memory, **options)
-for name, ours, built_in in zip(
-    ("output ", "weights"), my_pair, their_pair, strict=True
-):
-    print(f"{name} largest difference {(ours - built_in).abs().max():.4f}")
+for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
+    print(f"{name} largest difference {(a - b).abs().max():.4f}")
 
 # %% [markdown]
 # ## 9 · What two heads learn
 #
-# Section 1 said that a word may want two things from two places. Does training find that out? The smallest test: eight
-# random letters, and for each of them two questions. Which letter comes **before** it? (Before the first comes the last.)
-# And which letter is the **first** of all?
+# Does training find out that a word may want two things from two places? The smallest test: eight random letters, and for
+# each of them two questions. Which letter comes **before** it? (Before the first comes the last.) And which letter is the
+# **first** of all?
 #
 # The model is your module and nothing else. A token has 16 numbers: eight say which letter it is, eight say where it
-# stands. And 16 numbers come out: eight scores to answer each question, one for every letter of the alphabet. The
-# loss, `F.cross_entropy`, is lesson 02's, −ln of the weight on the right answer, once softmax has made weights of the
-# eight scores. `train` is lesson 02's too, line for line.
+# stands. And 16 scores come out, eight for each answer, one per letter. Softmax makes weights of each eight, and the
+# loss is −ln of the weight on the right letter: `F.cross_entropy` does both. `train` is lesson 02's, line for line.
 
 
 # %%
@@ -1032,6 +959,7 @@ def train(optimizer, next_loss, steps):
     return losses
 
 
+# %%
 def draw_letters(count):
     """Tokens (count, 8, 16), and the two letters to answer (count, 8, 2)."""
     letters = torch.randint(8, (count, 8))
@@ -1039,6 +967,10 @@ def draw_letters(count):
     tokens = torch.cat([F.one_hot(letters, 8), where], dim=-1)
     before, first = letters.roll(1, dims=1), letters[:, :1].expand(-1, 8)
     return tokens, torch.stack([before, first], dim=-1)
+
+
+torch.manual_seed(99)
+test_tokens, test_answers = draw_letters(500)
 
 
 # %%
@@ -1056,10 +988,6 @@ def learn_to_fetch(attention_class, num_heads, seed, steps=600, rate=0.01):
     return model.requires_grad_(False)
 
 
-torch.manual_seed(99)
-test_tokens, test_answers = draw_letters(500)
-
-
 def share_right(model):
     """In percent: the letter before, the first letter."""
     output, _ = model(test_tokens, test_tokens, test_tokens)
@@ -1068,13 +996,13 @@ def share_right(model):
 
 
 # %% [markdown]
-# To **switch a head off**, make its output zero. It has eight columns of what goes into `out_proj`, so it is enough to
-# set the matrix's eight columns to zero.
+# A head is **switched off** by making its output zero. It has eight columns of what goes into `out_proj`, so set
+# the matrix's eight columns to zero.
 
 
 # %%
 def without(model, h):
-    """A copy of a model 16 wide with two heads, head h switched off."""
+    """A copy of a model with two heads of 8, head h switched off."""
     less = copy.deepcopy(model)
     less.out_proj.weight[:, 8 * h : 8 * h + 8] = 0.0
     return less
@@ -1082,13 +1010,11 @@ def without(model, h):
 
 predict(
     "03_one_head_off",
-    "Two heads are trained, then head 0 is switched off. What do the two "
-    "answers do?",
+    "Head 0 of the two trained heads is off. What becomes of the answers?",
     [
-        "both get a little worse",
-        "both are lost",
+        "no answer is lost: head 1 can give both",
         "one is lost, the other stays right",
-        "nothing: head 1 can do both",
+        "both are lost: the heads only work together",
     ],
 )
 
@@ -1106,9 +1032,13 @@ for h, panel in enumerate(axes):
     draw_table(panel, f"head {h}, trained", my_tables[h], letters)
 plt.show()
 
-lost = (right[1] < 50).sum().item()  # of the two answers, without head 0
-outcome = ("both get a little worse", "one is lost, the other stays right")
-compare_guess("03_one_head_off", [*outcome, "both are lost"][lost])
+outcome = (
+    "no answer is lost: head 1 can give both",
+    "one is lost, the other stays right",
+    "both are lost: the heads only work together",
+)
+lost = (right[1] < 50).sum().item()  # of the answers without head 0
+compare_guess("03_one_head_off", outcome[lost])
 
 # %% [markdown]
 # *The picture in words:* two 8 × 8 grids with the eight letters beside them. In one head the first column is yellow:
@@ -1116,12 +1046,12 @@ compare_guess("03_one_head_off", [*outcome, "both are lost"][lost])
 # the first row: every letter looks at the one before it. All other cells are dark.
 #
 # Nobody told the heads to share the work. Yet one looks at the first letter and the other at the one before. Switch one
-# off, and its question is lost, while the other answer stays right. Such an **ablation** is how heads of real models are
-# studied (lesson 10).
+# off, and its question is lost, while the other answer stays right. Heads of real models are studied by such an
+# **ablation**, too (lesson 10).
 
 # %% [markdown]
 # Would one head have been enough? It is twice as wide, but it has only one row of weights for each letter. Half on one
-# letter and half on the other, it would know which two letters they are, and not which is which. Six more models:
+# letter and half on the other, it would know which two they are, and not which is which.
 
 # %% role="try" timed=true claim="one_head_makes_mistakes"
 # Try it: some ten seconds; on a busy machine half a minute.
@@ -1135,16 +1065,15 @@ right = torch.stack(my_shares)
 print_table("% right", right, names, ["before", "first"], form=".1f")
 
 # %% [markdown]
-# Two heads answer everything, whatever the start. One head is still wrong now and then. It does find ways around its
-# single row: with four times the steps (`steps=2400`) nearly all of its answers are right. What two heads learn at once
-# it learns slowly.
+# Two heads answer everything, whatever the start. One head is wrong now and then. It finds ways around its single row, but
+# slowly: with four times the steps (`steps=2400`) nearly all its answers are right.
 
 # %% [markdown]
 # ## 10 · Two heads read the robot and the crate
 #
-# Lesson 02's sentences once more: *the robot could not lift the crate because it was too heavy*, or *too weak*. There a
-# single layer did no better than a coin, since in one row the robot's weight and the crate's keep their ratio whatever
-# the ending is. Two layers found the answer. Here are the same sentences, for one layer with two heads.
+# *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no better
+# than a coin, since in one row the robot's weight and the crate's keep their ratio whatever the ending is. It took two
+# layers. Here are the same sentences, for a single layer with two heads.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1222,10 +1151,13 @@ def read(attention_class, num_heads, seed, width=32, steps=600, rate=0.01):
     return model, 100 * (said == test_nouns[:, 0]).double().mean().item()
 
 
+# %% [markdown]
+# Five starts with one head and five with two: about ten seconds, on a busy machine half a minute.
+
+# %%
 predict(
     "03_robot",
-    "One layer with two heads: how many of 500 new sentences are right, "
-    "on average over five starts?",
+    "How many of the new sentences do two heads get right, on average?",
     low=0,
     high=100,
     unit="%",
@@ -1281,18 +1213,17 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 #    value (2, 7, 12). What is the shape of the attention weights?
 # 2. `after_split` (a whole number): `x` has 3 tokens of 6 numbers; entry [t, e] is 10·t + e. What is entry [1,
 #    2, 0] of `split_heads(x, 3)`: head 1, token 2, first column?
-# 3. `parameters` (a whole number): how many parameters does `MultiHeadAttention(20, 5)` have, with biases?
-# 4. `more_heads` (a letter): you use 8 heads instead of 4 and leave `d_model` as it is. Then
+# 3. `more_heads` (a letter): you use 8 heads instead of 4 and leave `d_model` as it is. Then
 #    - a. each head is as wide as before, and there are twice as many parameters;
 #    - b. each head is half as wide, and there are as many parameters as before;
 #    - c. each head is half as wide, and there are half as many parameters;
 #    - d. the tables of attention weights are half as large.
-# 5. `contiguous` (a letter): why does `heads.transpose(1, 2).view(B, T, E)` raise an error after attention?
+# 4. `contiguous` (a letter): why does `heads.transpose(1, 2).view(B, T, E)` raise an error after attention?
 #    - a. `view` works on tensors with three axes only;
 #    - b. `transpose` has lost the gradient;
 #    - c. the numbers are in a different order in memory from the axes, and `view` copies nothing;
 #    - d. B·T·E is not the number of entries.
-# 6. `two_heads` (a letter): one layer, "it was too heavy" and "it was too weak". What can two heads do that one can't?
+# 5. `two_heads` (a letter): one layer, "it was too heavy" and "it was too weak". What can two heads do that one can't?
 #    - a. change the ratio of the weights on "robot" and "crate" in a row;
 #    - b. look at the ending before they look at the nouns;
 #    - c. bring the robot in one head and the crate in the other, and let the ending silence one of them;
@@ -1302,7 +1233,6 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 quiz_03 = {
     "weights_shape": ...,  # a shape, for example (2, 3, 4)
     "after_split": ...,  # a whole number
-    "parameters": ...,  # a whole number
     "more_heads": ...,  # "a", "b", "c" or "d"
     "contiguous": ...,  # "a", "b", "c" or "d"
     "two_heads": ...,  # "a", "b", "c" or "d"
@@ -1311,7 +1241,6 @@ quiz_03 = {
 quiz_03 = {
     "weights_shape": (2, 3, 5, 7),
     "after_split": 22,
-    "parameters": 1680,
     "more_heads": "b",
     "contiguous": "c",
     "two_heads": "c",
@@ -1324,11 +1253,10 @@ check(quiz_03, "quiz_03")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written multi-head attention twice, as a function and as a module that gives PyTorch's numbers. You can
-# follow a number through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no
-# shape reveals: a view without a transpose, the wrong root, an inverted mask. You have trained your module, seen what
-# its heads are for by switching them off, and found a second way to read the robot and the crate: two heads in place
-# of two layers.
+# You have written multi-head attention as a function and as a module that gives PyTorch's numbers. You can follow a number
+# through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals: a view
+# without a transpose, the wrong root, an inverted mask. You have seen what your heads are for by switching them off, and
+# found a second way to read the robot and the crate: two heads in place of two layers.
 #
 # **To read next**
 #
@@ -1347,6 +1275,33 @@ check(quiz_03, "quiz_03")
 # %% [markdown]
 # ## For those who want more
 #
+# ### A batch, step by step
+#
+# Lesson 02's batched tutorial writes the steps out: `view`, `transpose`, attend, `transpose`, `contiguous`, `view`. Three
+# tokens of eight numbers go through four heads.
+
+# %%
+torch.manual_seed(0)
+wide = torch.tensor([[[1.0, 0] * 4, [0.0, 2] * 4, [1.0, 1] * 4]])
+three_layers = [nn.Linear(8, 8, bias=False) for _ in range(3)]
+projected = [layer(wide).detach() for layer in three_layers]
+q, k, v = (one.view(1, 3, 4, 2).transpose(1, 2) for one in projected)
+wide_scores = q @ k.transpose(-2, -1)
+mixed = (wide_scores / math.sqrt(2)).softmax(-1) @ v
+swapped_back = mixed.transpose(1, 2)
+joined = swapped_back.contiguous().view(1, 3, 8)
+
+print("Q, K, V       (B, T, E)   ", *(tuple(one.shape) for one in projected))
+for name, tensor in (
+    ("heads         (B, H, T, D)", q),
+    ("scores        (B, H, T, T)", wide_scores),
+    ("mixed         (B, H, T, D)", mixed),
+    ("swapped back  (B, T, H, D)", swapped_back),
+    ("joined        (B, T, E)   ", joined),
+):
+    print(name, tuple(tensor.shape))
+
+# %% [markdown]
 # ### Eight heads, from the first projection to the last
 #
 # With a matrix for each head, queries and keys may be 32 wide and values 64, whatever `d_model` is. Lesson 01's chapter
