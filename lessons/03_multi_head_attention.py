@@ -207,8 +207,8 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 # The short cut is right only with one head or with one token, where there is nothing to swap. Here head 0 has "birds" twice
 # and never sees "nests". Nothing complains: the shape is right, and the softmax will sum to one.
 #
-# One more thing that you need is code for **any** leading axes. A star collects them, `*leading, seq_len, d_model =
-# x.shape`, and passes them on, `x.reshape(*leading, seq_len, 2, d_model // 2)`.
+# One more thing that you need is code for **any** leading axes. A star collects them,
+# `*leading, seq_len, width = x.shape`, and passes them on, as in `x.reshape(*leading, seq_len * width)`.
 #
 # ### Exercise 1: `split_heads`
 #
@@ -497,45 +497,41 @@ print("largest difference:", (mine - scores).abs().max().item())
 # The whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson:
 
 # %% role="draw"
-figure, axes = plt.subplots(figsize=(7.4, 5.2), layout="constrained")
-axes.set(xlim=(0, 7.4), ylim=(0, 6.3))
+figure, axes = plt.subplots(figsize=(7.4, 4.6), layout="constrained")
+axes.set(xlim=(0, 7.4), ylim=(0, 5.5))
 axes.axis("off")
-heads = ("#cfe0f3", "#f7d9b0")  # a colour for each head
-for low in (0.5, 1.45, 2.45, 3.65, 4.6, 5.5):
-    arrow = {"arrowstyle": "->", "color": "grey"}
-    axes.annotate("", (1.9, low + 0.32), (1.9, low), arrowprops=arrow)
-for low, name, colours in (
-    (0.85, "linear Q, K, V", ("#eeeeee",)),
-    (1.8, "split", heads),
-    (2.8, "attend\nsoftmax(Q Kᵀ / √D) V", heads),
-    (4.0, "merge", heads),
-    (4.95, "linear O", ("#eeeeee",)),
-):
-    height, width = 0.85 if "\n" in name else 0.6, 3.6 / len(colours)
-    for i, colour in enumerate(colours):
-        corner = (0.1 + i * width, low)
-        sheet = plt.Rectangle(
-            corner, width - 0.05, height, fc=colour, ec="grey"
+grey, colours = "#eeeeee", ("#cfe0f3", "#f7d9b0")  # one for each head
+heads = [f"head {h}\nsoftmax(Q Kᵀ / √D) V" for h in range(2)]
+steps = (["linear Q, K, V"], ["split"], heads, ["merge"], ["linear O"])
+results = (
+    "(T, E)     x, a row for each word",
+    "(T, E)     queries, keys, values",
+    "(H, T, D)  the same, cut into heads",
+    "(H, T, D)  what each head has mixed",
+    "(T, E)     the heads side by side",
+    "(T, E)     output, a row for each word",
+)
+for level, names in enumerate(steps):
+    width = 3.6 / len(names)
+    for i, name in enumerate(names):
+        colour = colours[i] if len(names) > 1 else grey
+        left, low = 0.05 + i * width, level + 0.35
+        box = plt.Rectangle(
+            (left, low), width - 0.05, 0.65, fc=colour, ec="grey"
         )
-        axes.add_patch(sheet)
-    middle = (1.9, low + height / 2)
-    axes.text(*middle, name, ha="center", va="center", fontsize=11)
-for height, shape, meaning in (
-    (0.35, "(T, E)", "x, a row for each word"),
-    (1.6, "(T, E)", "queries, keys, values"),
-    (2.6, "(H, T, D)", "the same, cut into heads"),
-    (3.8, "(H, T, D)", "each head's own mixture"),
-    (4.75, "(T, E)", "the heads side by side"),
-    (5.65, "(T, E)", "output, a row for each word"),
-):
-    axes.text(3.95, height, shape, va="center", fontsize=11, family="monospace")
-    axes.text(5.05, height, meaning, va="center", fontsize=10)
+        axes.add_patch(box)
+        middle = (left + width / 2, low + 0.3)
+        axes.text(*middle, name, ha="center", va="center", fontsize=10)
+for level, result in enumerate(results):
+    arrow = {"arrowstyle": "->", "color": "grey"}
+    axes.annotate("", (1.85, level + 0.37), (1.85, level), arrowprops=arrow)
+    axes.text(3.85, level + 0.17, result, fontsize=9, family="monospace")
 plt.show()
 
 # %% [markdown]
 # *The picture in words:* from the bottom, x (T, E) goes into the linear layers Q, K and V. Their results are split into
-# heads, (H, T, D), two colours side by side. Each head attends by itself. Merging gives (T, E) again, and the last
-# linear layer, O, the output (T, E).
+# heads, (H, T, D). Two boxes side by side, one for each head, attend by themselves. Merging gives (T, E) again, and the
+# last linear layer, O, the output (T, E).
 #
 # Now the rest of the small example. Scale, then softmax over the keys: each head has a table of attention weights, and
 # mixes its own values with it. Side by side, that is what the list of single heads gave in section 2. Up to there the
@@ -683,9 +679,9 @@ check(multi_head_attention)
 # Try it: the small example. Both differences should be zero, up to rounding.
 mine = multi_head_attention(x, w_q, w_k, w_v, w_o, 2)
 for name, ours, shown in zip(
-    ("output ", "weights"), mine, (output, weights), strict=True
+    ("output", "weights"), mine, (output, weights), strict=True
 ):
-    print(f"{name} largest difference {(ours - shown).abs().max():.4f}")
+    print(f"{name}, largest difference: {(ours - shown).abs().max():.4f}")
 
 # %% [markdown]
 # This is a good place for a break.
@@ -932,7 +928,7 @@ options = {"attn_mask": ~may_look, "average_attn_weights": False}
 my_pair = mine(query, memory, memory, may_look)
 their_pair = theirs(query, memory, memory, **options)
 for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
-    print(f"{name} largest difference {(a - b).abs().max():.4f}")
+    print(f"{name}, largest difference: {(a - b).abs().max():.4f}")
 
 # %% [markdown]
 # ## 9 · What two heads learn
