@@ -54,7 +54,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
-from grader import draw_attention, draw_table, print_table
+from grader import draw_attention, draw_table, show
 
 torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -72,14 +72,14 @@ kinds = ["who", "who", "where", "where"]
 hand_over = torch.tensor(
     [[5.0, 6, 1, 1], [0, 0, 0, 0], [2, 2, 8, 9], [0, 0, 0, 0]]
 )
-print_table("value", hand_over, four, kinds, form=".0f")
+show(hand_over, four, kinds, title="value", form=".0f")
 
 half = torch.tensor([0.5, 0, 0.5, 0])
 who, where = torch.tensor([[1.0, 0, 0, 0], [0, 0, 1, 0]])
 two_rows = torch.cat([who @ hand_over[:, :2], where @ hand_over[:, 2:]])
 fetched = torch.stack([half @ hand_over, two_rows])
 rows = ["with one row", "with two rows"]
-print_table("sat fetches", fetched, rows, kinds, form=".1f")
+show(fetched, rows, kinds, title="sat fetches", form=".1f")
 
 # %% role="draw"
 figure, axes = plt.subplots(1, 3, figsize=(7.4, 1.7), layout="constrained")
@@ -115,9 +115,8 @@ w_o = torch.eye(4) + 0.5 * torch.eye(4).roll(2, dims=1)
 
 queries, keys, values = x @ w_q, x @ w_k, x @ w_v
 halves = ["head 0", "head 0", "head 1", "head 1"]
-print_table("queries", queries, three, halves, form=".0f")
-print_table("keys", keys, three, halves, form=".0f")
-print_table("values", values, three, halves, form=".0f")
+tables = {"queries": queries, "keys": keys, "values": values}
+show(tables, three, halves, form=".0f")
 
 # %% [markdown]
 # The plainest way to write two heads: take each head's columns, run lesson 01's attention on them, and put the
@@ -136,7 +135,7 @@ for h in range(2):
     own = slice(2 * h, 2 * h + 2)  # the head's columns
     outputs.append(one_head(queries[:, own], keys[:, own], values[:, own]))
 listed = torch.cat(outputs, dim=-1)
-print_table("one after the other", listed, three, halves, form=".4f")
+show(listed, three, halves, title="one after the other", form=".4f")
 
 # %% [markdown]
 # This is multi-head attention, and it is right. Everything up to section 5 does the same job without the Python loop:
@@ -152,12 +151,12 @@ query_heads = queries.view(3, 2, 2)
 key_heads = keys.view(3, 2, 2)
 value_heads = values.view(3, 2, 2)
 rows = [f"{word}, head {h}" for word in three for h in range(2)]
-for name, heads in (
-    ("query heads", query_heads),
-    ("key heads", key_heads),
-    ("value heads", value_heads),
-):
-    print_table(name, heads.flatten(0, 1), rows, ["0", "1"], form=".0f")
+tables = {
+    "query heads": query_heads.flatten(0, 1),
+    "key heads": key_heads.flatten(0, 1),
+    "value heads": value_heads.flatten(0, 1),
+}
+show(tables, rows, form=".0f")
 
 # %% [markdown]
 # These are arranged (T, H, D): token, head, column. But `@` works on the *last two* axes, and inside one head we want a
@@ -172,15 +171,14 @@ for name, heads in (
 
 # %%
 numbered = 10 * torch.arange(3).unsqueeze(1) + torch.arange(4)
-print_table("numbered", numbered, three, halves, form="d")
+show(numbered, three, halves, title="numbered")
 print("in memory:", numbered.flatten().tolist())
 
 cut = numbered.view(3, 2, 2)
 swapped = cut.transpose(0, 1)
 print("after view:      (T, H, D) =", tuple(cut.shape))
 print("after transpose: (H, T, D) =", tuple(swapped.shape))
-for h in range(2):
-    print_table(f"head {h}", swapped[h], three, ["0", "1"], form="d")
+show({"head 0": swapped[0], "head 1": swapped[1]}, three)
 
 # %% [markdown]
 # Each head holds its two columns of every word, and each row is one word. Now the tempting short cut: (H, T, D) is
@@ -189,8 +187,7 @@ for h in range(2):
 # %%
 short_cut = numbered.view(2, 3, 2)
 print("(H, T, D) =", tuple(short_cut.shape))
-for h in range(2):
-    print_table(f"head {h}", short_cut[h], three, ["0", "1"], form="d")
+show({"head 0": short_cut[0], "head 1": short_cut[1]}, three)
 
 # %% [markdown]
 # Follow the numbers yourself. Steps 1 to 3 take the numbered tensor into heads; steps 4 to 7, the way back, belong to
@@ -261,8 +258,8 @@ check(split_heads)
 
 # %% role="try"
 # Try it: every head should hold one row for each word, in order.
-for h, table in enumerate(split_heads(numbered, 2)):
-    print_table(f"head {h}", table, three, ["0", "1"], form="d")
+mine = split_heads(numbered, 2)
+show({f"head {h}": table for h, table in enumerate(mine)}, three)
 
 # %% [markdown]
 # ## 3 · Join the heads again
@@ -287,15 +284,16 @@ except RuntimeError as error:
 
 # %%
 copied = back.contiguous()
-print("          shape      strides    contiguous")
-for name, tensor in (("worked", worked), ("back", back), ("copied", copied)):
-    print(f"{name:9s} {tuple(tensor.shape)}  {tensor.stride()}", end="  ")
-    print(tensor.is_contiguous())
+names = ["worked", "back", "copied"]
+facts = [
+    (tuple(tensor.shape), tensor.stride(), tensor.is_contiguous())
+    for tensor in (worked, back, copied)
+]
+show(facts, names, ["shape", "strides", "contiguous"])
 print("in memory, worked and back:", worked.flatten().tolist())
 print("in memory, copied:         ", copied.flatten().tolist())
-print_table("joined", copied.view(3, 4), three, halves, form="d")
 mistake = worked.reshape(3, 4)  # no transpose
-print_table("reshape alone", mistake, three, halves, form="d")
+show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 
 # %% [markdown]
 # After the copy `view` can join. `reshape` is a `view` where that is possible, and copies where it isn't. Go back to the
@@ -354,12 +352,10 @@ for my_heads in (2, 3, 4):
 # For one head everything is as in lesson 01: its queries, its keys transposed, their product. Head 1:
 
 # %%
-head_1 = query_heads[:, 1], key_heads[:, 1].T
-print_table("queries of head 1", head_1[0], three, ["0", "1"], form=".0f")
-print_table(
-    "keys of head 1, transposed", head_1[1], ["0", "1"], three, form=".0f"
-)
-print_table("scores of head 1", head_1[0] @ head_1[1], three, form=".0f")
+query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
+show(query_1, three, title="queries of head 1", form=".0f")
+show(key_1.T, "01", three, title="keys of head 1, transposed", form=".0f")
+show(query_1 @ key_1.T, three, title="scores of head 1", form=".0f")
 
 # %% [markdown]
 # ### einsum: name the axes
@@ -386,8 +382,8 @@ for h in range(2):
                 looped[h, t, s] += query_heads[t, h, d] * key_heads[s, h, d]
 
 scores = torch.einsum("thd,shd->hts", query_heads, key_heads)
-for h in range(2):
-    print_table(f"scores, head {h}", scores[h], three, form=".0f")
+tables = {f"scores, head {h}": scores[h] for h in range(2)}
+show(tables, three, form=".0f")
 print(f"largest difference from the loops: {(looped - scores).abs().max():g}")
 
 # %% [markdown]
@@ -410,7 +406,7 @@ for letters in ("thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"):
         outcome = letters
 compare_guess("03_which_letters", outcome)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The first sums over the heads. The second pairs head h of the query with *every* head of the key, and sums. The third
 # lets query t meet key t only. The fourth is correct but transposed: its rows are keys. (Here each table is symmetric,
 # so you don't see it.) With three words and two heads you can hardly tell from the shape.
@@ -496,7 +492,7 @@ print("largest difference:", (mine - scores).abs().max().item())
 #
 # The whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson:
 
-# %% role="draw"
+# %% role="draw" long="the whole of it in one drawing"
 figure, axes = plt.subplots(figsize=(7.4, 4.6), layout="constrained")
 axes.set(xlim=(0, 7.4), ylim=(0, 5.5))
 axes.axis("off")
@@ -540,16 +536,15 @@ plt.show()
 
 # %%
 weights = (scores / math.sqrt(2)).softmax(dim=-1)  # head_dim is 2
-for h in range(2):
-    print_table(f"weights, head {h}", weights[h], three, form=".4f")
+tables = {f"weights, head {h}": weights[h] for h in range(2)}
+show(tables, three, form=".4f")
 
 mixed_heads = torch.einsum("hts,shd->thd", weights, value_heads)
 concatenated = mixed_heads.reshape(3, 4)
-print_table("concatenated", concatenated, three, halves, form=".4f")
-print(f"largest difference: {(concatenated - listed).abs().max():.4f}")
-
 output = concatenated @ w_o
-print_table("output", output, three, list("0123"), form=".4f")
+show(concatenated, three, halves, title="concatenated", form=".4f")
+print(f"largest difference: {(concatenated - listed).abs().max():.4f}")
+show(output, three, "0123", title="output", form=".4f")
 terms = [
     f"{number:.4f} · {weight:g}"
     for number, weight in zip(concatenated[0], w_o[:, 0], strict=True)
@@ -559,7 +554,7 @@ print(" + ".join(terms), f"= {concatenated[0] @ w_o[:, 0]:.4f}")
 # %% [markdown]
 # All of it in one picture, with the changed entry of section 4, so that the two heads differ.
 
-# %% role="draw"
+# %% role="draw" long="from scores to output in one drawing"
 figure = plt.figure(figsize=(7.4, 6.4), layout="constrained")
 upper, lower = figure.subfigures(2, 1, height_ratios=(2, 1))
 other_weights = (other_scores / math.sqrt(2)).softmax(dim=-1)
@@ -599,23 +594,22 @@ predict(
 
 # %% role="answer"
 torch.manual_seed(1)
-many_queries = torch.randn(200, 8, 1, 64)  # eight heads of 64
-many_keys = torch.randn(200, 8, 10, 64)
+many_queries, many_keys = (torch.randn(200, 8, n, 64) for n in (1, 10))
 raw = many_queries @ many_keys.transpose(-2, -1)
-entropies = []
-print("divided by the root of    spread   largest weight   entropy")
-for name, width in (("head_dim", 64), ("d_model", 512)):
+lines = []
+for width in (64, 8 * 64):  # eight heads of 64
     scaled = raw / math.sqrt(width)
     row = scaled.softmax(dim=-1)
-    entropies.append(torch.special.entr(row).sum(-1).mean())
-    print(f"{name:8s} = {width:4d} {scaled.std():17.2f}", end="")
-    print(f"{row.amax(-1).mean():17.2f} {entropies[-1]:9.2f}")
+    entropy = torch.special.entr(row).sum(-1).mean()
+    lines.append([scaled.std(), row.amax(-1).mean(), entropy])
+names = ["head_dim = 64", "d_model = 512"]
+columns = ["spread of scores", "largest weight", "entropy"]
+show(torch.tensor(lines), names, columns, title="by the root of")
 print(f"entropy of ten equal weights: {math.log(10):.2f}")
-flat = entropies[1] > entropies[0]
-outcome = "they become too flat" if flat else "they become too sharp"
-compare_guess("03_wrong_root", outcome)
+kind = "flat" if lines[1][2] > lines[0][2] else "sharp"
+compare_guess("03_wrong_root", f"they become too {kind}")
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one. Dividing by
 # √d_model is too much: the attention weights are too flat, closer to the plain average (their entropy is closer to that
 # of equal weights). Rows still sum to one and nothing fails. The slip is easily copied: lesson 07 meets it in another
@@ -794,7 +788,7 @@ may_look = torch.tensor([True, False, True])
 masked = row_of_scores.masked_fill(~may_look, -math.inf)  # where ~may_look
 table = torch.stack([row_of_scores.softmax(-1), masked, masked.softmax(-1)])
 rows = ["weights without a mask", "scores with it", "weights with it"]
-print_table("", table, rows, three)
+show(table, rows, three)
 
 # %% [markdown]
 # The hidden key has weight zero, and the others share the 1 among them. A mask needn't have the full shape. Broadcasting
@@ -1014,12 +1008,12 @@ predict(
     ],
 )
 
-# %% role="try" timed=true claim="each_head_takes_a_question"
+# %% role="try" long="trained, switched off, drawn" timed=true claim="each_head_takes_a_question"
 my_model = learn_to_fetch(MultiHeadAttention, num_heads=2, seed=0)
 my_models = [my_model, without(my_model, 0), without(my_model, 1)]
 right = torch.stack([share_right(model) for model in my_models])
 names = ["both heads", "head 0 off", "head 1 off"]
-print_table("% right", right, names, ["before", "first"], form=".1f")
+show(right, names, ["before", "first"], title="% right", form=".1f")
 
 letters = ["abcdefgh"[i] for i in test_tokens[0, :, :8].argmax(-1)]
 my_tables = my_model(*[test_tokens[:1]] * 3)[1][0]
@@ -1036,7 +1030,7 @@ outcome = (
 lost = (right[1] < 50).sum().item()  # of the answers without head 0
 compare_guess("03_one_head_off", outcome[lost])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* two 8 × 8 grids with the eight letters beside them. In one head the first column is yellow:
 # every letter looks at the first. In the other a diagonal just left of the main one is yellow, and the right end of
 # the first row: every letter looks at the one before it. All other cells are dark.
@@ -1050,7 +1044,7 @@ compare_guess("03_one_head_off", outcome[lost])
 # letter and half on the other, it would know which two they are, and not which is which.
 
 # %% role="try" timed=true claim="one_head_makes_mistakes"
-# Try it: some ten seconds; on a busy machine half a minute.
+# Try it: a few seconds; on a busy machine half a minute.
 my_shares, names = [], []
 for num_heads in (1, 2):
     for seed in range(3):
@@ -1058,7 +1052,7 @@ for num_heads in (1, 2):
         my_shares.append(share_right(my_model))
         names.append(f"{num_heads} head{'s' * (num_heads > 1)}, start {seed}")
 right = torch.stack(my_shares)
-print_table("% right", right, names, ["before", "first"], form=".1f")
+show(right, names, ["before", "first"], title="% right", form=".1f")
 
 # %% [markdown]
 # Two heads answer everything, whatever the start. One head is wrong now and then. It finds ways around its single row, but
@@ -1159,7 +1153,7 @@ predict(
     unit="%",
 )
 
-# %% role="try" timed=true claim="two_heads_read_the_robot"
+# %% role="try" long="ten readers, and what the last one looks at" timed=true claim="two_heads_read_the_robot"
 my_shares = torch.zeros(2, 5)
 for num_heads in (1, 2):
     for seed in range(5):
@@ -1167,7 +1161,7 @@ for num_heads in (1, 2):
         my_shares[num_heads - 1, seed] = share
 starts = [f"start {seed}" for seed in range(5)]
 names = ["one head", "two heads"]
-print_table("% right", my_shares, names, starts, form=".1f")
+show(my_shares, names, starts, title="% right", form=".1f")
 
 figure, axes = plt.subplots(4, 1, figsize=(7.4, 6.4), layout="constrained")
 panels = iter(axes)
@@ -1181,7 +1175,7 @@ for ending in ("heavy", "weak"):
 plt.show()
 compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* the sentence four times, with arcs from "it". With "heavy", one head has a thick arc to "crate",
 # the other one to "heavy". With "weak", the first head's thick arc leads to "weak", the other one's to "robot".
 #
@@ -1287,15 +1281,12 @@ mixed = (wide_scores / math.sqrt(2)).softmax(-1) @ v
 swapped_back = mixed.transpose(1, 2)
 joined = swapped_back.contiguous().view(1, 3, 8)
 
-print("Q, K, V       (B, T, E)   ", *(tuple(one.shape) for one in projected))
-for name, tensor in (
-    ("heads         (B, H, T, D)", q),
-    ("scores        (B, H, T, T)", wide_scores),
-    ("mixed         (B, H, T, D)", mixed),
-    ("swapped back  (B, T, H, D)", swapped_back),
-    ("joined        (B, T, E)   ", joined),
-):
-    print(name, tuple(tensor.shape))
+names = ["Q, K, V", "heads", "scores", "mixed", "swapped back", "joined"]
+letters = ["B, T, E", "B, H, T, D", "B, H, T, T"]
+letters += ["B, H, T, D", "B, T, H, D", "B, T, E"]
+tensors = (projected[0], q, wide_scores, mixed, swapped_back, joined)
+shapes = [tuple(tensor.shape) for tensor in tensors]
+show(list(zip(letters, shapes, strict=True)), names, ["axes", "shape"])
 
 # %% [markdown]
 # ### Eight heads, from the first projection to the last
@@ -1331,7 +1322,7 @@ print("one head: query, key, value", *(tuple(t.shape) for t in (q_h, k_h, v_h)))
 print("one head: weights, output  ", tuple(w_h.shape), tuple((w_h @ v_h).shape))
 print("eight heads side by side   ", tuple(side_by_side.shape))
 print("projected back             ", tuple((side_by_side @ u_out.T).shape))
-print_table("sum", embedded.sum(-1)[None], ["its numbers"], eight)
+show(embedded.sum(-1), "sum of its numbers", eight)
 
 # %% role="draw"
 figure, grid = plt.subplots(

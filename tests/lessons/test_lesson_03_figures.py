@@ -45,12 +45,6 @@ TWO_HEADS = {
 # The shapes that the second document prints on the way through four heads, those that finishing the third one gives
 # (8 words of 16 numbers, 8 heads, d_k = 32, d_v = 64), and the comparisons with another way to compute the same.
 LINES = [
-    "Q, K, V       (B, T, E)    (1, 3, 8) (1, 3, 8) (1, 3, 8)",
-    "swapped back  (B, T, H, D) (1, 3, 4, 2)",
-    "heads         (B, H, T, D) (1, 4, 3, 2)",
-    "scores        (B, H, T, T) (1, 4, 3, 3)",
-    "mixed         (B, H, T, D) (1, 4, 3, 2)",
-    "joined        (B, T, E)    (1, 3, 8)",
     "embedded sentence           (8, 16)",
     "one head: query, key, value (8, 32) (8, 32) (8, 64)",
     "eight heads side by side    (8, 512)",
@@ -58,6 +52,16 @@ LINES = [
     "largest difference from the loops: 0",
     "output, largest difference: 0.0000\nweights, largest difference: 0.0000",  # from PyTorch's
 ]
+
+
+ON_THE_WAY = {
+    "Q, K, V": "(1, 3, 8)",
+    "heads": "(1, 4, 3, 2)",
+    "scores": "(1, 4, 3, 3)",
+    "mixed": "(1, 4, 3, 2)",
+    "swapped back": "(1, 3, 4, 2)",
+    "joined": "(1, 3, 8)",
+}
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +75,17 @@ def test_two_heads_print_what_their_source_prints(text, title):
     assert [[float(number) for number in row] for row in printed] == TWO_HEADS[title]
 
 
+@pytest.mark.parametrize("step", ON_THE_WAY)
+def test_shapes_on_the_way_through_four_heads(text, step):
+    assert re.search(rf"(?m)^{step} +[BTEHD, ]+ {re.escape(ON_THE_WAY[step])}$", text)
+
+
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[-1])
 def test_shape_or_difference_is_printed(text, line):
     assert f"\n{line}\n" in f"\n{text}\n"
 
 
 def test_wrong_root_gives_flatter_weights(text):
-    entropies = {name: float(e) for name, e in re.findall(r"(?m)^(head_dim|d_model) .* ([\d.]+)$", text)}
+    entropies = {name: float(e) for name, e in re.findall(r"(?m)^(head_dim|d_model) = .* ([\d.]+)$", text)}
     (equal,) = re.findall(r"entropy of ten equal weights: ([\d.]+)", text)
     assert entropies["head_dim"] < entropies["d_model"] < float(equal)
