@@ -20,8 +20,7 @@
 # look at "she" for who, and at "bank" for where. One attention gives every word one row of weights, and so one mixture
 # of the others. *Multi-head attention* runs several small attentions side by side and joins what they found.
 #
-# The mathematics is lesson 01's. What is new is bookkeeping: axes are cut, swapped and joined, and most mistakes give the
-# right shape. At the end you train your own heads, see what each of them is for, and give them the robot and the crate.
+# What is new is bookkeeping: axes are cut, swapped and joined, and most mistakes give the right shape. At the end you train your own heads, see what each of them is for, and give them the robot and the crate.
 #
 # **You need** lessons 01 and 02: queries, keys, values, scores, softmax, and `nn.Linear`, which stores its matrix
 # transposed.
@@ -30,9 +29,9 @@
 #
 # - cut a tensor into heads and join it again, and say why `view` alone won't do;
 # - read and write an `einsum`;
-# - write multi-head attention as a function and as a module, with a mask and for two different sequences;
-# - load the parameters of PyTorch's `nn.MultiheadAttention` into your own and get the same numbers;
-# - find out what a trained head is for, by switching it off.
+# - write multi-head attention as a function and as a module;
+# - get PyTorch's numbers from it with PyTorch's parameters;
+# - find out what a trained head is for.
 #
 # **Time:** <!-- time -->. A good place for a break is the end of section 5. Letters for shapes are lesson 01's, and
 # three more:
@@ -97,8 +96,8 @@ plt.show()
 # long text one softmax must share its 1 among very many words, while several can each pick one. And heads don't wait for
 # each other, so a machine computes them at the same time.
 #
-# The number of multiplications stays the same: twice as many dot products, each half as long. But there is a table of
-# attention weights for each head (lesson 09 measures that).
+# There are as many multiplications as before: twice as many dot products, each half as long. But each head has a table of
+# weights to keep (lesson 09).
 #
 # ## 2 · Cut into heads
 #
@@ -138,8 +137,8 @@ listed = torch.cat(outputs, dim=-1)
 show(listed, three, halves, title="one after the other", form=".4f")
 
 # %% [markdown]
-# This is multi-head attention, and it is right. Everything up to section 5 does the same job without the Python loop:
-# 12 heads in a batch of 64 sequences then take one call in place of 768.
+# This is multi-head attention, and it is right. Everything up to section 5 does the same job without the loop: 12 heads in
+# a batch of 64 sequences then take one call in place of 768.
 #
 # ### All heads in one tensor
 #
@@ -180,20 +179,18 @@ print("after view:      (T, H, D) =", tuple(cut.shape))
 print("after transpose: (H, T, D) =", tuple(swapped.shape))
 show({"head 0": swapped[0], "head 1": swapped[1]}, three)
 
-# %% [markdown]
-# Each head holds its two columns of every word, and each row is one word. Now the tempting short cut: (H, T, D) is
-# (2, 3, 2), so why not ask `view` for it at once?
-
-# %%
 short_cut = numbered.view(2, 3, 2)
-print("(H, T, D) =", tuple(short_cut.shape))
-show({"head 0": short_cut[0], "head 1": short_cut[1]}, three)
+tables = {f"short cut, head {h}": short_cut[h] for h in range(2)}
+show(tables, three)
 
 # %% [markdown]
+# After the swap each head holds its two columns of every word, and each row is one word. The last two tables come from a
+# tempting short cut: (H, T, D) is (2, 3, 2), so why not ask `view` for it at once? Head 0 has "birds" twice and never
+# sees "nests". Nothing complains: the shape is right, and the softmax will sum to one.
+#
 # Follow the numbers yourself. Steps 1 to 3 take the numbered tensor into heads; steps 4 to 7, the way back, belong to
-# the next section. Choose a number (click it, or use the arrow keys) and press Next: where does it go in the tensor, and
-# where in memory? Step 3 has a cross at every number that the short cut puts in the wrong place. Then change the sizes
-# at the top. For which sizes is the short cut right?
+# the next section. Choose a number (click it, or use the arrow keys) and press Next: where does it go? Step 3 has a
+# cross wherever the short cut is wrong. Then change the sizes at the top. For which is it right?
 
 # %% role="draw"
 from grader.views import HeadSplitter
@@ -201,8 +198,7 @@ from grader.views import HeadSplitter
 HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 
 # %% [markdown]
-# The short cut is right only with one head or with one token, where there is nothing to swap. Here head 0 has "birds" twice
-# and never sees "nests". Nothing complains: the shape is right, and the softmax will sum to one.
+# It is right only with one head or with one token, where there is nothing to swap.
 #
 # One more thing that you need is code for **any** leading axes. A star collects them,
 # `*leading, seq_len, width = x.shape`, and passes them on, as in `x.reshape(*leading, seq_len * width)`.
@@ -299,9 +295,8 @@ show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 # After the copy `view` can join. `reshape` is a `view` where that is possible, and copies where it isn't. Go back to the
 # view of section 2 and walk through its steps 4 to 7: at which of them do the numbers in memory change?
 #
-# Two ways to "fix" the error only hide it: to drop the transpose, or to replace `transpose` and `view` by one
-# `reshape` to the final shape. Read the last table: the row of "birds" holds numbers of "birds" and "build", the mistake
-# of the last section on the way back.
+# Two ways to "fix" the error only hide it: to drop the transpose, or to replace `transpose` and `view` by one `reshape`.
+# Read the last table: the row of "birds" holds numbers of "birds" and "build", the short cut on the way back.
 #
 # ### Exercise 2: `merge_heads`
 #
@@ -349,15 +344,8 @@ for my_heads in (2, 3, 4):
 # %% [markdown]
 # ## 4 · Scores, head by head
 #
-# For one head everything is as in lesson 01: its queries, its keys transposed, their product. Head 1:
-
-# %%
-query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
-show(query_1, three, title="queries of head 1", form=".0f")
-show(key_1.T, "01", three, title="keys of head 1, transposed", form=".0f")
-show(query_1 @ key_1.T, three, title="scores of head 1", form=".0f")
-
-# %% [markdown]
+# For one head everything is as in lesson 01: its queries, its keys transposed, their product.
+#
 # ### einsum: name the axes
 #
 # `torch.einsum` does it for all heads at once. Each input gets a letter for each axis, and the letters after
@@ -371,9 +359,14 @@ show(query_1 @ key_1.T, three, title="scores of head 1", form=".0f")
 #
 # There are four rules. A letter in both inputs: the two are multiplied elementwise along it. A letter that is
 # missing after the arrow: sum over it. The order after the arrow is the order of the result's axes. And three
-# dots, as in `"...td"`, stand for any leading axes. As loops:
+# dots, as in `"...td"`, stand for any leading axes. Below, head 1 by itself, then all heads, also as loops.
 
 # %%
+query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
+show(query_1, three, title="queries of head 1", form=".0f")
+show(key_1.T, "01", three, title="keys of head 1, transposed", form=".0f")
+show(query_1 @ key_1.T, three, title="scores of head 1", form=".0f")
+
 looped = torch.zeros(2, 3, 3)
 for h in range(2):
     for t in range(3):
@@ -387,7 +380,7 @@ show(tables, three, form=".0f")
 print(f"largest difference from the loops: {(looped - scores).abs().max():g}")
 
 # %% [markdown]
-# Wrong letters give other sums, often without any error. Before you choose, say in words what each line computes.
+# Wrong letters give other sums, often without any error. Say in words what each of these computes.
 
 # %%
 predict(
@@ -414,8 +407,8 @@ compare_guess("03_which_letters", outcome)
 # %% [markdown]
 # ### Two equal heads
 #
-# Look at the two tables of scores again. What is odd about them, if heads are meant to look at different things? Below
-# them are the same after one entry of one matrix has changed.
+# What is odd about the two tables of scores, if heads are meant to look at different things? Below they stand once more,
+# and then with one entry of one matrix changed.
 
 # %%
 changed = w_q.clone()
@@ -443,8 +436,8 @@ plt.show()
 #
 # Difficulty 2 of 5
 #
-# From queries (T, H, D) and keys (S, H, D) to scores (H, T, S), not scaled. With `einsum` it is one line; with
-# `permute` and `@` it is a good exercise. The check draws T, S, H and D all different.
+# From queries (T, H, D) and keys (S, H, D) to scores (H, T, S), not scaled; with `einsum`, or with `permute` and `@`. The
+# check draws T, S, H and D all different.
 #
 # <details><summary>I get an error in @ about the sizes of the first axis</summary>
 #
@@ -552,7 +545,7 @@ terms = [
 print(" + ".join(terms), f"= {concatenated[0] @ w_o[:, 0]:.4f}")
 
 # %% [markdown]
-# All of it in one picture, with the changed entry of section 4, so that the two heads differ.
+# All of it in one picture, with the changed entry of section 4:
 
 # %% role="draw" long="from scores to output in one drawing"
 figure = plt.figure(figsize=(7.4, 6.4), layout="constrained")
@@ -610,10 +603,9 @@ kind = "flat" if lines[1][2] > lines[0][2] else "sharp"
 compare_guess("03_wrong_root", f"they become too {kind}")
 
 # %% [markdown] role="answer"
-# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one. Dividing by
-# √d_model is too much: the attention weights are too flat, closer to the plain average (their entropy is closer to that
-# of equal weights). Rows still sum to one and nothing fails. The slip is easily copied: lesson 07 meets it in another
-# tutorial. With one head the two roots are the same, so one head hides it.
+# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one. √d_model is too
+# much: the weights are too flat, closer to the plain average. Rows still sum to one and nothing fails, and with one head
+# the two roots are the same. The slip is easily copied: lesson 07 meets it in another tutorial.
 
 # %% [markdown]
 # ### Exercise 4: `multi_head_attention`
@@ -682,8 +674,8 @@ for name, ours, shown in zip(
 #
 # ## 6 · A matrix for each head
 #
-# There is a second way to write heads, and Vaswani et al. (2017) use it: no cutting, but **a small matrix for
-# each head**. Stack the small matrices and you get the big one, so the two are the same thing. Here `u` is stored
+# Vaswani et al. (2017) write heads in a second way: no cutting, but **a small matrix for each head**. Stack the small
+# matrices and you get the big one, so the two are the same thing. Here `u` is stored
 # as `nn.Linear` stores its matrix, output first: (H, D, E). The width of a head is free then; `d_model` needn't be
 # `num_heads * head_dim`.
 
@@ -894,8 +886,8 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # - its mask has the opposite meaning: **True means hidden**;
 # - it averages the attention weights over the heads unless you say `average_attn_weights=False`.
 #
-# The next cells copy its parameters into your module and compare both on two different sequences and with a mask, each in
-# its own convention. (`batch_first=True` makes it take (B, T, E).)
+# Below, its parameters go into your module, and both get two different sequences and a mask, each in its own convention.
+# (`batch_first=True` makes it take (B, T, E).)
 
 # %%
 torch.manual_seed(3)
@@ -949,7 +941,6 @@ def train(optimizer, next_loss, steps):
     return losses
 
 
-# %%
 def draw_letters(count):
     """Tokens (count, 8, 16), and the two letters to answer (count, 8, 2)."""
     letters = torch.randint(8, (count, 8))
@@ -957,10 +948,6 @@ def draw_letters(count):
     tokens = torch.cat([F.one_hot(letters, 8), where], dim=-1)
     before, first = letters.roll(1, dims=1), letters[:, :1].expand(-1, 8)
     return tokens, torch.stack([before, first], dim=-1)
-
-
-torch.manual_seed(99)
-test_tokens, test_answers = draw_letters(500)
 
 
 # %%
@@ -976,6 +963,10 @@ def learn_to_fetch(attention_class, num_heads, seed, steps=600, rate=0.01):
 
     train(torch.optim.Adam(model.parameters(), rate), next_loss, steps)
     return model.requires_grad_(False)
+
+
+torch.manual_seed(99)
+test_tokens, test_answers = draw_letters(500)
 
 
 def share_right(model):
@@ -1036,7 +1027,7 @@ compare_guess("03_one_head_off", outcome[lost])
 # the first row: every letter looks at the one before it. All other cells are dark.
 #
 # Nobody told the heads to share the work. Yet one looks at the first letter and the other at the one before. Switch one
-# off, and its question is lost, while the other answer stays right. Heads of real models are studied by such an
+# off, and its question is lost; the other answer stays right. Heads of real models are studied by such an
 # **ablation**, too (lesson 10).
 
 # %% [markdown]
@@ -1071,7 +1062,7 @@ NOUNS += ["giant", "nurse", "crate", "piano", "stone", "box", "anvil"]
 NOUNS += ["barrel", "trunk", "statue", "log", "safe"]
 OF_LIFTED = ["heavy", "big", "bulky", "massive"]
 ENDINGS = [*OF_LIFTED, "weak", "small", "tired", "young"]
-LIFTER, LIFTED, IT, ENDING = 1, 6, 8, 11  # places in the sentence
+LIFTER, LIFTED, IT = 1, 6, 8  # places in the sentence
 
 
 def sentence(lifter, lifted, ending):
@@ -1104,8 +1095,10 @@ train_ids, train_nouns = examples(800, new=False)
 test_ids, test_nouns = examples(500, new=True)
 
 # %% [markdown]
-# "It" looks once, through your module: one query, twelve keys. Then the model has to *say* a word. Its output is
-# compared with all words of the vocabulary, by dot products, and the word that fits best is the answer.
+# "It" looks once, through your module: one query, twelve keys. Then the model has to *say* a word: its output is compared
+# with all words of the vocabulary, by dot products, and the word that fits best is the answer. As in lesson 02, the test
+# has nouns and endings that it never saw together. How many of these sentences will two heads get right, on average over
+# five starts? (Ten readers take about ten seconds, on a busy machine half a minute.)
 
 
 # %%
@@ -1141,17 +1134,7 @@ def read(attention_class, num_heads, seed, width=32, steps=600, rate=0.01):
     return model, 100 * (said == test_nouns[:, 0]).double().mean().item()
 
 
-# %% [markdown]
-# Five starts with one head and five with two: about ten seconds, on a busy machine half a minute.
-
-# %%
-predict(
-    "03_robot",
-    "How many of the new sentences do two heads get right, on average?",
-    low=0,
-    high=100,
-    unit="%",
-)
+predict("03_robot", "Two heads: how many are right?", low=0, high=100, unit="%")
 
 # %% role="try" long="ten readers, and what the last one looks at" timed=true claim="two_heads_read_the_robot"
 my_shares = torch.zeros(2, 5)
@@ -1186,9 +1169,9 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # and `out_proj` adds up what they bring. A single head can't do this: where the ending takes its weight away, it has no
 # other noun to bring.
 #
-# Nobody told the heads to do it like this, and there are other ways. From some starts the heads change places, or one of
-# them ignores the ending and is outvoted by the other. Now and then a start gets stuck, as in lesson 02: try more of
-# them, or half the steps (`steps=300`), and see how many of the two-headed readers are left.
+# There are other ways. From some starts the heads change places, or one ignores the ending and is outvoted by the other.
+# Now and then a start gets stuck, as in lesson 02: try more of them, or half the steps (`steps=300`), and see how many
+# of the two-headed readers are left.
 
 # %% [markdown]
 # ## 11 · Quiz
@@ -1197,7 +1180,7 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 #
 # Difficulty 2 of 5
 #
-# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
+# A wrong answer gets a hint, and you may try again.
 #
 # 1. `weights_shape` (a shape): `MultiHeadAttention(12, 3)` is called with query (2, 5, 12), key (2, 7, 12) and
 #    value (2, 7, 12). What is the shape of the attention weights?
@@ -1244,23 +1227,18 @@ check(quiz_03, "quiz_03")
 # ## What you can do now
 #
 # You have written multi-head attention as a function and as a module that gives PyTorch's numbers. You can follow a number
-# through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals: a view
-# without a transpose, the wrong root, an inverted mask. You have seen what your heads are for by switching them off, and
-# found a second way to read the robot and the crate: two heads in place of two layers.
+# through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals. You have
+# seen what your heads are for, and a second way to read the robot and the crate: two heads in place of two layers.
 #
 # **To read next**
 #
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.2: multi-head attention, with a matrix for
-#   each head; the pictures on its last pages show heads of a trained model.
-# - Voita et al. (2019), *Analyzing Multi-Head Self-Attention*, sections 5 and 6: what single heads do in a
-#   trained translator, and how many can be removed.
-# - Michel, Levy and Neubig (2019), *Are Sixteen Heads Really Better than One?*, section 3: one head at a time
-#   switched off.
-# - Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, section 3: many heads for the
-#   queries, one for keys and values, with its code in einsum.
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.2; the pictures on its last pages show heads of a
+#   trained model.
+# - Voita et al. (2019), *Analyzing Multi-Head Self-Attention*, sections 5 and 6: what heads do in a translator.
+# - Michel, Levy and Neubig (2019), *Are Sixteen Heads Really Better than One?*, section 3: each is switched off.
+# - Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, section 3, with code in einsum.
 #
-# **Next lesson:** 04, *Masks*. There the future and the padding are hidden, and you see what happens to a row
-# that may look at nothing at all.
+# **Next lesson:** 04, *Masks*. There the future and the padding are hidden, and a row may look at nothing at all.
 
 # %% [markdown]
 # ## For those who want more
