@@ -437,7 +437,7 @@ plt.show()
 # Difficulty 2 of 5
 #
 # From queries (T, H, D) and keys (S, H, D) to scores (H, T, S), not scaled; with `einsum`, or with `permute` and `@`. The
-# check draws T, S, H and D all different.
+# check's T, S, H and D all differ.
 #
 # <details><summary>I get an error in @ about the sizes of the first axis</summary>
 #
@@ -674,8 +674,8 @@ for name, ours, shown in zip(
 #
 # ## 6 · A matrix for each head
 #
-# Vaswani et al. (2017) write heads in a second way: no cutting, but **a small matrix for each head**. Stack the small
-# matrices and you get the big one, so the two are the same thing. Here `u` is stored
+# Vaswani et al. (2017) write heads in a second way: no cutting, but **a small matrix for each head**. Stacked,
+# they are the big one. Here `u` is stored
 # as `nn.Linear` stores its matrix, output first: (H, D, E). The width of a head is free then; `d_model` needn't be
 # `num_heads * head_dim`.
 
@@ -695,7 +695,7 @@ for h in range(2):
 # Difficulty 2 of 5
 #
 # One product, easier than the last exercise. All heads' projections at once: `x` (..., T, E) and `u` (H, D, E)
-# to (..., H, T, D). The check takes sizes in which D and E differ.
+# to (..., H, T, D). In the check D and E differ.
 #
 # <details><summary>I get a size mismatch</summary>
 #
@@ -764,8 +764,6 @@ for name, parameter in module.named_parameters():
 print("called like a function:", tuple(module(x).shape))
 
 # %% [markdown]
-# Two more things are new.
-#
 # **Two sequences.** In self-attention query, key and value are the same tensor. In *cross-attention* the query comes from
 # one sequence, say the translation so far, and key and value come from another, the sentence to be translated. So
 # `forward` takes three arguments, and the attention weights are (B, H, Tq, Tk).
@@ -925,7 +923,7 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 #
 # The model is your module and nothing else. A token has 16 numbers: eight say which letter it is, eight say where it
 # stands. And 16 scores come out, eight for each answer, one per letter. Softmax makes weights of each eight, and the
-# loss is −ln of the weight on the right letter: `F.cross_entropy` does both. `train` is lesson 02's, line for line.
+# loss, −ln of the weight on the right letter, is `F.cross_entropy` of them. `train` is lesson 02's, line for line.
 
 
 # %%
@@ -1027,8 +1025,8 @@ compare_guess("03_one_head_off", outcome[lost])
 # the first row: every letter looks at the one before it. All other cells are dark.
 #
 # Nobody told the heads to share the work. Yet one looks at the first letter and the other at the one before. Switch one
-# off, and its question is lost; the other answer stays right. Heads of real models are studied by such an
-# **ablation**, too (lesson 10).
+# off, and its question is lost; the other answer stays right. (Now and then a start comes out otherwise: both heads
+# serve both questions.) Heads of real models are studied by such an **ablation**, too (lesson 10).
 
 # %% [markdown]
 # Would one head have been enough? It is twice as wide, but it has only one row of weights for each letter. Half on one
@@ -1179,8 +1177,6 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # ### Exercise 7: `quiz_03`
 #
 # Difficulty 2 of 5
-#
-# A wrong answer gets a hint, and you may try again.
 #
 # 1. `weights_shape` (a shape): `MultiHeadAttention(12, 3)` is called with query (2, 5, 12), key (2, 7, 12) and
 #    value (2, 7, 12). What is the shape of the attention weights?
