@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 03 · Many heads
 #
-# *She sat down on the bank of the river.* To read "bank", look at "river": this bank holds no money. To read "sat",
+# *She sat down on the bank of the river.* To read "bank", look at "river", since this bank holds no money. To read "sat",
 # look at "she" for who, and at "bank" for where. One attention gives every word one row of weights, and so one mixture
 # of the others. *Multi-head attention* runs several small attentions side by side and joins what they found.
 #
@@ -61,7 +61,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why more than one?
 #
-# "Sat" wants two things: who sat, from "she", and where, from "bank". Let two columns of the values say who and two say
+# "Sat" wants to know who sat, from "she", and where, from "bank". Let two columns of the values say who and two say
 # where. One row of weights must serve all four columns. It can go half and half, and then half of what arrives comes
 # from the wrong word. Two rows of weights, one for each half of the columns, fetch both exactly.
 
@@ -96,8 +96,8 @@ plt.show()
 # long text one softmax must share its 1 among very many words, while several can each pick one. And heads don't wait for
 # each other, so a machine computes them at the same time.
 #
-# There are as many multiplications as before: twice as many dot products, each half as long. But each head has a table of
-# weights to keep (lesson 09).
+# There are as many multiplications as before, since the dot products are twice as many and half as long. But each head
+# has a table of weights to keep (lesson 09).
 #
 # ## 2 · Cut into heads
 #
@@ -118,8 +118,8 @@ tables = {"queries": queries, "keys": keys, "values": values}
 show(tables, three, halves, form=".0f")
 
 # %% [markdown]
-# The plainest way to write two heads: take each head's columns, run lesson 01's attention on them, and put the
-# results side by side.
+# The plainest way to write two heads is to run lesson 01's attention on each head's columns and to put the results side
+# by side.
 
 
 # %%
@@ -142,8 +142,8 @@ show(listed, three, halves, title="one after the other", form=".4f")
 #
 # ### All heads in one tensor
 #
-# `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2. Compare the first two lines below with the first row
-# of `queries`: they are what head 0 and head 1 see of "birds".
+# `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2. The first two lines below are what head 0 and head 1 see
+# of "birds". Compare them with the first row of `queries`.
 
 # %%
 query_heads = queries.view(3, 2, 2)
@@ -163,10 +163,10 @@ show(tables, rows, form=".0f")
 #
 # ### What `view` does and what `transpose` does
 #
-# To see where numbers go, number them: below, the tens tell the word and the ones the column.
+# To see where entries go, we number them by word (the tens) and column (the ones).
 #
-# In memory a tensor is one long row of numbers. **`view` never touches that row**, it only redefines where
-# rows end. **`transpose` swaps two axes**: the number at [i, j] is found at [j, i] afterwards.
+# In memory a tensor is one long row of entries. **`view` never touches that row**, it only redefines where rows end.
+# **`transpose` swaps two axes**, so the entry at [i, j] is found at [j, i] afterwards.
 
 # %%
 numbered = 10 * torch.arange(3).unsqueeze(1) + torch.arange(4)
@@ -186,10 +186,10 @@ show(tables, three)
 # %% [markdown]
 # After the swap each head holds its two columns of every word, and each row is one word. The last two tables come from a
 # tempting short cut: (H, T, D) is (2, 3, 2), so why not ask `view` for it at once? Head 0 has "birds" twice and never
-# sees "nests". Nothing complains: the shape is right, and the softmax will sum to one.
+# sees "nests". You get no error, since the shape is right, and the softmax will sum to one.
 #
-# Follow the numbers yourself. Steps 1 to 3 take the numbered tensor into heads; steps 4 to 7, the way back, belong to
-# the next section. Choose a number (click it, or use the arrow keys) and press Next: where does it go? Step 3 has a
+# Follow the entries yourself. Steps 1 to 3 take the numbered tensor into heads; steps 4 to 7, the way back, belong to
+# the next section. Choose a number (click it, or use the arrow keys), press Next and see where it goes. Step 3 has a
 # cross wherever the short cut is wrong. Then change the sizes at the top. For which is it right?
 
 # %% role="draw"
@@ -260,7 +260,7 @@ show({f"head {h}": table for h, table in enumerate(mine)}, three)
 # %% [markdown]
 # ## 3 · Join the heads again
 #
-# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E numbers back. That
+# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E entries back. That
 # is the same way in reverse: swap, then join two axes. Joining is `view` again, and here many people meet this error for
 # the first time:
 
@@ -274,9 +274,9 @@ except RuntimeError as error:
     print("RuntimeError:", str(error).split(" (")[0])
 
 # %% [markdown]
-# Why? `transpose` moves no numbers either: it only notes that the axes are now read in another order. The notes are
-# called **strides**, the steps in memory from one entry to the next along each axis. `view` can join two axes only if
-# they can be read in one go. `contiguous()` copies the numbers into the order of the axes.
+# `transpose` moves no entries either. It only notes that the axes are now read in another order. The notes are called
+# **strides**, the steps in memory from one entry to the next along each axis. `view` can join two axes only if
+# they can be read in one go. `contiguous()` copies the entries into the order of the axes.
 
 # %%
 copied = back.contiguous()
@@ -293,10 +293,10 @@ show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 
 # %% [markdown]
 # After the copy `view` can join. `reshape` is a `view` where that is possible, and copies where it isn't. Go back to the
-# view of section 2 and walk through its steps 4 to 7: at which of them do the numbers in memory change?
+# view of section 2 and walk through its steps 4 to 7. At which of them does the order in memory change?
 #
-# Two ways to "fix" the error only hide it: to drop the transpose, or to replace `transpose` and `view` by one `reshape`.
-# Read the last table: the row of "birds" holds numbers of "birds" and "build", the short cut on the way back.
+# You can "fix" the error by dropping the transpose, or by one `reshape` in place of `transpose` and `view`. Both only hide
+# it. In the last table the row of "birds" holds entries of "birds" and "build", the short cut on the way back.
 #
 # ### Exercise 2: `merge_heads`
 #
@@ -357,9 +357,9 @@ for my_heads in (2, 3, 4):
 #   h: head                  d: column within the head
 # ```
 #
-# There are four rules. A letter in both inputs: the two are multiplied elementwise along it. A letter that is
-# missing after the arrow: sum over it. The order after the arrow is the order of the result's axes. And three
-# dots, as in `"...td"`, stand for any leading axes. Below, head 1 by itself, then all heads, also as loops.
+# There are four rules. Along a letter in both inputs, the two are multiplied entry by entry. A letter that is missing after
+# the arrow is summed over. The order after the arrow is the order of the result's axes. And three dots, as in `"...td"`,
+# stand for any leading axes. Below are head 1 by itself, all heads, and all heads in loops.
 
 # %%
 query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
@@ -429,8 +429,8 @@ plt.show()
 # *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper line, head 0 and head 1
 # are equal. In the lower one, head 0 has other numbers in the rows of "birds" and "nests".
 #
-# Both heads have the same table, and it is symmetric. That is an accident of these round numbers: change one entry and it
-# is gone. A head sees its own columns, so its table is its own.
+# Both heads have the same table, and it is symmetric. That is an accident of these round numbers, gone when one entry
+# changes, since a head sees only its own columns.
 #
 # ### Exercise 3: `multi_head_scores`
 #
@@ -522,9 +522,9 @@ plt.show()
 # heads, (H, T, D). Two boxes side by side, one for each head, attend by themselves. Merging gives (T, E) again, and the
 # last linear layer, O, the output (T, E).
 #
-# Now the rest of the small example. Scale, then softmax over the keys: each head has a table of attention weights, and
-# mixes its own values with it. Side by side, that is what the list of single heads gave in section 2. Up to there the
-# heads know nothing of each other. The **output projection**, a last matrix, lets every column of the result use all
+# Now we finish the small example. After the scale and the softmax over the keys, each head has a table of attention
+# weights, and mixes its own values with it. Side by side, that is what the list of single heads gave in section 2. So far
+# the heads don't know of each other. The **output projection**, a last matrix, lets every column of the result use all
 # heads. The last line works out its first entry.
 
 # %%
@@ -545,7 +545,7 @@ terms = [
 print(" + ".join(terms), f"= {concatenated[0] @ w_o[:, 0]:.4f}")
 
 # %% [markdown]
-# All of it in one picture, with the changed entry of section 4:
+# Here it is in one picture, with the changed entry of section 4.
 
 # %% role="draw" long="from scores to output in one drawing"
 figure = plt.figure(figsize=(7.4, 6.4), layout="constrained")
@@ -572,7 +572,7 @@ plt.show()
 # ### The root of what?
 #
 # Lesson 02's batched tutorial goes on with heads, and scales their scores by `embedding_dim ** 0.5`, the root of d_model.
-# Remember *why* we scale (lesson 02): a dot product of random numbers spreads as the root of how many there are.
+# Remember *why* we scale (lesson 02). The typical size of a dot product grows as the root of the vectors' width.
 
 # %%
 predict(
@@ -596,16 +596,16 @@ for width in (64, 8 * 64):  # eight heads of 64
     entropy = torch.special.entr(row).sum(-1).mean()
     lines.append([scaled.std(), row.amax(-1).mean(), entropy])
 names = ["head_dim = 64", "d_model = 512"]
-columns = ["spread of scores", "largest weight", "entropy"]
+columns = ["std of scores", "largest weight", "entropy"]
 show(torch.tensor(lines), names, columns, title="by the root of")
 print(f"entropy of ten equal weights: {math.log(10):.2f}")
 kind = "flat" if lines[1][2] > lines[0][2] else "sharp"
 compare_guess("03_wrong_root", f"they become too {kind}")
 
 # %% [markdown] role="answer"
-# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one. √d_model is too
-# much: the weights are too flat, closer to the plain average. Rows still sum to one and nothing fails, and with one head
-# the two roots are the same. The slip is easily copied: lesson 07 meets it in another tutorial.
+# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one. √d_model
+# is too much, and the weights become too flat, closer to the plain average. Rows still sum to one, no error is raised, and
+# with one head the two roots are the same. The slip is easily copied: lesson 07 meets it in another tutorial.
 
 # %% [markdown]
 # ### Exercise 4: `multi_head_attention`
@@ -674,10 +674,9 @@ for name, ours, shown in zip(
 #
 # ## 6 · A matrix for each head
 #
-# Vaswani et al. (2017) write heads in a second way: no cutting, but **a small matrix for each head**. Stacked,
-# they are the big one. Here `u` is stored
-# as `nn.Linear` stores its matrix, output first: (H, D, E). The width of a head is free then; `d_model` needn't be
-# `num_heads * head_dim`.
+# Vaswani et al. (2017) write heads in a second way, not by cutting but with **a small matrix for each head**. Stacked, they
+# are the big one. Here `u` is stored as `nn.Linear` stores its matrix, output first, (H, D, E). The width of a head is free
+# then; `d_model` needn't be `num_heads * head_dim`.
 
 # %%
 torch.manual_seed(2)
@@ -742,7 +741,7 @@ print(tuple(mine.shape), f"largest difference {gap:.4f}")
 # %% [markdown]
 # ## 7 · A module
 #
-# In a model the four matrices are parameters, so attention becomes an `nn.Module`: a class that keeps its
+# In a model the four matrices are parameters, so attention becomes an `nn.Module`, a class that keeps its
 # layers as attributes and computes in `forward`. Here is a small one. Each layer that is put into an attribute after
 # `super().__init__()` is registered under that name, so that an optimizer and `load_state_dict` find its parameters.
 
@@ -790,7 +789,7 @@ show(table, rows, three)
 # Difficulty 4 of 5
 #
 # A module with four `nn.Linear(d_model, d_model)` named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The check
-# loads its own numbers into them by these names, biases too. `nn.MultiheadAttention` and
+# loads its own parameters into them by these names, biases too. `nn.MultiheadAttention` and
 # `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`.
 #
 # <details><summary>"The module has no parameter or buffer <code>q_proj.weight</code>"</summary>
@@ -917,12 +916,12 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 # %% [markdown]
 # ## 9 · What two heads learn
 #
-# Does training find out that a word may want two things from two places? The smallest test: eight random letters, and for
-# each of them two questions. Which letter comes **before** it? (Before the first comes the last.) And which letter is the
+# Does training find out that a word may want two things from two places? In the smallest test there are eight random
+# letters, and two questions about each. Which letter comes **before** it? (Before the first comes the last.) And which letter is the
 # **first** of all?
 #
-# The model is your module and nothing else. A token has 16 numbers: eight say which letter it is, eight say where it
-# stands. And 16 scores come out, eight for each answer, one per letter. Softmax makes weights of each eight, and the
+# The model is your module alone. A token has 16 components, eight for which letter it is and eight for where it stands.
+# And 16 scores come out, eight for each answer, one per letter. Softmax makes weights of each eight, and the
 # loss, −ln of the weight on the right letter, is `F.cross_entropy` of them. `train` is lesson 02's, line for line.
 
 
@@ -1093,8 +1092,8 @@ train_ids, train_nouns = examples(800, new=False)
 test_ids, test_nouns = examples(500, new=True)
 
 # %% [markdown]
-# "It" looks once, through your module: one query, twelve keys. Then the model has to *say* a word: its output is compared
-# with all words of the vocabulary, by dot products, and the word that fits best is the answer. As in lesson 02, the test
+# "It" looks once, through your module, with one query for twelve keys. Then the model has to *name* a word. Its output is
+# compared with all words of the vocabulary, by dot products, and the word that fits best is the answer. As in lesson 02, the test
 # has nouns and endings that it never saw together. How many of these sentences will two heads get right, on average over
 # five starts? (Ten readers take about ten seconds, on a busy machine half a minute.)
 
@@ -1242,7 +1241,7 @@ check(quiz_03, "quiz_03")
 # ### A batch, step by step
 #
 # Lesson 02's batched tutorial writes the steps out: `view`, `transpose`, attend, `transpose`, `contiguous`, `view`. Three
-# tokens of eight numbers go through four heads.
+# tokens of eight components go through four heads.
 
 # %%
 torch.manual_seed(0)
@@ -1266,8 +1265,8 @@ show(list(zip(letters, shapes, strict=True)), names, ["axes", "shape"])
 # ### Eight heads, from the first projection to the last
 #
 # With a matrix for each head, queries and keys may be 32 wide and values 64, whatever `d_model` is. Lesson 01's chapter
-# draws eight random matrices of each size for its eight words (`torch.rand`), and with that it ends: no scores, no
-# weights, no output. Here is the rest, with an output projection from 8 · 64 = 512 numbers back to 16.
+# draws eight random matrices of each size for its eight words (`torch.rand`). That is its last line, and it computes no
+# scores with them. Here is the rest, with an output projection from 8 · 64 = 512 columns back to 16.
 
 # %%
 eight = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -1313,8 +1312,7 @@ plt.show()
 # *The picture in words:* eight 8 × 8 grids with the words beside them, dark blue except for a few yellow cells. Most
 # rows have one bright cell, in the same few columns in all heads: "to", "translate" and "sentence".
 #
-# Eight heads, and yet they agree on most words. Heads are *able* to look at different things; nothing makes them do so
-# before training. In section 9 you train some, and there they differ.
+# The eight heads agree on most words. Heads are *able* to look at different things, but only training makes them do so. In section 9 you train some, and there they differ.
 #
 # <details><summary>Why these agree, and why their weights are so sharp</summary>
 #
