@@ -614,7 +614,7 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 #
 # Project, split, attend in every head, merge, project once more. `x` may have any leading axes; all four
 # matrices are (E, E) and are applied as `x @ w`. Use your `split_heads` and `merge_heads`; if one of them is
-# still wrong, the check names it. Return the output and each head's attention weights.
+# still wrong, the check names it.
 #
 # <details><summary>Is it the number of heads, head_dim or d_model under the root?</summary>
 #
@@ -780,7 +780,7 @@ rows = ["weights without a mask", "scores with it", "weights with it"]
 show(table, rows, three)
 
 # %% [markdown]
-# The hidden key has weight zero, and the others share the 1 among them. A mask needn't have the full shape. Broadcasting
+# The hidden key gets no weight, and the others all of it. A mask needn't have the full shape. Broadcasting
 # makes (Tq, Tk) count for every sequence and head, and (B, 1, 1, Tk) for every head and query: the keys that are
 # padding in each sequence.
 #
@@ -876,8 +876,8 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # %% [markdown]
 # ## 8 · The same as PyTorch's
 #
-# PyTorch has all this built in as `nn.MultiheadAttention`. If your understanding is right, its parameters in
-# your formula must give its numbers. Three differences to know:
+# PyTorch has all this built in as `nn.MultiheadAttention`. Its parameters in your module must give its output. There are
+# three differences:
 #
 # - it keeps the three input projections in one tall matrix, `in_proj_weight` (3E, E), query first;
 # - its mask has the opposite meaning: **True means hidden**;
@@ -1166,7 +1166,7 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # and `out_proj` adds up what they bring. A single head can't do this: where the ending takes its weight away, it has no
 # other noun to bring.
 #
-# There are other ways. From some starts the heads change places, or one ignores the ending and is outvoted by the other.
+# From some starts the heads change places, or one ignores the ending and is outvoted by the other.
 # Now and then a start gets stuck, as in lesson 02: try more of them, or half the steps (`steps=300`), and see how many
 # of the two-headed readers are left.
 
@@ -1221,8 +1221,7 @@ check(quiz_03, "quiz_03")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written multi-head attention as a function and as a module that gives PyTorch's numbers. You can follow a number
-# through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals. You have
+# You have written multi-head attention as a function and as a module, equal to PyTorch's. You can follow a number through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals. You have
 # seen what your heads are for, and a second way to read the robot and the crate: two heads in place of two layers.
 #
 # **To read next**
