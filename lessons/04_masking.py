@@ -140,7 +140,7 @@ def train(optimizer, next_loss, steps):
 # A model learns from 64 windows of twelve words at a time, drawn at random, 400 times.
 
 
-# %%
+# %% role="train" timed=true
 def learn(attend, read, wanted, num_words, num_layers=1, steps=400):
     """A model that has learnt to say `wanted` where it reads `read`."""
 
@@ -159,7 +159,6 @@ def right(model, read, wanted):
     return (model(read).argmax(-1) == wanted).double().mean(0)
 
 
-# %% role="train" timed=true
 cheat = learn(multi_head_attention, read, wanted, len(vocabulary))
 print(f"right answers: {right(cheat, read, wanted).mean():.1%}")
 
@@ -400,9 +399,18 @@ print(f"weights {1 / (1 + ratio):.4f} and {ratio / (1 + ratio):.4f}")
 
 head_weights = (masked_scores / math.sqrt(2)).softmax(dim=-1)
 show(head_weights[0], three, title="weights", form=".4f")
+
+figure, panels = plt.subplots(1, 2, figsize=(6, 2.9), layout="constrained")
+draw_table(panels[0], "masked scores", masked_scores[0], three, form=".0f")
+draw_table(panels[1], "weights", head_weights[0], three)
+plt.show()
 compare_guess("04_second_weight", round(100 * head_weights[0, 1, 1].item(), 1))
 
 # %% [markdown] role="answer"
+# *The picture in words:* two 3 × 3 grids with the words birds, build, nests. In the masked scores the three cells above
+# the diagonal are grey and read −inf. In the weights they are dark blue, 0; "birds" has a yellow 1 on the diagonal,
+# "build" 0.06 and 0.94, "nests" 0.03, 0.49 and 0.49.
+#
 # "Birds" has one key to look at and gives it everything. For "build" two are left, and one weight is 17 times the other. "Nests" sees all three, so the mask changes nothing in its row.
 
 # %% [markdown]
@@ -415,42 +423,7 @@ show(
     {"joined heads": joined, "output": joined @ w_o}, three, "0123", form=".4f"
 )
 
-# %% role="draw"
-figure, panels = plt.subplots(1, 3, figsize=(9, 2.9), layout="constrained")
-steps = (head_scores[0], masked_scores[0], head_weights[0])
-titles = ("scores", "masked scores", "weights")
-for axes, title, table in zip(panels, titles, steps, strict=True):
-    draw_table(axes, title, table, three, form=".3g")
-plt.show()
-
 # %% [markdown]
-# *The picture in words:* three 3 × 3 grids of head 0. The scores range from 2, dark, to 8, yellow. In the
-# second grid the three cells above the diagonal are grey and read −inf. In the third they are dark blue, 0;
-# the first row has a yellow 1 on the diagonal, the second reads 0.0558 and 0.944, the third 0.0287, 0.486, 0.486.
-#
-# ### One head, without a library
-#
-# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number
-# instead of infinity. It draws the mask as in the first table. It sets no seed; this is its arithmetic on our numbers,
-# with its sizes (T = 4, d_model = 8, d_k = d_v = 4).
-
-# %%
-generator = torch.Generator().manual_seed(0)
-tokens = torch.randn(4, 8, generator=generator)
-small = [0.1 * torch.randn(8, 4, generator=generator) for _ in range(3)]
-plain_scores = (tokens @ small[0]) @ (tokens @ small[1]).T / math.sqrt(4)
-
-future = torch.triu(torch.ones(4, 4), diagonal=1)  # 1 = hide
-its_weights = (plain_scores - future * 1e10).softmax(dim=-1)
-drawn = torch.zeros(4, 4).masked_fill(future == 1, -math.inf)
-show(drawn, words[:4], title="the mask as it is drawn", form=".0f")
-show(its_weights, words[:4], title="its weights", form=".4f")
-infinite = (plain_scores + drawn).softmax(-1)
-print(f"largest difference to -inf: {(its_weights - infinite).abs().max():g}")
-
-# %% [markdown]
-# Here 1e10 does what infinity does. Section 8 looks for a case where it doesn't.
-#
 # ## 5 · Where to hide, and with what
 #
 # Here are four ways to hide that run without an error and are wrong. The row is that of "build" once more,
@@ -718,34 +691,6 @@ plt.show()
 #
 # Look at the second grid: its first two rows are dark. **These queries see nothing.**
 #
-# ### Which mask fits which scores?
-#
-# At full size the tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It calls
-# the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
-# of the encoder, (128, 8, 28, 28). Line each of them up with it before you run the cell.
-
-# %%
-generator = torch.Generator().manual_seed(0)
-src = torch.randint(2, 50, (128, 28), generator=generator)
-trg = torch.randint(2, 50, (128, 29), generator=generator)
-src[:, 25:] = pad
-src_mask = (src != pad).unsqueeze(1).unsqueeze(2)
-trg_mask = torch.tril(torch.ones((29, 29))).expand(128, 1, 29, 29)
-print("src", tuple(src.shape), " src_mask", tuple(src_mask.shape))
-print("trg", tuple(trg.shape), " trg_mask", tuple(trg_mask.shape))
-
-energy = torch.zeros(128, 8, 28, 28)
-masked_energy = energy.masked_fill(src_mask == 0, -1e20)
-print("energy", tuple(energy.shape), "-> masked", tuple(masked_energy.shape))
-try:
-    energy.masked_fill(trg_mask == 0, -1e20)
-except RuntimeError as error:
-    print("with trg_mask:", str(error).split(" at ")[0])
-
-# %% [markdown]
-# 29 and 28 don't fit, and neither is 1, so nothing can be broadcast. The target mask belongs to the decoder's
-# scores, (128, 8, 29, 29). The tutorial prints it here and never uses it.
-#
 # ## 8 · Rows that see nothing
 #
 # Two tutorials hide with a large number instead of infinity: one subtracts `mask * 1e10`, the other fills with
@@ -797,46 +742,16 @@ compare_guess("04_hidden_row", outcome[0])
 # - **Fill with −1e20.** float16 can't hold it either, and here PyTorch refuses with an error. In the others the row is
 #   filled with one number: **uniform**.
 #
-# The same line of code, three answers, depending on the dtype.
+# The same line of code, three answers, depending on the dtype. (The numbers behind them are at the end of the lesson.)
 
 # %% [markdown]
 # What should the weights of such a row be? There is nothing to share, so all zeros, and the output of this query is
-# zero. No number can do that through a softmax, because a softmax sums to one. The next cell shows what the three dtypes
-# make of 1e10.
-
-# %%
-rows = {}
-for bits in (16, 32, 64):
-    dtype = getattr(torch, f"float{bits}")
-    big = torch.tensor(1e10).to(dtype)
-    lowered = torch.tensor([4.0, 8.0], dtype=dtype) - big
-    step = torch.nextafter(big, torch.tensor(math.inf, dtype=dtype)) - big
-    largest = torch.finfo(dtype).max
-    difference = (lowered[1] - lowered[0]).item()
-    rows[f"float{bits}"] = [largest, step.item(), difference]
-columns = ["largest number", "from 1e10 to the next", "(8 - 1e10) - (4 - 1e10)"]
-show([*rows.values()], [*rows], columns, form=".4g")
-
-# %% [markdown]
+# zero. No number can do that through a softmax, because a softmax sums to one.
+#
 # A uniform row is harder to notice than NaN: the query attends to every masked key, its row sums to one, and the
 # output looks like any other. NaN at least is easy to see. It spreads: NaN in one weight makes the output NaN,
 # the loss NaN, and after one step of training the parameters too.
 #
-# What does PyTorch itself do? Its newer function gives zeros. The older module gives NaN if it is asked for the
-# attention weights; without them (`need_weights=False`) it takes the newer way.
-
-# %%
-nothing = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
-newer = F.scaled_dot_product_attention(query, key, value, attn_mask=nothing)
-
-torch.manual_seed(0)
-module = nn.MultiheadAttention(4, 2, batch_first=True)
-_, older = module(x[None], x[None], x[None], attn_mask=~nothing)  # True = hide
-last_rows = torch.stack([newer[2], older[0, 2].detach()])
-both = ["F.scaled_dot_product_attention", "nn.MultiheadAttention"]
-show(last_rows, both, three, title="the row that sees nothing")
-
-# %% [markdown]
 # ### Paint a mask
 #
 # All of this in one view: three words, two tokens of padding, a score for each pair. On the left is the mask, in
@@ -947,13 +862,14 @@ check(masked_softmax)
 
 # %% role="try"
 # Try it: a row that sees one key, one that sees two, one that sees none.
-mine = masked_softmax(scores / math.sqrt(2), nothing)
+seen = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
+mine = masked_softmax(scores / math.sqrt(2), seen)
 show(mine, three, title="weights", form=".4f")
 
 # %% [markdown]
 # ## 9 · Causal multi-head attention
 #
-# Now put the pieces together. Lesson 03's `split_heads` and `merge_heads` stand in section 1.
+# Now put the pieces together. Lesson 03's `split_heads` and `merge_heads` are given, in section 1.
 #
 # ### Exercise 5: `causal_multi_head_attention`
 #
@@ -1020,7 +936,7 @@ for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
 # right: a leak never changes a shape. But you can *call* it. **Change a later token, and see whether an earlier output
 # changes.** If it does, that output has seen the future.
 #
-# Here are two functions, one causal, one not. "Nests" is changed. The outputs of "birds" and "build" come before it.
+# Here are three functions: a causal one, one without a mask, one with a single wrong entry. "Nests" is changed. The outputs of "birds" and "build" come before it.
 
 
 # %%
@@ -1034,11 +950,18 @@ altered = tokens.clone()
 altered[2] = torch.tensor([-0.6, 0.2])
 
 everything = torch.ones(3, 3, dtype=torch.bool)
+one_hole = may_attend.clone()
+one_hole[0, 1] = True  # "birds" sees "build", and that is wrong
 moved = [
     (attend(altered, allowed) - attend(tokens, allowed)).abs().sum(-1)
-    for allowed in (may_attend, everything)
+    for allowed in (may_attend, everything, one_hole)
 ]
-show(torch.stack(moved), ["causal", "no mask"], three, title="moved by")
+show(
+    torch.stack(moved),
+    ["causal", "no mask", "one hole"],
+    three,
+    title="moved by",
+)
 
 # %% [markdown]
 # With the causal mask the outputs of "birds" and "build" stay exactly as they were. That of "nests" moves, and it may:
@@ -1047,16 +970,9 @@ show(torch.stack(moved), ["causal", "no mask"], three, title="moved by")
 # The opposite test proves nothing. Change "birds", and later outputs move in causal attention too: they are
 # *supposed* to see the past.
 #
-# One change is not enough either. A leak may be between any two positions: this function is correct except for
-# one entry of its mask, and the change of "nests" doesn't find it.
-
-# %%
-one_hole = may_attend.clone()
-one_hole[0, 1] = True  # "birds" sees "build"
-moved = (attend(altered, one_hole) - attend(tokens, one_hole)).abs().sum(-1)
-show(moved, "one hole", three, title="moved by")
-
-# %% [markdown]
+# One change is not enough either. A leak may be between any two positions. The last function is correct except for one
+# entry of its mask, and the change of "nests" doesn't find it.
+#
 # ### Exercise 6: `leaks_future`
 #
 # Difficulty 4 of 5
@@ -1132,32 +1048,6 @@ print("yours:      ", leaks_future(one_head_of(causal_multi_head_attention)))
 print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 
 # %% [markdown]
-# All leaks of a function fit into one table: row i, column j says whether output i moves when token j is
-# changed. Gradients give it at once, if you have them.
-
-# %% role="draw"
-lower = torch.ones(6, 6, dtype=torch.bool).tril()
-candidates = {
-    "causal": lambda x: attend(x, lower),
-    "one token too far": lambda x: attend(x, torch.ones(6, 6).tril(1) > 0),
-    "masked after the softmax": lambda x: ((x @ x.T).softmax(-1) * lower) @ x,
-}
-six = torch.randn(6, 4, generator=torch.Generator().manual_seed(1))
-figure, panels = plt.subplots(1, 3, figsize=(9.4, 3), layout="constrained")
-for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
-    slopes = torch.autograd.functional.jacobian(candidate, six)  # (T, E, T, E)
-    depends = slopes.abs().sum(dim=(1, 3)) > 1e-6
-    draw_table(axes, title, depends, words[:6], form=".0f")
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* three 6 × 6 grids with the first words of the rhyme, yellow where an output depends on a token.
-# The causal one is yellow on and below the diagonal. The second has one more yellow diagonal above it. The third is
-# yellow everywhere.
-#
-# In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
-# depends on them.
-#
 # ## 11 · Your attention at work
 #
 # ### The robot, word by word
@@ -1274,34 +1164,32 @@ compare_guess("04_honest_answers", outcome)
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `hidden_scores` (a whole number): how many of the scores of one head does a causal mask hide for T = 10?
-# 2. `decoder_shape` (a shape): what is the shape of `decoder_mask`'s result for tokens of shape (128, 29)?
-# 3. `first_weight` (a number, to two decimals): after a softmax, a row reads [0.20, 0.30, 0.50]. The last key should
+# 2. `first_weight` (a number, to two decimals): after a softmax, a row reads [0.20, 0.30, 0.50]. The last key should
 #    have been hidden. What should the first weight have been?
-# 4. `when_causal` (a letter): when does attention need a causal mask?
+# 3. `when_causal` (a letter): when does attention need a causal mask?
 #    - a. whenever the sentences of a batch differ in length;
 #    - b. when each position has to predict what comes after it, so that later tokens hold the answer;
 #    - c. whenever a sequence has more tokens than `d_model`;
 #    - d. when a trained model is used, but not while it is trained.
-# 5. `which_mask` (a letter): your mask serves `nn.MultiheadAttention` well as its bool `attn_mask`. What do you pass
+# 4. `which_mask` (a letter): your mask serves `nn.MultiheadAttention` well as its bool `attn_mask`. What do you pass
 #    to `F.scaled_dot_product_attention`?
 #    - a. `mask`;
 #    - b. `mask.T`;
 #    - c. `~mask`;
 #    - d. `mask.float()`.
-# 6. `row_float32` (a letter): all three scores of a row, 4, 8 and 8, are hidden by subtracting 1e10, in float32.
+# 5. `row_float64` (a letter): all three scores of a row, 4, 8 and 8, are hidden by subtracting 1e10, in float64.
 #    What are its weights?
 #    - a. NaN;
 #    - b. 0, 0, 0;
 #    - c. the weights it would have without a mask;
 #    - d. a third each.
-# 7. `row_float64` (a letter): the same in float64, with the same four answers.
-# 8. `which_padding` (a letter): a causal mask is used without a padding mask. When do *real* tokens give weight to
+# 6. `which_padding` (a letter): a causal mask is used without a padding mask. When do *real* tokens give weight to
 #    padding?
 #    - a. always;
 #    - b. when the padding comes before them;
 #    - c. when the padding comes after them;
 #    - d. never.
-# 9. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that tell about leaks?
+# 7. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that tell about leaks?
 #    - a. there is one: outputs moved;
 #    - b. there is none, anywhere;
 #    - c. no output before 3 sees token 3, at least for these inputs;
@@ -1323,11 +1211,9 @@ compare_guess("04_honest_answers", outcome)
 # %% exercise="quiz_04" role="solution"
 quiz_04 = {
     "hidden_scores": ...,  # a whole number
-    "decoder_shape": ...,  # a shape, for example (2, 3, 4)
     "first_weight": ...,  # a number, to two decimals
     "when_causal": ...,  # "a", "b", "c" or "d"
     "which_mask": ...,  # "a", "b", "c" or "d"
-    "row_float32": ...,  # "a", "b", "c" or "d"
     "row_float64": ...,  # "a", "b", "c" or "d"
     "which_padding": ...,  # "a", "b", "c" or "d"
     "proof": ...,  # "a", "b", "c" or "d"
@@ -1335,11 +1221,9 @@ quiz_04 = {
 ### BEGIN SOLUTION
 quiz_04 = {
     "hidden_scores": 45,
-    "decoder_shape": (128, 1, 29, 29),
     "first_weight": 0.4,
     "when_causal": "b",
     "which_mask": "c",
-    "row_float32": "d",
     "row_float64": "c",
     "which_padding": "b",
     "proof": "c",
@@ -1350,12 +1234,129 @@ quiz_04 = {
 check(quiz_04, "quiz_04")
 
 # %% [markdown]
+# ## For those who want more
+#
+# ### One head, without a library
+#
+# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number
+# instead of infinity. It draws the mask as in the first table. It sets no seed; this is its arithmetic on our numbers,
+# with its sizes (T = 4, d_model = 8, d_k = d_v = 4).
+
+# %%
+generator = torch.Generator().manual_seed(0)
+tokens = torch.randn(4, 8, generator=generator)
+small = [0.1 * torch.randn(8, 4, generator=generator) for _ in range(3)]
+plain_scores = (tokens @ small[0]) @ (tokens @ small[1]).T / math.sqrt(4)
+
+future = torch.triu(torch.ones(4, 4), diagonal=1)  # 1 = hide
+its_weights = (plain_scores - future * 1e10).softmax(dim=-1)
+drawn = torch.zeros(4, 4).masked_fill(future == 1, -math.inf)
+show(drawn, words[:4], title="the mask as it is drawn", form=".0f")
+show(its_weights, words[:4], title="its weights", form=".4f")
+infinite = (plain_scores + drawn).softmax(-1)
+print(f"largest difference to -inf: {(its_weights - infinite).abs().max():g}")
+
+# %% [markdown]
+# Here 1e10 does what infinity does, as long as a row sees anything at all (section 8).
+#
+# ### Which mask fits which scores?
+#
+# At full size the Transformer tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It calls
+# the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
+# of the encoder, (128, 8, 28, 28). Line each of them up with it before you run the cell.
+
+# %%
+generator = torch.Generator().manual_seed(0)
+src = torch.randint(2, 50, (128, 28), generator=generator)
+trg = torch.randint(2, 50, (128, 29), generator=generator)
+src[:, 25:] = pad
+src_mask = (src != pad).unsqueeze(1).unsqueeze(2)
+trg_mask = torch.tril(torch.ones((29, 29))).expand(128, 1, 29, 29)
+print("src", tuple(src.shape), " src_mask", tuple(src_mask.shape))
+print("trg", tuple(trg.shape), " trg_mask", tuple(trg_mask.shape))
+
+energy = torch.zeros(128, 8, 28, 28)
+masked_energy = energy.masked_fill(src_mask == 0, -1e20)
+print("energy", tuple(energy.shape), "-> masked", tuple(masked_energy.shape))
+try:
+    energy.masked_fill(trg_mask == 0, -1e20)
+except RuntimeError as error:
+    print("with trg_mask:", str(error).split(" at ")[0])
+
+# %% [markdown]
+# 29 and 28 don't fit, and neither is 1, so nothing can be broadcast. The target mask belongs to the decoder's
+# scores, (128, 8, 29, 29). The tutorial prints it here and never uses it.
+#
+# ### What is left of a score next to 1e10?
+#
+# The table of section 8 had three answers for one line of code. Here is why.
+
+# %%
+rows = {}
+for bits in (16, 32, 64):
+    dtype = getattr(torch, f"float{bits}")
+    big = torch.tensor(1e10).to(dtype)
+    lowered = torch.tensor([4.0, 8.0], dtype=dtype) - big
+    step = torch.nextafter(big, torch.tensor(math.inf, dtype=dtype)) - big
+    largest = torch.finfo(dtype).max
+    difference = (lowered[1] - lowered[0]).item()
+    rows[f"float{bits}"] = [largest, step.item(), difference]
+columns = ["largest number", "from 1e10 to the next", "(8 - 1e10) - (4 - 1e10)"]
+show([*rows.values()], [*rows], columns, form=".4g")
+
+# %% [markdown]
+# ### What PyTorch does with an empty row
+#
+# Its newer function gives zeros. The older module gives NaN if it is asked for the attention weights; without them
+# (`need_weights=False`) it takes the newer way.
+
+# %%
+nothing = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
+newer = F.scaled_dot_product_attention(query, key, value, attn_mask=nothing)
+
+torch.manual_seed(0)
+module = nn.MultiheadAttention(4, 2, batch_first=True)
+_, older = module(x[None], x[None], x[None], attn_mask=~nothing)  # True = hide
+last_rows = torch.stack([newer[2], older[0, 2].detach()])
+both = ["F.scaled_dot_product_attention", "nn.MultiheadAttention"]
+show(last_rows, both, three, title="the row that sees nothing")
+
+# %% [markdown]
+# ### All leaks in one table
+#
+# All leaks of a function fit into one table: row i, column j says whether output i moves when token j is
+# changed. Gradients give it at once, if you have them.
+
+# %% role="draw"
+lower = torch.ones(6, 6, dtype=torch.bool).tril()
+candidates = {
+    "causal": lambda x: attend(x, lower),
+    "one token too far": lambda x: attend(x, torch.ones(6, 6).tril(1) > 0),
+    "masked after the softmax": lambda x: ((x @ x.T).softmax(-1) * lower) @ x,
+}
+six = torch.randn(6, 4, generator=torch.Generator().manual_seed(1))
+figure, panels = plt.subplots(1, 3, figsize=(9.4, 3), layout="constrained")
+for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
+    slopes = torch.autograd.functional.jacobian(candidate, six)  # (T, E, T, E)
+    depends = slopes.abs().sum(dim=(1, 3)) > 1e-6
+    draw_table(axes, title, depends, words[:6], form=".0f")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* three 6 × 6 grids with the first words of the rhyme, yellow where an output depends on a token.
+# The causal one is yellow on and below the diagonal. The second has one more yellow diagonal above it. The third is
+# yellow everywhere.
+#
+# In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
+# depends on them.
+
+# %% [markdown]
 # ## What you can do now
 #
 # You can build the masks of an encoder and of a decoder, tell True = may attend from True = hide, and convert
 # one into the other. You know why a row that sees nothing is the hard case, and your softmax handles it, in the
-# gradient too. And you have a test that finds a leak in an attention you have never seen. Use it on every
-# attention you write.
+# gradient too. You have a test that finds a leak in attention you have never seen. And your own attention has read a
+# sentence and written a rhyme.
 #
 # **To read next**
 #
