@@ -312,29 +312,14 @@ hide = torch.triu(torch.ones(3, 3, dtype=torch.bool), diagonal=1)
 show({"True = may attend": may_attend, "True = hide": hide}, three)
 
 # %% [markdown]
-# | where | what it takes | visible | hidden |
-# | --- | --- | --- | --- |
-# | this course, `F.scaled_dot_product_attention` | bool | True | False |
-# | `nn.MultiheadAttention` (`attn_mask`, `key_padding_mask`), `nn.Transformer` | bool | False | True |
-# | both of them, for a mask of floats | added to the scores | 0 | −∞ |
-# | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 |
-# | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 |
+# | where | what it takes | visible | hidden | the way to ours |
+# | --- | --- | --- | --- | --- |
+# | this course, `F.scaled_dot_product_attention` | bool | True | False | |
+# | `nn.MultiheadAttention` (`attn_mask`, `key_padding_mask`), `nn.Transformer` | bool | False | True | `~mask` |
+# | both of them, for a mask of floats | added to the scores | 0 | −∞ | `mask == 0` |
+# | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 | `mask == 1` |
+# | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 | `mask == 0` |
 #
-# The way from each to ours, and how many of the nine cells then differ:
-
-# %%
-make = nn.Transformer.generate_square_subsequent_mask
-to_add = make(3)
-ones = torch.tril(torch.ones(3, 3))
-show(to_add, three, title="to be added to the scores", form=".0f")
-
-print("from True = hide:  ", (~hide != may_attend).sum().item())
-print("from 0 and -inf:   ", ((to_add == 0) != may_attend).sum().item())
-print("from 1 and 0:      ", ((ones == 1) != may_attend).sum().item())
-back = torch.zeros(3, 3).masked_fill(~may_attend, -math.inf)
-print("back to 0 and -inf:", (back != to_add).sum().item())
-
-# %% [markdown]
 # What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. A trick makes it return
 # the attention weights: if the values are the rows of the identity matrix, the output *is* the attention
 # weights.
@@ -593,8 +578,8 @@ for ids, table in zip(batch.tolist(), shared[:, 0], strict=True):
 # ```
 #
 # The source is padded, and the target is padded too. What is missing? And does it matter? Take three sentences
-# with equal scores: one without padding, one padded at the end, one padded at the front. How much weight do the
-# real tokens of each give to padding under the tutorial's mask for the target?
+# with equal scores, one without padding, one padded at the end, one padded at the front, under the tutorial's mask for
+# the target.
 
 # %%
 predict(
@@ -629,9 +614,9 @@ compare_guess("04_padding_seen", outcome)
 
 # %% [markdown] role="answer"
 # With padding at the **end** the real tokens are safe: for them, padding is in the future, which is hidden
-# anyway. Only padded queries look at padding, and their outputs are ignored. So the slip can go unnoticed for a
+# anyway. Only padded queries look at padding, and nobody reads their outputs. So the slip can go unnoticed for a
 # long time. Padding at the **front** is usual when a model continues a batch of prompts. Then real tokens give
-# half of their weight or more to nothing. A mask should be right wherever the padding is.
+# half of their weight or more to nothing.
 
 # %% [markdown]
 # ### Exercise 3: `decoder_mask`
@@ -762,7 +747,7 @@ compare_guess("04_hidden_row", outcome[0])
 # - Go through the four ways of hiding. What happens to those rows, and to the others? (The last way,
 #   `masked_softmax`, is the one that you are going to write.)
 # - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees: Space switches a
-#   cell. Can you empty the last row too? How do its weights change on the way?
+#   cell. Can you empty the last row too?
 # - Let True mean "hide". What changes in the picture, and what doesn't?
 
 # %% role="draw"
@@ -795,10 +780,9 @@ show(tables, rows, ["this", "is"], form=".4f")
 
 # %% [markdown]
 # The weights are fine, the gradient of the second row is not. On the way back, softmax multiplies the incoming
-# gradient by its output, and 0 · NaN is NaN. (`nan_to_num` chooses too, but after the softmax: too late.) A
+# gradient by its output, and 0 · NaN is NaN. (`nan_to_num` comes after the softmax: too late.) A
 # solution: **cut off** the hidden scores *before* the softmax, so that nothing flows back to them. Choosing does
-# that (`masked_fill`, `torch.where`): the gradient of what was not chosen is zero, whatever the softmax sends
-# back. Adding doesn't.
+# that (`masked_fill`, `torch.where`): the gradient of what was not chosen is zero. Adding doesn't.
 #
 # ### Exercise 4: `masked_softmax`
 #
