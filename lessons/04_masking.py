@@ -163,7 +163,7 @@ cheat = learn(multi_head_attention, read, wanted, len(vocabulary))
 print(f"right answers: {right(cheat, read, wanted).mean():.1%}")
 
 # %% [markdown]
-# Now it writes. It gets a few words and says the next one, reads that too, says the next one, and so on.
+# Now it writes. It gets a few words, says the next one, reads that too, and so on.
 
 
 # %%
@@ -213,8 +213,8 @@ compare_guess("04_it_writes", outcome)
 # %% [markdown]
 # ### Hide a score
 #
-# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0. In mathematics
-# there is exactly one: minus infinity. The other keys then share the 1, just as if the hidden key were not there.
+# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0. There is only one: minus
+# infinity. The other keys then share the 1, just as if the hidden key were not there.
 
 # %%
 row = torch.tensor([1.0, 2.0, 3.0])
@@ -304,7 +304,7 @@ plt.show()
 # ## 3 · Two conventions
 #
 # Many masks mean the opposite: **True = hide**. Both kinds are in use, even inside PyTorch. Both have the same
-# shape, and mixing them up raises no error. Here they are side by side.
+# shape, and mixing them up raises no error.
 
 # %%
 may_attend = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -320,20 +320,18 @@ show({"True = may attend": may_attend, "True = hide": hide}, three)
 # | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 | `mask == 1` |
 # | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 | `mask == 0` |
 #
-# What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. A trick makes it return
-# the attention weights: if the values are the rows of the identity matrix, the output *is* the attention
-# weights.
+# What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. (If the values are the rows of
+# the identity matrix, the output *is* the attention weights.)
 
 # %%
-query = torch.tensor([[1.0, 1], [2, 2], [2, 2]])
-key = torch.tensor([[0.0, 2], [4, 0], [2, 2]])
+query = key = torch.zeros(3, 2)  # all scores are equal
 value = torch.eye(3)
 given = {"True = may attend": may_attend, "True = hide": hide}
 weights = {
     name: F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     for name, mask in given.items()
 }
-show(weights, three, form=".4f")
+show(weights, three)
 
 # %% [markdown]
 # With the wrong mask every token sees the future and nothing else. No error, right shape, and all rows except
@@ -344,9 +342,9 @@ show(weights, three, form=".4f")
 #
 # ## 4 · A complete example
 #
-# The small example of lesson 03 (there you saw its queries, keys and values), two heads, now with a mask. In its
-# source, True = hide. The mask has shape (T, T); a new first axis of length 1 broadcasts to any number of heads. Both
-# heads have the same scores, by accident, so one table shows them.
+# The small example of lesson 03, two heads, now with a mask. In its source, True = hide. The mask has shape (T, T); a
+# new first axis of length 1 broadcasts to any number of heads. Both heads have the same scores, by accident, so one
+# table shows them.
 
 # %%
 x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
@@ -396,7 +394,8 @@ compare_guess("04_second_weight", round(100 * head_weights[0, 1, 1].item(), 1))
 # the diagonal are grey and read −inf. In the weights they are dark blue, 0; "birds" has a yellow 1 on the diagonal,
 # "build" 0.06 and 0.94, "nests" 0.03, 0.49 and 0.49.
 #
-# "Birds" has one key to look at and gives it everything. For "build" two are left, and one weight is 17 times the other. "Nests" sees all three, so the mask changes nothing in its row.
+# "Birds" has one key to look at and gives it everything. For "build" two are left, and one weight is 17 times the other.
+# "Nests" sees all three, so the mask changes nothing in its row.
 
 # %% [markdown]
 # Then mix, join the heads, project. What is joined in the row of "birds" is its own value, [2, 0, 2, 1]: there was
@@ -456,8 +455,7 @@ compare_guess("04_which_is_nan", is_nan[0])
 # 4. **Mask times minus infinity** is 0 · ∞ wherever nothing should be hidden, and that is NaN.
 
 # %% [markdown]
-# You may have seen a padding token's *vector* set to zeros instead. That hides nothing: its scores are then 0, and exp(0)
-# is 1.
+# For the same reason as in 2, it doesn't help to set the *vector* of a padding token to zeros.
 #
 # ### Hide after the softmax, and normalise again?
 #
@@ -853,7 +851,7 @@ show(mine, three, title="weights", form=".4f")
 # %% [markdown]
 # ## 9 · Causal multi-head attention
 #
-# Now put the pieces together. Lesson 03's `split_heads` and `merge_heads` are given, in section 1.
+# Now put the pieces together. Lesson 03's `split_heads` and `merge_heads` stand in section 1.
 #
 # ### Exercise 5: `causal_multi_head_attention`
 #
@@ -920,7 +918,8 @@ for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
 # right: a leak never changes a shape. But you can *call* it. **Change a later token, and see whether an earlier output
 # changes.** If it does, that output has seen the future.
 #
-# Here are three functions: a causal one, one without a mask, one with a single wrong entry. "Nests" is changed. The outputs of "birds" and "build" come before it.
+# Here are three functions: a causal one, one without a mask, one with a single wrong entry. "Nests" is changed, and the
+# outputs of "birds" and "build" come before it.
 
 
 # %%
@@ -1245,8 +1244,8 @@ print(f"largest difference to -inf: {(its_weights - infinite).abs().max():g}")
 #
 # ### Which mask fits which scores?
 #
-# At full size the Transformer tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It calls
-# the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
+# At full size the Transformer tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It
+# calls the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
 # of the encoder, (128, 8, 28, 28). Line each of them up with it before you run the cell.
 
 # %%
@@ -1327,9 +1326,9 @@ for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three 6 × 6 grids with the first words of the rhyme, yellow where an output depends on a token.
-# The causal one is yellow on and below the diagonal. The second has one more yellow diagonal above it. The third is
-# yellow everywhere.
+# *The picture in words:* three 6 × 6 grids with the first words of the rhyme, yellow where an output depends on a
+# token. The causal one is yellow on and below the diagonal. The second has one more yellow diagonal above it. The third
+# is yellow everywhere.
 #
 # In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
 # depends on them.
