@@ -612,8 +612,8 @@ compare_guess("04_padding_seen", outcome)
 
 # %% [markdown] role="answer"
 # With padding at the **end** the real tokens are safe: for them, padding is in the future, which is hidden
-# anyway. Only padded queries look at padding, and nobody reads their outputs. So the slip can go unnoticed for a
-# long time. Padding at the **front** is usual when a model continues a batch of prompts. Then real tokens give
+# anyway. Only padded queries look at padding, and nobody reads their outputs. So the slip goes unnoticed.
+# Padding at the **front** is usual when a model continues a batch of prompts. Then real tokens give
 # half of their weight or more to nothing.
 
 # %% [markdown]
@@ -732,8 +732,8 @@ compare_guess("04_hidden_row", outcome[0])
 # zero. No number can do that through a softmax, because a softmax sums to one.
 #
 # A uniform row is harder to notice than NaN: the query attends to every masked key, its row sums to one, and the
-# output looks like any other. NaN at least is easy to see. It spreads: NaN in one weight makes the output NaN,
-# the loss NaN, and after one step of training the parameters too.
+# output looks like any other. NaN at least is easy to see: it spreads to the output, to the loss, and with one step of
+# training to the parameters.
 #
 # ### Paint a mask
 #
@@ -1036,7 +1036,7 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 # ### The robot, word by word
 #
 # Now back to the robot. A model reads the whole sentence and says at *every* word what "it" is: which of twenty nouns.
-# Some pairs of nouns never meet in training, and only those are in the test. It has two layers, like lesson 02's.
+# Who lifts what in the test was never in training. The model has two layers, like lesson 02's.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1134,7 +1134,7 @@ outcome = "more" if mine > theirs else "fewer" if mine < theirs else "as many"
 compare_guess("04_honest_answers", outcome)
 
 # %% [markdown] role="answer"
-# Fewer, and yet it writes the rhyme, word by word, with your attention. After "this is the" nobody can know whether the
+# Fewer, and yet it writes the rhyme, with your attention. After "this is the" nobody can know whether the
 # house, the malt, the rat or the cat comes next. A model that always knows has looked.
 
 # %% [markdown]
