@@ -580,6 +580,7 @@ for ids, table in zip(batch.tolist(), shared[:, 0], strict=True):
 # the target.
 
 # %%
+targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
 predict(
     "04_padding_seen",
     "In which of the sentences do real tokens give weight to padding?",
@@ -592,7 +593,6 @@ predict(
 )
 
 # %% role="answer"
-targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
 tutorial_mask = torch.tril(torch.ones((4, 4))).expand(3, 1, 4, 4)
 equal = torch.zeros(3, 1, 4, 4).masked_fill(tutorial_mask == 0, -math.inf)
 is_pad = (targets == pad).double()
@@ -935,16 +935,12 @@ altered[2] = torch.tensor([-0.6, 0.2])
 everything = torch.ones(3, 3, dtype=torch.bool)
 one_hole = may_attend.clone()
 one_hole[0, 1] = True  # "birds" sees "build", and that is wrong
-moved = [
-    (attend(altered, allowed) - attend(tokens, allowed)).abs().sum(-1)
-    for allowed in (may_attend, everything, one_hole)
-]
-show(
-    torch.stack(moved),
-    ["causal", "no mask", "one hole"],
-    three,
-    title="moved by",
-)
+moved = []
+for allowed in (may_attend, everything, one_hole):
+    change = attend(altered, allowed) - attend(tokens, allowed)
+    moved.append(change.abs().sum(-1))
+kinds = ["causal", "no mask", "one hole"]
+show(torch.stack(moved), kinds, three, title="moved by")
 
 # %% [markdown]
 # With the causal mask the outputs of "birds" and "build" stay exactly as they were. That of "nests" moves, and it may:
