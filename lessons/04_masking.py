@@ -581,6 +581,9 @@ for ids, table in zip(batch.tolist(), shared[:, 0], strict=True):
 
 # %%
 targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
+kinds = ["no padding", "padded at the end", "padded at the front"]
+show([[names[i] for i in ids] for ids in targets.tolist()], kinds)
+
 predict(
     "04_padding_seen",
     "In which of the sentences do real tokens give weight to padding?",
@@ -601,7 +604,6 @@ cells = [
     [f"{names[i]} {weight:.2f}" for i, weight in zip(*both, strict=True)]
     for both in zip(targets.tolist(), to_padding.tolist(), strict=True)
 ]
-kinds = ["no padding", "padded at the end", "padded at the front"]
 show(cells, kinds, title="gives to padding")
 
 _, end, front = ((to_padding * (1 - is_pad)).amax(-1) > 0).tolist()
@@ -661,7 +663,7 @@ def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
 check(decoder_mask)
 
 # %% role="try"
-# Try it: the sentence padded at the end, and the one padded at the front.
+# Try it: the sentence padded at the end, then the one padded at the front.
 figure, panels = plt.subplots(1, 2, figsize=(6.6, 3), layout="constrained")
 yours = decoder_mask(targets, pad)[1:, 0]
 for axes, table, ids in zip(panels, yours, targets[1:].tolist(), strict=True):
@@ -1089,7 +1091,7 @@ axes.bar(range(12), 100 * with_mask, color="tab:blue", label="your mask")
 axes.plot(range(12), 100 * without_mask, "o", color="grey", label="no mask")
 axes.set_xticks(range(12), text)
 axes.set(ylabel="% right", ylim=(0, 108))
-axes.legend(loc="lower center")
+figure.legend(loc="outside upper right", ncols=2)
 plt.show()
 show(100 * with_mask, "% right", text, form=".0f")
 compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
