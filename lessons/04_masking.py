@@ -20,8 +20,8 @@
 # was. You had to read on. So far every word of ours could look at every other, at those that come later too. But a
 # model that writes has no later words, because it hasn't written them yet.
 #
-# A *mask* is a table that says who may look at whom. It takes a few lines of code, and a mistake in them seldom
-# raises an error. You begin with a model that cheats. At the end your own attention reads the robot's sentence word by
+# A *mask* is a table of who may look at whom. It takes a few lines of code, and a mistake in them seldom raises an
+# error. You begin with a model that cheats. At the end your own attention reads the robot's sentence word by
 # word, and writes an old rhyme.
 #
 # **You need** lesson 01 (scores, softmax, why a row sums to one), lesson 02 (the loop that trains) and lesson 03
@@ -31,7 +31,7 @@
 #
 # - build the mask that hides the future, the one that hides padding, and both at once;
 # - tell the two conventions for masks apart and turn one into the other;
-# - say what each way of hiding does in float16, float32 and float64, also where nothing is left to look at;
+# - say what each way of hiding does in float16, float32 and float64, also where no key is left to look at;
 # - write causal multi-head attention;
 # - test attention that you can't look into for leaks from the future.
 #
@@ -65,8 +65,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · A model that cheats
 #
-# *This is the house that Jack built.* A model reads twelve words of this rhyme. At every place it has to say which word
-# comes next.
+# *This is the house that Jack built.* A model reads twelve words of this rhyme, and at every place it has to predict
+# which word comes next.
 
 # %%
 rhyme = """
@@ -83,7 +83,7 @@ length = 12  # words that the model reads at once
 starts = range(len(words) - length)
 read = torch.stack([numbers[i : i + length] for i in starts])
 wanted = torch.stack([numbers[i + 1 : i + length + 1] for i in starts])
-show([words[:12], words[1:13]], ["it reads", "it should say"])
+show([words[:12], words[1:13]], ["it reads", "it predicts"])
 
 # %% [markdown]
 # Its attention is lesson 03's. These functions are given:
@@ -163,7 +163,7 @@ cheat = learn(multi_head_attention, read, wanted, len(vocabulary))
 print(f"right answers: {right(cheat, read, wanted).mean():.1%}")
 
 # %% [markdown]
-# Now it writes. It gets a few words, says the next one, reads that too, and so on.
+# Now it writes. It gets a few words, predicts the next one, reads that too, and so on.
 
 
 # %%
@@ -205,10 +205,10 @@ compare_guess("04_it_writes", outcome)
 
 # %% [markdown] role="answer"
 # In training the answer stood in the text, at the very next place, and the model learnt to look there. When it writes,
-# nothing comes later, and far fewer of its answers are right.
+# there is no later word, and far fewer of its answers are right.
 #
-# The third start is longer, twelve words, and from there it writes the rhyme. Why? In training the last of the twelve
-# places had no later word to look at. There, and only there, the model had to learn from what comes before.
+# The third start has twelve words, and from there it writes the rhyme. The reason is that in training the last of the
+# twelve places had no later word to look at. There, and only there, the model had to learn from what comes before.
 
 # %% [markdown]
 # ### Hide a score
@@ -230,9 +230,8 @@ show(only_two, "only two keys", ["this", "is"], title="weights", form=".4f")
 # %% [markdown]
 # The last two rows agree. That is the test for every way of hiding: **a hidden key leaves no trace.**
 #
-# A mask says where. `masked_fill(where, number)` makes a new tensor with the number in all places where
-# `where` is True. It fills what is *hidden*, so a mask of what is *visible* has to be negated first: `~`
-# swaps True and False.
+# `masked_fill(where, number)` makes a new tensor with the number in all places where `where` is True. It fills what is
+# *hidden*, so a mask of what is *visible* has to be negated first. `~` swaps True and False.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -253,7 +252,7 @@ show(tables, three, form=".0f")
 #
 # Difficulty 1 of 5
 #
-# The same for any number of tokens.
+# Write it for any number of tokens.
 #
 # <details><summary>I don't know how to get a triangle</summary>
 #
@@ -334,9 +333,9 @@ weights = {
 show(weights, three)
 
 # %% [markdown]
-# With the wrong mask every token sees the future and nothing else. No error, right shape, and all rows except
-# the last sum to one. The last token has no future. Its row is all zeros in this function, and NaN in others. Section 8
-# is about such rows.
+# With the wrong mask every token sees the future and nothing else. There is no error, the shape is right, and all rows
+# except the last sum to one. The last token has no future, so its row is all zeros in this function, and NaN in others.
+# Section 8 is about such rows.
 #
 # **A habit that helps:** name a mask after what True means (`may_attend`, `hide`), and print its first row.
 #
@@ -363,8 +362,8 @@ tables = {"scores": head_scores[0], "masked scores": masked_scores[0]}
 show(tables, three, form=".0f")
 
 # %% [markdown]
-# Scale, softmax. Work out the row of "build": its visible scores are 4 and 8, divided by √2, and the ratio of two
-# weights is the exponential of the difference of their scores.
+# Scale and softmax come next. Work out the row of "build". Its visible scores are 4 and 8, divided by √2, and the ratio
+# of two weights is the exponential of the difference of their scores.
 
 # %%
 predict(
@@ -739,9 +738,8 @@ compare_guess("04_hidden_row", outcome[0])
 #
 # ### Paint a mask
 #
-# All of this in one view: three words, two tokens of padding, a score for each pair. On the left is the mask, in
-# the middle are the scores that it leaves, on the right the attention weights in float32. Run the cell, then
-# try:
+# The view has three words, two tokens of padding and a score for each pair. On the left is the mask, in the middle are
+# the scores that it leaves, and on the right the attention weights in float32. Run the cell, then try:
 #
 # - Choose the mask "both", then padding "in front". Which queries see nothing now?
 # - Go through the four ways of hiding. What happens to those rows, and to the others? (The last way,
@@ -781,15 +779,15 @@ show(tables, rows, ["this", "is"], form=".4f")
 # %% [markdown]
 # The weights are fine, the gradient of the second row is not. On the way back, softmax multiplies the incoming
 # gradient by its output, and 0 · NaN is NaN. (`nan_to_num` comes after the softmax: too late.) A
-# solution: **cut off** the hidden scores *before* the softmax, so that nothing flows back to them. Choosing does
+# solution: **cut off** the hidden scores *before* the softmax, so that no gradient flows back to them. Choosing does
 # that (`masked_fill`, `torch.where`): the gradient of what was not chosen is zero. Adding doesn't.
 #
 # ### Exercise 4: `masked_softmax`
 #
 # Difficulty 4 of 5
 #
-# Softmax over the visible keys of each row. A row with nothing visible is all zeros. No NaN, neither in the
-# attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not
+# Take the softmax over the visible keys of each row. A row with nothing visible is all zeros, and there is no NaN,
+# neither in the attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not
 # be changed. Torch's softmax is allowed.
 #
 # <details><summary>The row with nothing visible is NaN</summary>
@@ -1033,8 +1031,8 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 #
 # ### The robot, word by word
 #
-# Now back to the robot. A model reads the whole sentence and says at *every* word what "it" is: which of twenty nouns.
-# Who lifts what in the test was never in training. The model has two layers, like lesson 02's.
+# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. Who
+# lifts what in the test was never in training. The model has two layers, like lesson 02's.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
