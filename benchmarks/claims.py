@@ -168,14 +168,29 @@ def times(text: str, factors: Mapping[str, float]) -> dict[str, dict[str, str]]:
 
 
 STARTS = ("the malt", "this is the")
-LENGTH = {"ten words at once": {"length = 12": "length = 10"}, "sixteen words at once": {"length = 12": "length = 16"}}
+# Lesson 04's models.
+MASKED = times("steps=400", STEPS) | times("lr=0.005", RATE) | times("width=32", WIDTH)
+RHYME = MASKED | {
+    "ten words at once": {"length = 12": "length = 10"},
+    "sixteen words at once": {"length = 12": "length = 16"},
+    "two layers": {"num_layers=1": "num_layers=2"},
+}
 
 
-def strange_pairs(names: Names, model: str) -> list[int]:
-    """Of lesson 04's rhyme, by start: how many pairs of words a model wrote that the rhyme doesn't have."""
+def strange_pairs(names: Names, model: str, starts: Sequence[str] = STARTS) -> int:
+    """Of lesson 04's rhyme: how many pairs of words a model wrote after these starts that the rhyme doesn't have."""
     known = set(pairwise(names["words"]))
-    written = (names["go_on"](names[model], start).split() for start in STARTS)
-    return [sum(pair not in known for pair in pairwise(words)) for words in written]
+    written = [names["go_on"](names[model], start).split() for start in starts]
+    return sum(pair not in known for words in written for pair in pairwise(words))
+
+
+def cheats(names: Names) -> list[float]:
+    """Of lesson 04's first model: its right answers, those from the words so far, and its strange pairs after two short
+    starts and after one as long as what it reads."""
+    seen = names["right"](names["cheat"], names["read"], names["wanted"]).mean()
+    hidden = sum(names["so_far"]) / names["length"]
+    longest = " ".join(names["words"][: names["length"]])
+    return [float(seen), hidden, strange_pairs(names, "cheat"), strange_pairs(names, "cheat", [longest])]
 
 
 def last_ten(losses: Sequence[float]) -> float:
@@ -364,24 +379,22 @@ CLAIMS = {
         exceptions={"half the steps": lambda one, starts, two: one < 60 and two > 90},
     ),
     "cheating_is_perfect": Claim(
-        "right answers with the future in sight, and while it is hidden; pairs of words that the rhyme doesn't have",
-        lambda names: (
-            names["share_right"](names["cheat"]),
-            names["only_past"],
-            *strange_pairs(names, "cheat"),
-        ),
-        lambda seen, hidden, *strange: seen > 0.93 and hidden < 0.7 and min(strange) > 0,
-        times("steps=1000", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH) | LENGTH,
+        "right answers, and from the words so far; pairs of words that the rhyme doesn't have, and from a long start",
+        cheats,
+        lambda seen, hidden, strange, longest: seen > 0.98 and hidden < 0.8 and strange > 0 and longest == 0,
+        RHYME,
+    ),
+    "only_the_end_knows": Claim(
+        "at the word without a mask, and at that with a mask but the last, where most is right; at the last",
+        lambda names: (min(names["without_mask"]), max(names["with_mask"][:-1]), names["with_mask"][-1]),
+        lambda without, before, end: without > 0.95 and 0.45 < before < 0.55 and end > 0.9,
+        MASKED | {"three layers": {"num_layers=2": "num_layers=3"}},
     ),
     "honest_answers_are_fewer": Claim(
         "right answers with the mask, and by the model that cheats; pairs of words that the rhyme doesn't have",
-        lambda names: (
-            names["mine"],
-            names["theirs"],
-            *strange_pairs(names, "honest"),
-        ),
-        lambda mine, theirs, *strange: mine < theirs and max(strange) == 0,
-        times("steps=1000", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH) | LENGTH,
+        lambda names: (names["mine"], names["theirs"], strange_pairs(names, "honest")),
+        lambda mine, theirs, strange: mine < theirs and strange == 0,
+        RHYME,
     ),
     "a_norm_frees_the_start": Claim(
         "the largest last loss of the three starts: without a norm, with it",
