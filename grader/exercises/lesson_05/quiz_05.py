@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.exercises.lesson_05.shared import LESSON
-from grader.spec.answers import choice, number, quiz, shape, written
+from grader.spec.answers import choice, number, quiz, written
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -49,18 +49,6 @@ QUESTIONS = (
                 1.0: "That would be one mean of everything.",
             }
         ),
-    ),
-    shape(
-        "batch_statistics",
-        lambda: tuple(nn.BatchNorm1d(10).running_mean.shape),  # type: ignore[union-attr]
-        "There is one running mean for each feature, whatever the size of the batch.",
-        wrong={
-            "(16,)": "That would be a mean for every sample, as LayerNorm takes it. Nobody remembers samples.",
-            "(16, 10)": "That is the shape of the batch. The axis that is averaged over disappears.",
-            "(1, 10)": "Nearly: the axis of the batch is gone altogether. Print it if you like.",
-            "(10, 1)": "Nearly: the axis of the batch is gone altogether. Print it if you like.",
-            "()": "That would be one mean of everything.",
-        },
     ),
     number(
         "by_hand",
@@ -141,17 +129,6 @@ QUESTIONS = (
         },
     ),
     choice(
-        "padding",
-        "abcd",
-        "7e9031088a97",
-        "Look at the cell that pads the same sentence by 0, 3 and 12 tokens.",
-        wrong={
-            "a": "Are padded zeros part of its mean?",
-            "c": "One of the two has a mean in which padded zeros take part.",
-            "d": "For one of the two, a token is normalised by its own features alone.",
-        },
-    ),
-    choice(
         "pre_norm_gradient",
         "abcd",
         "2d4c675faed4",
@@ -160,17 +137,6 @@ QUESTIONS = (
             "a": "A norm acts on the numbers on the way forward; post-norm stacks have as many.",
             "c": "Both stacks in the picture have 48 layers.",
             "d": "It is one factor, the same for all layers. What is different from layer to layer?",
-        },
-    ),
-    choice(
-        "slip",
-        "abcd",
-        "3d9eadfadc95",
-        "Solve for v once more in the cell under `Spot the slip`, and compare it with what the output was divided by.",
-        wrong={
-            "a": "Compute the variance with N of an output in train mode: what is it?",
-            "b": "In eval mode no variance of the batch is taken at all.",
-            "c": "Read section 8 again: which variance went into `running_var`?",
         },
     ),
 )
