@@ -313,14 +313,12 @@ print_table("one mean for each column", means, ["mean"], FEATURES)
 # Here is a larger table. The long frame holds the numbers that share a mean and a variance; both are printed at its end. The
 # right table is the normalised one: every number minus its mean, divided by the root of its variance.
 #
-# - Press Tab until the left table has a blue frame and move with the arrow keys, or use the pointer. Then choose
-#   BatchNorm. Which numbers share a mean now?
-# - Back to LayerNorm. Type 20 over a number, press Enter. The dots mark the outputs that moved. Where are they?
-#   Choose BatchNorm again: where are they now, and in which samples?
-# - Choose "one large value". What happens to its neighbours in the row? And with BatchNorm, in the column?
-# - Choose "constant row". What is left of row 1, with either norm?
-# - Choose "common offset 1000" and RMSNorm. What happens to the differences between the numbers of a row? Then
-#   choose LayerNorm.
+# - Choose BatchNorm. Which numbers share a mean now? (Move with the pointer, or press Tab until the left table has a blue
+#   frame and use the arrow keys.)
+# - Back to LayerNorm. Type 20 over a number, press Enter. The dots mark the outputs that moved. And with BatchNorm, in which
+#   samples?
+# - Choose "one large value", then "constant row". What is left of its neighbours, and of row 1?
+# - Choose "common offset 1000" and RMSNorm. What happens to the differences between the numbers of a row?
 
 # %% role="draw"
 from grader.views import NormExplorer
@@ -408,7 +406,8 @@ print_rows("normalised", rows)
 
 line = (cat - torch.mean(cat)) / (torch.std(cat, unbiased=False) + 1)
 inside = torch.allclose(line, rows["cat, ε = 1, formula"])
-outcome = "no, they are the same" if inside else "yes, its ε is outside the root"
+outcome = "yes, its ε is outside the root"
+outcome = "no, they are the same" if inside else outcome
 compare_guess("05_which_slip", outcome)
 
 # %% [markdown]
@@ -576,7 +575,7 @@ print_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 # > running ← (1 − momentum) · running + momentum · batch's
 #
 # They start at mean 0 and variance 1. In PyTorch, `momentum` is the share of the **new** value, 0.1 unless
-# you say otherwise. (Other libraries give the share of the old one, and would write 0.9.)
+# you say otherwise.
 #
 # ### Which variance?
 #
@@ -630,6 +629,8 @@ for step in range(1, 33):
 rows = [f"after batch {step}" for step in after]
 columns = ["mean", "root of the variance"]
 print_table("running", torch.tensor(path).view(6, 2), rows, columns)
+print("parameters", [name for name, _ in memory.named_parameters()])
+print("buffers   ", [name for name, _ in memory.named_buffers()])
 
 # %%
 pair = torch.tensor([[5.0], [8.0]])
@@ -646,10 +647,6 @@ try:
 except ValueError as error:
     print("train mode, the second alone: ValueError:", error)
 
-# %%
-print("parameters", [name for name, _ in memory.named_parameters()])
-print("buffers   ", [name for name, _ in memory.named_buffers()])
-
 # %% [markdown]
 # In train mode the outputs are 1 and −1, whatever the samples are. In eval mode a sample's result doesn't depend on the
 # rest of the batch, and a batch of one is fine. And eval mode reads, it doesn't write: a model that is evaluated in train
@@ -658,9 +655,9 @@ print("buffers   ", [name for name, _ in memory.named_buffers()])
 # ### What a module owns
 #
 # γ and β are learnt by gradient descent: they are **parameters**. Running statistics are measured. Still, they must be saved
-# with the model and move with it to another device. Such tensors are called **buffers**, and a module gets one by a line
-# in its constructor, such as `self.register_buffer("seen", torch.zeros(1))`. From then on it is `self.seen`. (PyTorch's
-# third buffer counts batches. Yours needs none.)
+# with the model and move with it to another device. Such tensors are called **buffers** (the list above has them; the
+# third counts batches, yours needs none). A module gets one by a line in its constructor, such as
+# `self.register_buffer("seen", torch.zeros(1))`. From then on it is `self.seen`.
 #
 # The batch's mean is a function of the batch, and PyTorch records it for the gradient. A buffer would keep the records of
 # all earlier batches in memory. Detach what you store, or store it under `with torch.no_grad():`.
@@ -763,14 +760,13 @@ start = torch.Generator().manual_seed(1)
 short, long = 2 + torch.randn(2, 3, 3, generator=start)
 later = short.clone()
 later[-1] += 10
-batches = {
-    f"{n} padding tokens": [short, torch.zeros(n, 3), long]
-    for n in (0, 3, 12)
-}
-batches["0, a later token changed"] = [later, long]
+batches = {}
+for n in (0, 3, 12):
+    tokens = torch.cat([short, torch.zeros(n, 3), long])
+    batches[f"{n} padding tokens"] = tokens
+batches["0, a later token changed"] = torch.cat([later, long])
 by_batch, by_layer = {}, {}
-for name, sentences in batches.items():
-    tokens = torch.cat(sentences)
+for name, tokens in batches.items():
     by_batch[name] = F.batch_norm(tokens, None, None, training=True)[0]
     by_layer[name] = F.layer_norm(tokens, (3,))[0]
 print_rows("first token, BatchNorm", by_batch)
@@ -781,8 +777,7 @@ print_rows("first token, LayerNorm", by_layer)
 # future**, which defeats causal masking. Also, batches are small on each device where models are large, down to one, and
 # the statistics of text vary more from batch to batch than those of images (Shen et al. 2020 measured it).
 #
-# In computer vision, where BatchNorm comes from, images have the same size, and there is no future to hide. Where only a
-# few images fit, GroupNorm (Wu and He 2018) took its place.
+# In computer vision, where BatchNorm comes from, images have the same size, and there is no future to hide.
 #
 # <details><summary>A trap for those who try BatchNorm on text</summary>
 #
@@ -1000,9 +995,9 @@ for block in (pre_norm_residual, post_norm_residual):
 # ## 9 · Deep stacks: what reaches the first layer?
 #
 # Why did most of the field move the norm? First, because of the gradient. On its way back through a **post-norm**
-# stack it passes every layer and its norm, and each pair multiplies it by about the same factor: after forty-eight
-# layers, by its forty-eighth power. In a **pre-norm** stack there is the straight line: the derivative of a sum
-# passes the gradient on unchanged, whatever the branches do.
+# stack it passes every layer and its norm, and each pair multiplies it by about the same factor: forty-eight times. In a
+# **pre-norm** stack there is the straight line: the derivative of a sum passes the gradient on unchanged, whatever the
+# branches do.
 #
 # Take stacks of small random networks, before any training. How long is the gradient for the weights of each
 # layer? There are three kinds of branches:
@@ -1064,17 +1059,17 @@ plt.show()
 # %% [markdown]
 # *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a
 # logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the right,
-# at about 0.1, and spread to the left in almost straight lines: the one for strong tanh climbs to several
-# hundred at layer 0, the one for ReLU and a bias falls to about a hundred-thousandth, ReLU alone stays between
-# 0.05 and 0.4. In the pre-norm panel all three stay between about 0.01 and 0.5, rising towards layer 0.
+# at about 0.1, and spread to the left in almost straight lines: the one for strong tanh climbs to about a thousand
+# at layer 0, the one for ReLU and a bias falls below a hundred-thousandth, ReLU alone stays near 0.2. In the pre-norm
+# panel all three stay between about 0.01 and 0.6, rising towards layer 0.
 #
 # A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide
 # whether the gradient grows, vanishes or survives; in pre-norm they hardly matter.
 #
 # ## 10 · Forty-eight blocks of your own
 #
-# Now the rhyme again, with everything yours: your LayerNorm in your residual blocks. The sub-layer is a small network of
-# two linear layers, as in a Transformer. How deep can the stack be? Three ways to train it are tried: post-norm,
+# Now the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two linear layers,
+# as in a Transformer. How deep can the stack be? Three ways to train it are tried: post-norm,
 # post-norm with a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All end with one more norm. (After a post-norm block it finds nothing
 # left to do.)
 
@@ -1147,7 +1142,7 @@ ways = {
 }
 towers, losses = race(ways, layer_norm)
 rows = [f"{depth} blocks" for depth in (12, 24, 48)]
-print_table("last loss", losses, rows, list(ways))
+print_table("loss at the end", losses, rows, list(ways))
 for name in ways:
     print(f"{name:14s} 48 blocks:", go_on(towers[name, 48]))
 
@@ -1157,8 +1152,7 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown]
 # Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up makes the difference. At forty-eight it doesn't
-# help any more: what post-norm says has nothing to do with what it reads. The pre-norm towers don't even notice how deep
-# they are. (The limits move with everything else: at half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks
+# help any more: what post-norm says has nothing to do with what it reads. Pre-norm doesn't even notice. (The limits move with everything else: at half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks
 # learn without a warm-up.)
 
 # %% [markdown]
@@ -1171,8 +1165,8 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% role="try" claim="the_windows_become_one"
 # Try it: towers of forty-eight blocks in their first steps.
-stages = (0, 1, 5, 20)
-apart = torch.zeros(3, 4)
+stages = (0, 1, 5, 20, 60)
+apart = torch.zeros(3, 5)
 for i, (residual, warm_up) in enumerate(ways.values()):
     for j, steps in enumerate(stages):
         model = tower(residual, layer_norm, 48)
@@ -1185,12 +1179,13 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 
 # %% [markdown]
 # A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and after
-# forty-eight blocks the windows hardly differ. Then all blocks move in one step, and their changes add up to more than
-# the difference that is left (Liu et al. 2020). Soon all windows get the same scores, and the tower learns only how often
-# each word comes. On the residual path of a pre-norm tower nothing is ever divided: the four words arrive.
+# forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more than the
+# difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how often each word
+# comes. The warm-up puts that off. On the residual path of a pre-norm tower nothing is ever divided: the four words arrive.
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained a
 # thousand layers in this way. Try it, and your RMSNorm in pre-norm blocks.
+
 
 # %% role="try" timed=true claim="a_heavier_path_goes_deep"
 # Try it: x three times in the sum; your RMSNorm. Which know the rhyme?
@@ -1224,16 +1219,14 @@ for residual, norm in ((heavier, layer_norm), (pre_norm_residual, rms)):
 #    small that it doesn't matter. What does the 5 become?
 # 3. `large_eps` (a number, to two decimals): LayerNorm of the token [−2, 2] with γ = 1, β = 0 and ε = 5. What
 #    does the 2 become?
-# 4. `running_mean` (a number, to two decimals): a new `nn.BatchNorm1d` with momentum 0.1 gets one batch in
-#    train mode whose mean is 4, then another one whose mean is 6. Where is its running mean now?
-# 5. `running_var` (a number, to two decimals): a new `nn.BatchNorm1d(1)` with momentum 0.1 gets the batch
+# 4. `running_var` (a number, to two decimals): a new `nn.BatchNorm1d(1)` with momentum 0.1 gets the batch
 #    [[0], [2]] in train mode. What is its `running_var` afterwards?
-# 6. `batch_of_two` (a letter): a BatchNorm in train mode with γ = 1, β = 0 gets two samples. What comes out?
+# 5. `batch_of_two` (a letter): a BatchNorm in train mode with γ = 1, β = 0 gets two samples. What comes out?
 #    - a. always 1 and −1 for each feature, or two zeros, apart from ε;
 #    - b. numbers that tell how far apart the two samples were;
 #    - c. the same as in eval mode;
 #    - d. an error, because two samples are too few.
-# 7. `pre_norm_gradient` (a letter): why does the gradient reach the first layers of a deep pre-norm stack?
+# 6. `pre_norm_gradient` (a letter): why does the gradient reach the first layers of a deep pre-norm stack?
 #    - a. the norms keep it at length one;
 #    - b. residual sums pass it on unchanged, on a path with no norm on it;
 #    - c. pre-norm stacks have fewer layers;
@@ -1251,7 +1244,6 @@ quiz_05 = {
     "layer_means": ...,  # a whole number
     "by_hand": ...,  # a number, to two decimals
     "large_eps": ...,  # a number, to two decimals
-    "running_mean": ...,  # a number, to two decimals
     "running_var": ...,  # a number, to two decimals
     "batch_of_two": ...,  # "a", "b", "c" or "d"
     "pre_norm_gradient": ...,  # "a", "b", "c" or "d"
@@ -1261,7 +1253,6 @@ quiz_05 = {
     "layer_means": 10,
     "by_hand": 1.41,
     "large_eps": 0.67,
-    "running_mean": 0.96,
     "running_var": 1.1,
     "batch_of_two": "a",
     "pre_norm_gradient": "b",
@@ -1280,13 +1271,10 @@ check(quiz_05, "quiz_05")
 #
 # **To read next**
 #
-# - Ba, Kiros and Hinton (2016), *Layer Normalization*, section 3: the formula, and how it differs from
-#   BatchNorm.
-# - Ioffe and Szegedy (2015), *Batch Normalization: Accelerating Deep Network Training by Reducing Internal
-#   Covariate Shift*, section 3: the algorithm, and in 3.1 the unbiased variance for inference.
-# - Zhang and Sennrich (2019), *Root Mean Square Layer Normalization*, section 4: RMSNorm.
-# - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: the gradients of
-#   pre- and post-norm, and why one of them needs a warm-up.
+# - Ba, Kiros and Hinton (2016), *Layer Normalization*, section 3, and Zhang and Sennrich (2019), *Root Mean Square Layer
+#   Normalization*, section 4.
+# - Ioffe and Szegedy (2015), *Batch Normalization*, section 3: the algorithm, and the unbiased variance for inference.
+# - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: the gradients of both.
 # - Liu et al. (2020), *Understanding the Difficulty of Training Transformers*, section 4, and Wang et al. (2022), *DeepNet:
 #   Scaling Transformers to 1,000 Layers*: why deep post-norm fails, and what helps.
 #

@@ -85,24 +85,6 @@ QUESTIONS = (
         ),
     ),
     number(
-        "running_mean",
-        lambda: _first(_remembered([[3.0], [5.0]], [[5.0], [7.0]]).running_mean),
-        HALF_A_HUNDREDTH,
-        "It starts at 0. Do one step, write down where it is, then do the second from there.",
-        wrong=written(
-            {
-                5.0: "That is the mean of both batches. A running mean moves only a tenth of the way with each.",
-                0.4: "That is after the first batch.",
-                0.6: "The first batch isn't forgotten: start the second step from where the first one ended.",
-                1.0: "Before the second step, nine tenths of the old value are kept, not all of it.",
-                5.76: "With momentum 0.1 the new value counts a tenth, not nine tenths.",
-                3.6: "With momentum 0.1 the new value counts a tenth; and there are two batches.",
-                1.86: "A new running mean doesn't start at 1.",
-                4.2: "It does not start at the first batch's mean.",
-            }
-        ),
-    ),
-    number(
         "running_var",
         lambda: _first(_remembered([[0.0], [2.0]]).running_var),
         HALF_A_HUNDREDTH,
