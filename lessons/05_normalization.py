@@ -16,11 +16,11 @@
 # %% [markdown]
 # # 05 · LayerNorm and BatchNorm
 #
-# *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of
-# lesson 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even
-# mention: how large the random weights are that it starts from. Add one line to each layer, and the detail stops
-# mattering. That line *normalises*: it brings numbers back to a common size on their way from layer to layer. It leaves
-# one choice open: the mean **of what**? LayerNorm and BatchNorm answer differently, and much follows from it. At the end,
+# *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of lesson
+# 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even mention: how
+# large the random weights are that it starts from. Add one line to each layer, and the detail stops mattering. That
+# line *normalises*: it brings numbers back to a common size on their way from layer to layer. It leaves one choice
+# open: the mean **of what**? LayerNorm and BatchNorm answer differently, and much follows from it. At the end,
 # forty-eight blocks of your own learn the rhyme.
 #
 # **You need** PyTorch tensors with axes and broadcasting, `nn.Module`, and the training loop of lesson 02. Attention
@@ -62,7 +62,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Here is the rhyme, cut into all the places where four words are read and the fifth is wanted.
+# Here is the rhyme, and all the places where four words are read and the fifth is wanted.
 
 # %%
 rhyme = (
@@ -82,8 +82,8 @@ print(len(vocabulary), "words. A guess costs", f"{math.log(15):.1f}")
 
 # %% [markdown]
 # Each layer computes something from the vector that it is given, and adds it to that vector. `norm` may be a
-# LayerNorm, which section 4 explains, or nothing. A `size` of 1 is the start that He et al. (2015) worked out for layers
-# with a ReLU.
+# LayerNorm, which section 4 explains, or nothing. A `size` of 1 is the start that He et al. (2015) worked out for
+# layers with a ReLU.
 
 
 # %%
@@ -117,8 +117,8 @@ def deep(norm, depth=24, size=1.0, width=32):
 
 
 # %% [markdown]
-# `train` is lesson 02's. `learn` trains on the rhyme; its `warm_up` is for section 10. `go_on` lets a network write: it says a
-# word, and reads that one next.
+# `train` is lesson 02's. `learn` trains on the rhyme; its `warm_up` is for section 10. `go_on` lets a network write:
+# it says a word, and reads that one next.
 
 
 # %%
@@ -179,12 +179,12 @@ for name in norms:
     print(f"{name:14s} size 1:", go_on(networks[name, 1]))
 
 # %% [markdown]
-# With a norm the network learns the rhyme from all starts, without one from small weights only: from the others its loss is
-# far above that of a guess. (It isn't lost: somebody has to find the start that suits its depth. Try `depth=12` and
-# `depth=48`. With the norm nobody has to look for anything.)
+# With a norm the network learns the rhyme from all starts, without one from small weights only: from the others its
+# loss is far above that of a guess. (It isn't lost: somebody has to find the start that suits its depth. Try
+# `depth=12` and `depth=48`. With the norm nobody has to look for anything.)
 #
-# What goes wrong? Below are twenty untrained layers without the sum, each a random matrix and a ReLU. How large is a typical
-# number (the root mean square) after some of them? The rows differ in the size of the weights only.
+# What goes wrong? Below are twenty untrained layers without the sum, each a random matrix and a ReLU. How large is a
+# typical number (the root mean square) after some of them? The rows differ in the size of the weights only.
 
 # %%
 gains, sizes = (0.7, 1.0, 1.4, 2.0), []
@@ -243,7 +243,7 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 # Difficulty 1 of 5
 #
 # For any leading axes: for (E,), for (T, E), for (B, T, E). As in lesson 01's softmax, `keepdim=True` keeps a
-# reduced axis with length 1. Nothing is excluded here. Note the default: ε is 10⁻⁶.
+# reduced axis with length 1. Note the default: ε is 10⁻⁶.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
@@ -310,13 +310,13 @@ print_table("one mean for each column", means, ["mean"], FEATURES)
 # The axis that you name is the one that **disappears**: `mean(dim=0)` of a (2, 3) table leaves 3 numbers, one
 # for each column.
 #
-# Here is a larger table. The long frame holds the numbers that share a mean and a variance; both are printed at its end. The
-# right table is the normalised one: every number minus its mean, divided by the root of its variance.
+# Here is a larger table. The long frame holds the numbers that share a mean and a variance; both are printed at its
+# end. The right table is the normalised one: every number minus its mean, divided by the root of its variance.
 #
-# - Choose BatchNorm. Which numbers share a mean now? (Move with the pointer, or press Tab until the left table has a blue
-#   frame and use the arrow keys.)
-# - Back to LayerNorm. Type 20 over a number, press Enter. The dots mark the outputs that moved. And with BatchNorm, in which
-#   samples?
+# - Choose BatchNorm. Which numbers share a mean now? (Move with the pointer, or press Tab until the left table has a
+#   blue frame and use the arrow keys.)
+# - Back to LayerNorm. Type 20 over a number, press Enter. The dots mark the outputs that moved. And with BatchNorm,
+#   in which samples?
 # - Choose "one large value", then "constant row". What is left of its neighbours, and of row 1?
 # - Choose "common offset 1000" and RMSNorm. What happens to the differences between the numbers of a row?
 
@@ -356,8 +356,8 @@ rows = {"cat": cat, "centred": centred, "squares": centred.square()}
 print_rows("LayerNorm", rows | {"divided by the root": standard})
 
 # %% [markdown]
-# Now PyTorch's module on both rows. A new `nn.LayerNorm` has γ = 1 and β = 0, which change nothing yet; its
-# `weight` is γ, its `bias` is β. Mean 0 may be as wrong for a feature as size 1; both are learnt, and the same for every
+# Now PyTorch's module on both rows. A new `nn.LayerNorm` has γ = 1 and β = 0, which change nothing yet; its `weight`
+# is γ, its `bias` is β. Mean 0 may be as wrong for a feature as size 1; both are learnt, and the same for every
 # token. "Malt" has variance 0: all that is left of it is β.
 
 # %%
@@ -374,8 +374,8 @@ print_table("of the row", both, NAMES, columns, form=".4f")
 # %% [markdown]
 # ### The same by hand?
 #
-# A tutorial on norms has the formula as above, and next to it "the same by hand" in one line, `by_hand`. To the last digit
-# printed, the module gives the same. Compare the line with the formula.
+# A tutorial on norms has the formula as above, and next to it "the same by hand" in one line, `by_hand`. To the last
+# digit printed, the module gives the same. Compare the line with the formula.
 
 # %%
 mean = torch.mean(numbers, -1)
@@ -411,17 +411,17 @@ outcome = "no, they are the same" if inside else outcome
 compare_guess("05_which_slip", outcome)
 
 # %% [markdown]
-# The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance,
-# **inside**. (`unbiased=False` stands for d, and `-1` for the features: there it is right.) With an ε of 0.00001 you
-# can't see it, so make ε large, or take a token whose numbers are all tiny. The last token is four times as large if ε
-# is in the wrong place. The checks of this lesson use ε = 0.1, and tokens as faint as this one.
+# The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance, **inside**.
+# (`unbiased=False` stands for d, and `-1` for the features: there it is right.) With an ε of 0.00001 you can't see
+# it, so make ε large, or take a token whose numbers are all tiny. The last token is four times as large if ε is in
+# the wrong place. The checks of this lesson use ε = 0.1, and tokens as faint as this one.
 
 # %% [markdown]
 # ### Divide by d, or by d − 1?
 #
-# `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the variance of a
-# population from a sample. A norm estimates nothing: it describes the numbers that it was given, and divides by d (*biased*;
-# the options are `correction=0` or `unbiased=False`). How large is the difference?
+# `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the
+# variance of a population from a sample. A norm estimates nothing: it describes the numbers that it was given, and
+# divides by d (*biased*; the options are `correction=0` or `unbiased=False`). How large is the difference?
 
 # %%
 rows = {"cat, with d": centred / cat.std(correction=0)}
@@ -438,10 +438,10 @@ print_table("with d − 1", shares, ["share of size"], columns, form=".4f")
 #
 # Difficulty 2 of 5
 #
-# Write LayerNorm for any leading axes. A row with a common offset of 1000 should still be right: subtract the mean before you
-# square. (Some textbooks don't; the lesson's last part shows what comes of it.) PyTorch's
-# normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`) are excluded, by
-# whatever name; `mean`, `var`, `std` are fine.
+# Write LayerNorm for any leading axes. A row with a common offset of 1000 should still be right: subtract the mean
+# before you square. (Some textbooks don't; the lesson's last part shows what comes of it.) PyTorch's normalisation
+# kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`) are excluded, by whatever name;
+# `mean`, `var`, `std` are fine.
 #
 # <details><summary>Right on [1, 2, 3] but wrong in the check</summary>
 #
@@ -495,8 +495,8 @@ print_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 # $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
 # y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
 #
-# Now by columns. The first column is [1, 1], so it becomes zeros. Two different numbers always become 1 and −1 (almost: ε is
-# small). Why? The tutorial's line has its ε outside the root here, too.
+# Now by columns. The first column is [1, 1], so it becomes zeros. Two different numbers always become 1 and −1
+# (almost: ε is small). Why? The tutorial's line has its ε outside the root here, too.
 
 # %%
 batch_norm_module = nn.BatchNorm1d(3)
@@ -563,9 +563,9 @@ print_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 #
 # ## 6 · BatchNorm remembers
 #
-# In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if the finished
-# model gets a single sample? Its own mean is the sample itself, and nothing is left of it. Even with more samples, a
-# prediction would depend on which others happen to be in the batch.
+# In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if the
+# finished model gets a single sample? Its own mean is the sample itself, and nothing is left of it. Even with more
+# samples, a prediction would depend on which others happen to be in the batch.
 #
 # BatchNorm's solution is to **remember**. In *train mode* it normalises with the batch's statistics and also
 # keeps *running* averages of them; in *eval mode* it normalises with the running ones. `module.train()` and
@@ -579,9 +579,9 @@ print_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 #
 # ### Which variance?
 #
-# LayerNorm and BatchNorm use the biased variance, divided by N, says the tutorial. You have seen that both *normalise* with
-# it. What does BatchNorm *remember*? One batch of a single feature goes through a new module. `running_var` was 1, so it
-# will be 0.9 plus a tenth of one of the variances below. Think of what it is for.
+# LayerNorm and BatchNorm use the biased variance, divided by N, says the tutorial. You have seen that both
+# *normalise* with it. What does BatchNorm *remember*? One batch of a single feature goes through a new module.
+# `running_var` was 1, so it will be 0.9 plus a tenth of one of the variances below. Think of what it is for.
 
 # %%
 batch = torch.tensor([[1.0], [2.0], [3.0], [6.0], [8.0]])
@@ -609,9 +609,10 @@ outcome = "the one divided by N" if biased else "the one divided by N − 1"
 compare_guess("05_which_variance", outcome)
 
 # %% [markdown]
-# It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8: its variance is 1
-# with N. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers. The running
-# variance does estimate that of a population, all the data there is. For a batch of two the difference is a factor of two.
+# It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8: its
+# variance is 1 with N. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers.
+# The running variance does estimate that of a population, all the data there is. For a batch of two the difference is
+# a factor of two.
 
 # %% [markdown]
 # ### Over several batches
@@ -648,19 +649,19 @@ except ValueError as error:
     print("train mode, the second alone: ValueError:", error)
 
 # %% [markdown]
-# In train mode the outputs are 1 and −1, whatever the samples are. In eval mode a sample's result doesn't depend on the
-# rest of the batch, and a batch of one is fine. And eval mode reads, it doesn't write: a model that is evaluated in train
-# mode by mistake also changes its memory.
+# In train mode the outputs are 1 and −1, whatever the samples are. In eval mode a sample's result doesn't depend on
+# the rest of the batch, and a batch of one is fine. And eval mode reads, it doesn't write: a model that is evaluated
+# in train mode by mistake also changes its memory.
 #
 # ### What a module owns
 #
-# γ and β are learnt by gradient descent: they are **parameters**. Running statistics are measured. Still, they must be saved
-# with the model and move with it to another device. Such tensors are called **buffers** (the list above has them; the
-# third counts batches, yours needs none). A module gets one by a line in its constructor, such as
+# γ and β are learnt by gradient descent: they are **parameters**. Running statistics are measured. Still, they must
+# be saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
+# them; the third counts batches, yours needs none). A module gets one by a line in its constructor, such as
 # `self.register_buffer("seen", torch.zeros(1))`. From then on it is `self.seen`.
 #
-# The batch's mean is a function of the batch, and PyTorch records it for the gradient. A buffer would keep the records of
-# all earlier batches in memory. Detach what you store, or store it under `with torch.no_grad():`.
+# The batch's mean is a function of the batch, and PyTorch records it for the gradient. A buffer would keep the
+# records of all earlier batches in memory. Detach what you store, or store it under `with torch.no_grad():`.
 #
 # ### Exercise 4: `BatchNorm`
 #
@@ -751,8 +752,8 @@ print_table("running", table, ["yours", "PyTorch's"], columns, form=".4f")
 # %% [markdown]
 # ## 7 · Why Transformers don't use BatchNorm
 #
-# The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over
-# batch **and** time, padding included. Below, the same short sentence is padded with 0, 3 and 12 tokens of zeros, and in
+# The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over batch
+# **and** time, padding included. Below, the same short sentence is padded with 0, 3 and 12 tokens of zeros, and in
 # the last row a *later* token changes. What becomes of its first token?
 
 # %%
@@ -773,9 +774,9 @@ print_rows("first token, BatchNorm", by_batch)
 print_rows("first token, LayerNorm", by_layer)
 
 # %% [markdown]
-# LayerNorm looks at one token at a time, and gives the same each time. In BatchNorm padding moves it, and so does **the
-# future**, which defeats causal masking. Also, batches are small on each device where models are large, down to one, and
-# the statistics of text vary more from batch to batch than those of images (Shen et al. 2020 measured it).
+# LayerNorm looks at one token at a time, and gives the same each time. In BatchNorm padding moves it, and so does
+# **the future**, which defeats causal masking. Also, batches are small on each device where models are large, down to
+# one, and the statistics of text vary more from batch to batch than those of images (Shen et al. 2020 measured it).
 #
 # In computer vision, where BatchNorm comes from, images have the same size, and there is no future to hide.
 #
@@ -788,9 +789,9 @@ print_rows("first token, LayerNorm", by_layer)
 #
 # ### The rhyme, in company
 #
-# A network with BatchNorm learns the rhyme, too. In eval mode it goes on after "this is the cat" without a mistake: nine
-# words of nine. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with 32 copies of "this is the
-# house".
+# A network with BatchNorm learns the rhyme, too. In eval mode it goes on after "this is the cat" without a mistake:
+# nine words of nine. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with 32 copies of "this
+# is the house".
 
 # %%
 predict(
@@ -818,8 +819,8 @@ pairs = zip(*(text.split()[4:] for text in [*says.values()][1:3]), strict=True)
 compare_guess("05_in_company", sum(a == b for a, b in pairs))
 
 # %% [markdown]
-# In train mode the company decides what it says. With LayerNorm neither batch nor mode matters: that is what a model that
-# writes needs.
+# In train mode the company decides what it says. With LayerNorm neither batch nor mode matters: that is what a model
+# that writes needs.
 
 # %% role="try"
 # Try it: the same network with your BatchNorm. It should know the rhyme.
@@ -831,11 +832,12 @@ print(go_on(mine.eval()))
 # ## 8 · Where to put the norm
 #
 # A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each has a **residual
-# connection** around it: what it computes is *added* to what it was given. A norm can stand in several places of such a
-# block. Nobody draws it for you here: you get demands, and from them you find the place.
+# connection** around it: what it computes is *added* to what it was given. A norm can stand in several places of such
+# a block. Nobody draws it for you here: you get demands, and from them you find the place.
 #
-# One block serves as an example, `x + norm(sublayer(x))`; Swin Transformer V2 and OLMo 2 have it. Two sub-layers examine it.
-# One listens to what it is given and is silent: it returns zeros. The other one reverses a token and adds one.
+# One block serves as an example, `x + norm(sublayer(x))`; Swin Transformer V2 and OLMo 2 have it. Two sub-layers
+# examine it. One listens to what it is given and is silent: it returns zeros. The other one reverses a token and adds
+# one.
 
 # %%
 token = torch.tensor([1.0, 2.0, 6.0])
@@ -876,11 +878,11 @@ def examine(block):
 examine(example)
 
 # %% [markdown]
-# With a silent sub-layer this block gives back the x that came in: its residual path is untouched. But the sub-layer has to
-# cope with x as it comes, a thousand times as large if need be.
+# With a silent sub-layer this block gives back the x that came in: its residual path is untouched. But the sub-layer
+# has to cope with x as it comes, a thousand times as large if need be.
 #
-# In the two exercises `sublayer` and `norm` are **functions** that yours gets and calls, as `turn` and `standardise` are
-# here. Try your idea on the demands with pencil and paper before you write.
+# In the two exercises `sublayer` and `norm` are **functions** that yours gets and calls, as `turn` and `standardise`
+# are here. Try your idea on the demands with pencil and paper before you write.
 #
 # ### Exercise 5: `pre_norm_residual`
 #
@@ -888,12 +890,10 @@ examine(example)
 #
 # Easier than the last one. The block adds once, and calls `sublayer` and `norm` once each. Two demands:
 #
-# 1. **The residual path is untouched.** If the sub-layer returns zeros, the block returns the x that came in, to the last
-#    digit and with any norm. A stack of such blocks is one straight line on which nothing happens but additions.
-# 2. **The sub-layer is spared.** If x is a thousand times as large, the sub-layer gets the same numbers as before (but
-#    for ε).
-#
-# The check gives it a network of two layers and a LayerNorm with γ and β of its own.
+# 1. **The residual path is untouched.** If the sub-layer returns zeros, the block returns the x that came in, to the
+#    last digit and with any norm. A stack of such blocks is one straight line on which nothing happens but additions.
+# 2. **The sub-layer is spared.** If x is a thousand times as large, the sub-layer gets the same numbers as before
+#    (but for ε).
 #
 # <details><summary>The sub-layer is spared, but the first demand fails</summary>
 #
@@ -937,8 +937,8 @@ check(pre_norm_residual)
 #
 # 1. **What leaves the block is normal.** Whatever x and the sub-layer are, each token of the result has mean 0 and
 #    variance 1, if the norm is a LayerNorm with γ = 1 and β = 0. So the next block gets tokens of one size.
-# 2. **The sub-layer sees x itself**, with nothing done to it, and x gets past it: if the sub-layer returns zeros, the block
-#    returns the norm of x.
+# 2. **The sub-layer sees x itself**, with nothing done to it, and x gets past it: if the sub-layer returns zeros, the
+#    block returns the norm of x.
 #
 # <details><summary>The mean of my result is not 0</summary>
 #
@@ -989,15 +989,15 @@ for block in (pre_norm_residual, post_norm_residual):
 #
 # </details>
 #
-# The formula of Vaswani et al. (2017) is post-norm; the code of *The Annotated Transformer* (Rush et al. 2018), from which
-# many have learnt it, is pre-norm "for code simplicity".
+# The formula of Vaswani et al. (2017) is post-norm; the code of *The Annotated Transformer* (Rush et al. 2018), from
+# which many have learnt it, is pre-norm "for code simplicity".
 #
 # ## 9 · Deep stacks: what reaches the first layer?
 #
 # Why did most of the field move the norm? First, because of the gradient. On its way back through a **post-norm**
-# stack it passes every layer and its norm, and each pair multiplies it by about the same factor: forty-eight times. In a
-# **pre-norm** stack there is the straight line: the derivative of a sum passes the gradient on unchanged, whatever the
-# branches do.
+# stack it passes every layer and its norm, and each pair multiplies it by about the same factor: forty-eight times.
+# In a **pre-norm** stack there is the straight line: the derivative of a sum passes the gradient on unchanged,
+# whatever the branches do.
 #
 # Take stacks of small random networks, before any training. How long is the gradient for the weights of each
 # layer? There are three kinds of branches:
@@ -1068,10 +1068,10 @@ plt.show()
 #
 # ## 10 · Forty-eight blocks of your own
 #
-# Now the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two linear layers,
-# as in a Transformer. How deep can the stack be? Three ways to train it are tried: post-norm,
-# post-norm with a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All end with one more norm. (After a post-norm block it finds nothing
-# left to do.)
+# Now the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two linear
+# layers, as in a Transformer. How deep can the stack be? Three ways to train it are tried: post-norm, post-norm with
+# a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All end with one more norm.
+# (After a post-norm block it finds nothing left to do.)
 
 
 # %%
@@ -1151,17 +1151,18 @@ outcomes[2] = "post-norm with a warm-up and pre-norm"
 compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown]
-# Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up makes the difference. At forty-eight it doesn't
-# help any more: what post-norm says has nothing to do with what it reads. Pre-norm doesn't even notice. (The limits move with everything else: at half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks
-# learn without a warm-up.)
+# Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up makes the difference. At forty-eight it
+# doesn't help any more: what post-norm says has nothing to do with what it reads. Pre-norm doesn't even notice. (The
+# limits move with everything else: at half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks learn
+# without a warm-up.)
 
 # %% [markdown]
 # ### What got lost
 #
-# Short gradients can't be the whole story: Adam makes steps of about the same size from short and long ones. So look at
-# what the towers say. Sixty different windows get sixty rows of scores. How far apart are these rows (as a standard
-# deviation), before training and after a few steps? Below the table is the loss of somebody who doesn't read at all and
-# only knows how often each word comes.
+# Short gradients can't be the whole story: Adam makes steps of about the same size from short and long ones. So look
+# at what the towers say. Sixty different windows get sixty rows of scores. How far apart are these rows (as a
+# standard deviation), before training and after a few steps? Below the table is the loss of somebody who doesn't read
+# at all and only knows how often each word comes.
 
 # %% role="try" claim="the_windows_become_one"
 # Try it: towers of forty-eight blocks in their first steps.
@@ -1178,13 +1179,14 @@ often = torch.bincount(wanted) / len(wanted)
 print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 
 # %% [markdown]
-# A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and after
-# forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more than the
-# difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how often each word
-# comes. The warm-up puts that off. On the residual path of a pre-norm tower nothing is ever divided: the four words arrive.
+# A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and
+# after forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more
+# than the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how
+# often each word comes. The warm-up puts that off. On the residual path of a pre-norm tower nothing is ever divided:
+# the four words arrive.
 #
-# If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained a
-# thousand layers in this way. Try it, and your RMSNorm in pre-norm blocks.
+# If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*)
+# trained a thousand layers in this way. Try it, and your RMSNorm in pre-norm blocks.
 
 
 # %% role="try" timed=true claim="a_heavier_path_goes_deep"
@@ -1265,18 +1267,19 @@ check(quiz_05, "quiz_05")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written three norms and can say which numbers share a mean in each. You have built a module with a memory of its
-# own. You have found the two places for a norm from what they are good for, and forty-eight blocks of your own say the
-# rhyme with the norm in one of them, and can't tell what they read with it in the other.
+# You have written three norms and can say which numbers share a mean in each. You have built a module with a memory
+# of its own. You have found the two places for a norm from what they are good for, and forty-eight blocks of your own
+# say the rhyme with the norm in one of them, and can't tell what they read with it in the other.
 #
 # **To read next**
 #
-# - Ba, Kiros and Hinton (2016), *Layer Normalization*, section 3, and Zhang and Sennrich (2019), *Root Mean Square Layer
-#   Normalization*, section 4.
-# - Ioffe and Szegedy (2015), *Batch Normalization*, section 3: the algorithm, and the unbiased variance for inference.
+# - Ba, Kiros and Hinton (2016), *Layer Normalization*, section 3, and Zhang and Sennrich (2019), *Root Mean Square
+#   Layer Normalization*, section 4.
+# - Ioffe and Szegedy (2015), *Batch Normalization*, section 3: the algorithm, and the unbiased variance for
+#   inference.
 # - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: the gradients of both.
-# - Liu et al. (2020), *Understanding the Difficulty of Training Transformers*, section 4, and Wang et al. (2022), *DeepNet:
-#   Scaling Transformers to 1,000 Layers*: why deep post-norm fails, and what helps.
+# - Liu et al. (2020), *Understanding the Difficulty of Training Transformers*, section 4, and Wang et al. (2022),
+#   *DeepNet: Scaling Transformers to 1,000 Layers*: why deep post-norm fails, and what helps.
 #
 # **Next lesson:** 06, *Tokens and positions*. Attention doesn't know which token comes first, until it is
 # told.
@@ -1302,8 +1305,8 @@ columns = ["by the shortcut", "centred first"]
 print_table("variance", torch.tensor(found).view(4, 2), rows, columns, ".4f")
 
 # %% [markdown]
-# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times too much in
-# another. Subtract the mean first.
+# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times too
+# much in another. Subtract the mean first.
 #
 # ### And the last layer?
 #
