@@ -389,7 +389,7 @@ CLAIMS = {
         lambda names: names["last"][:, -1].tolist(),
         lambda post, pre: pre < 0.6 * post,
         {
-            "one stack instead of eight": {"range(8)": "range(1)", "found[-1] / 8": "found[-1]"},
+            "one stack instead of eight": {"range(8)": "range(1)", "gradients[-1] / 8": "gradients[-1]"},
             "twice as wide": {"width=32": "width=64"},
         },
     ),

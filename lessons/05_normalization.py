@@ -1095,10 +1095,10 @@ class Block(nn.Module):
     def __init__(self, residual, norm, width=32):
         super().__init__()
         self.residual, self.norm = residual, Norm(norm, width)
-        one, two = nn.Linear(width, width), nn.Linear(width, width)
-        nn.init.kaiming_normal_(one.weight, nonlinearity="relu")
-        nn.init.kaiming_normal_(two.weight, nonlinearity="linear")
-        self.sublayer = nn.Sequential(one, nn.ReLU(), two)
+        first, second = nn.Linear(width, width), nn.Linear(width, width)
+        nn.init.kaiming_normal_(first.weight, nonlinearity="relu")
+        nn.init.kaiming_normal_(second.weight, nonlinearity="linear")
+        self.sublayer = nn.Sequential(first, nn.ReLU(), second)
 
     def forward(self, x):
         return self.residual(x, self.sublayer, self.norm)
@@ -1186,7 +1186,7 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 # the four words arrive.
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*)
-# trained a thousand layers in this way. Try it, and your RMSNorm in pre-norm blocks.
+# trained a thousand layers in this way, from smaller starting weights. Try it, and your RMSNorm in pre-norm blocks.
 
 
 # %% role="try" timed=true claim="a_heavier_path_goes_deep"
@@ -1295,14 +1295,15 @@ check(quiz_05, "quiz_05")
 # In float32, which has about seven digits, it may subtract two numbers in the millions to find one below 1.
 
 # %%
-offsets, found = (0, 1000, 3000, 5000), []
+offsets, variances = (0, 1000, 3000, 5000), []
 for offset in offsets:
     high = cat + offset
     shortcut = high.square().mean() - high.mean().square()
-    found += [shortcut, (high - high.mean()).square().mean()]
+    variances += [shortcut, (high - high.mean()).square().mean()]
 rows = [f"cat + {offset}" for offset in offsets]
 columns = ["by the shortcut", "centred first"]
-print_table("variance", torch.tensor(found).view(4, 2), rows, columns, ".4f")
+table = torch.tensor(variances).view(4, 2)
+print_table("variance", table, rows, columns, ".4f")
 
 # %% [markdown]
 # Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times too
@@ -1319,13 +1320,13 @@ depths, last = (6, 12, 24, 48), torch.zeros(2, 4)
 for i, pre in enumerate((False, True)):
     for j, depth in enumerate(depths):
         for seed in range(8):
-            found = gradient_norms(depth, pre, branches["ReLU"], seed)
-            last[i, j] += found[-1] / 8
+            gradients = gradient_norms(depth, pre, branches["ReLU"], seed)
+            last[i, j] += gradients[-1] / 8
 columns = [f"{depth} layers" for depth in depths]
 print_table("last gradient", last, ["post-norm", "pre-norm"], columns, ".3f")
 
 # %% [markdown]
-# In pre-norm, four times as many layers halve the last gradient. Xiong et al. (2020) derive this, and count it as
-# pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full
+# In pre-norm, four times as many layers about halve the last gradient. Xiong et al. (2020) derive this, and count it
+# as pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full
 # step at the start throws these layers off. A **warm-up**, small steps at first which grow, might prevent that
 # (lesson 08 has one).
