@@ -409,7 +409,7 @@ CLAIMS = {
     ),
     "a_heavier_path_goes_deep": Claim(
         "last loss at 48 blocks: post-norm with x three times in the sum, pre-norm with RMSNorm",
-        lambda names: names["final_losses"],
+        lambda names: [loss for loss, _ in names["final"]],
         lambda heavier, rms: max(heavier, rms) < 0.2,
         times("steps=150", STEPS) | times("rate=0.006", RATE) | {"twice in the sum": {"3 * x": "2 * x"}},
     ),

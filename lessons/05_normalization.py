@@ -54,7 +54,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check, compare_guess, predict, print_table
+from grader import check, compare_guess, predict, show
 
 torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -174,9 +174,9 @@ networks = {
 last_loss = {start: learn(model)[-1] for start, model in networks.items()}
 table = torch.tensor([*last_loss.values()]).view(2, 3)
 columns = [f"size {size}" for size in start_sizes]
-print_table("last loss", table, list(norms), columns, form=".1g")
-for name in norms:
-    print(f"{name:14s} size 1:", go_on(networks[name, 1]))
+show(table, list(norms), columns, title="last loss", form=".1g")
+says = [[go_on(networks[name, 1])] for name in norms]
+show(says, list(norms), ["goes on, size 1"])
 
 # %% [markdown]
 # With a norm the network learns the rhyme from all starts, without one from small weights only: from the others its
@@ -201,7 +201,7 @@ for gain in gains:
 rows = [f"weights {gain}" for gain in gains]
 columns = ["layer 1", "layer 5", "layer 20", "layer 20, normalised"]
 table = torch.tensor(sizes).view(4, 4)
-print_table("typical size", table, rows, columns, ".2g")
+show(table, rows, columns, title="typical size", form=".2g")
 
 # %% [markdown]
 # With weights of 1.4 the size stays within a factor of three. At half that, almost nothing remains after twenty
@@ -223,10 +223,10 @@ print_table("typical size", table, rows, columns, ".2g")
 FEATURES = ["feature 1", "feature 2", "feature 3"]
 
 
-def print_rows(title, rows):
+def show_rows(title, rows):
     """A table of named rows, three features each."""
     table = torch.stack([*rows.values()])
-    print_table(title, table, [*rows], FEATURES, form=".4f")
+    show(table, [*rows], FEATURES, title=title, form=".4f")
 
 
 cat = torch.tensor([1.0, 2.0, 3.0])
@@ -234,7 +234,7 @@ mean_square = cat.square().mean()
 rows = {"cat": cat, "squares": cat.square()}
 rows["RMSNorm of cat"] = cat / (mean_square + 1e-6).sqrt()
 rows["RMSNorm of 10 · cat"] = F.rms_norm(10 * cat, (3,))
-print_rows("RMSNorm", rows)
+show_rows("RMSNorm", rows)
 print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 
 # %% [markdown]
@@ -284,7 +284,7 @@ check(rms_norm)
 # %% role="try"
 # Try it: "cat" as in the table, and a token of zeros.
 mine = rms_norm(torch.stack([cat, 0 * cat]), torch.ones(3))
-print_rows("your RMSNorm", {"cat": mine[0], "zeros": mine[1]})
+show_rows("your RMSNorm", {"cat": mine[0], "zeros": mine[1]})
 
 # %% [markdown]
 # ## 3 · Two ways to average
@@ -295,11 +295,9 @@ print_rows("your RMSNorm", {"cat": mine[0], "zeros": mine[1]})
 # %%
 NAMES = ["cat", "malt"]
 numbers = torch.tensor([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
-print_table("numbers", numbers, NAMES, FEATURES, form=".4f")
-means = numbers.mean(dim=-1, keepdim=True)
-print_table("one mean for each row", means, NAMES, ["mean"])
-means = numbers.mean(dim=0, keepdim=True)
-print_table("one mean for each column", means, ["mean"], FEATURES)
+show(numbers, NAMES, FEATURES, title="numbers", form=".4f")
+show(numbers.mean(dim=-1), "mean of the row", NAMES)
+show(numbers.mean(dim=0), "mean of the column", FEATURES)
 
 # %% [markdown]
 # | norm | the mean and the variance run over | so there is one of each for |
@@ -353,7 +351,7 @@ variance = centred.square().mean()
 standard = centred / (variance + 1e-5).sqrt()
 print(f"mean {cat.mean():.4f}, variance {variance:.4f}")
 rows = {"cat": cat, "centred": centred, "squares": centred.square()}
-print_rows("LayerNorm", rows | {"divided by the root": standard})
+show_rows("LayerNorm", rows | {"divided by the root": standard})
 
 # %% [markdown]
 # Now PyTorch's module on both rows. A new `nn.LayerNorm` has γ = 1 and β = 0, which change nothing yet; its `weight`
@@ -364,12 +362,12 @@ print_rows("LayerNorm", rows | {"divided by the root": standard})
 layer_norm_module = nn.LayerNorm(3)
 rows = dict(zip(NAMES, layer_norm_module(numbers), strict=True))
 rows |= {"weight": layer_norm_module.weight.data}
-print_rows("nn.LayerNorm", rows | {"bias": layer_norm_module.bias.data})
+show_rows("nn.LayerNorm", rows | {"bias": layer_norm_module.bias.data})
 
 spread = torch.std(numbers, -1, unbiased=False)
 both = torch.stack([numbers.mean(dim=-1), spread], dim=1)
 columns = ["mean", "standard deviation"]
-print_table("of the row", both, NAMES, columns, form=".4f")
+show(both, NAMES, columns, title="of the row", form=".4f")
 
 # %% [markdown]
 # ### The same by hand?
@@ -380,7 +378,7 @@ print_table("of the row", both, NAMES, columns, form=".4f")
 # %%
 mean = torch.mean(numbers, -1)
 by_hand = (numbers - mean.view(-1, 1)) / (spread + 1e-7).view(-1, 1)
-print_rows("the tutorial's line, rows", dict(zip(NAMES, by_hand, strict=True)))
+show_rows("the tutorial's line, rows", dict(zip(NAMES, by_hand, strict=True)))
 
 predict(
     "05_which_slip",
@@ -402,7 +400,7 @@ small = 0.001 * centred
 sigma = small.std(correction=0)
 rows["0.001 · cat, ε = 1e-05, formula"] = small / (sigma**2 + 1e-5).sqrt()
 rows["0.001 · cat, ε = 1e-05, line"] = small / (sigma + 1e-5)
-print_rows("normalised", rows)
+show_rows("normalised", rows)
 
 line = (cat - torch.mean(cat)) / (torch.std(cat, unbiased=False) + 1)
 inside = torch.allclose(line, rows["cat, ε = 1, formula"])
@@ -410,7 +408,7 @@ outcome = "yes, its ε is outside the root"
 outcome = "no, they are the same" if inside else outcome
 compare_guess("05_which_slip", outcome)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance, **inside**.
 # (`unbiased=False` stands for d, and `-1` for the features: there it is right.) With an ε of 0.00001 you can't see
 # it, so make ε large, or take a token whose numbers are all tiny. The last token is four times as large if ε is in
@@ -425,11 +423,11 @@ compare_guess("05_which_slip", outcome)
 
 # %%
 rows = {"cat, with d": centred / cat.std(correction=0)}
-print_rows("normalised", rows | {"cat, with d − 1": centred / cat.std()})
+show_rows("normalised", rows | {"cat, with d − 1": centred / cat.std()})
 widths = (3, 4, 16, 512)
-shares = torch.tensor([[((d - 1) / d) ** 0.5 for d in widths]])
+shares = [((d - 1) / d) ** 0.5 for d in widths]
 columns = [f"width {d}" for d in widths]
-print_table("with d − 1", shares, ["share of size"], columns, form=".4f")
+show(shares, "share of the size, with d − 1", columns, form=".4f")
 
 # %% [markdown]
 # Easy to see at width 3, almost invisible at 512.
@@ -485,7 +483,7 @@ check(layer_norm)
 # %% role="try"
 # Try it: the table from above, as PyTorch's module gave it.
 mine = layer_norm(numbers, torch.ones(3), torch.zeros(3))
-print_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
+show_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 
 # %% [markdown]
 # ## 5 · BatchNorm
@@ -502,15 +500,15 @@ print_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 batch_norm_module = nn.BatchNorm1d(3)
 rows = dict(zip(NAMES, batch_norm_module(numbers), strict=True))
 rows |= {"weight": batch_norm_module.weight.data}
-print_rows("nn.BatchNorm1d", rows | {"bias": batch_norm_module.bias.data})
+show_rows("nn.BatchNorm1d", rows | {"bias": batch_norm_module.bias.data})
 
 mean, spread = numbers.mean(dim=0), numbers.std(dim=0, unbiased=False)
 rows = {"mean": mean, "standard deviation": spread}
-print_rows("of the column", rows)
+show_rows("of the column", rows)
 
 by_hand = (numbers - mean.view(1, -1)) / (spread + 1e-7).view(1, -1)
 rows = dict(zip(NAMES, by_hand, strict=True))
-print_rows("the tutorial's line, columns", rows)
+show_rows("the tutorial's line, columns", rows)
 
 # %% [markdown]
 # ### Exercise 3: `batch_norm`
@@ -556,7 +554,7 @@ check(batch_norm)
 # %% role="try"
 # Try it: the table from above, as PyTorch's module gave it.
 mine = batch_norm(numbers, torch.ones(3), torch.zeros(3))
-print_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
+show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 
 # %% [markdown]
 # This is a good place for a break.
@@ -608,7 +606,7 @@ biased = abs(remembered - by_n) < 0.01
 outcome = "the one divided by N" if biased else "the one divided by N − 1"
 compare_guess("05_which_variance", outcome)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8: its
 # variance is 1 with N. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers.
 # The running variance does estimate that of a population, all the data there is. For a batch of two the difference is
@@ -629,24 +627,22 @@ for step in range(1, 33):
         path += [memory.running_mean.item(), memory.running_var.sqrt().item()]
 rows = [f"after batch {step}" for step in after]
 columns = ["mean", "root of the variance"]
-print_table("running", torch.tensor(path).view(6, 2), rows, columns)
+show(torch.tensor(path).view(6, 2), rows, columns, title="running")
 print("parameters", [name for name, _ in memory.named_parameters()])
 print("buffers   ", [name for name, _ in memory.named_buffers()])
 
 # %%
 pair = torch.tensor([[5.0], [8.0]])
-runs = {"train mode, both": memory.train()(pair)}
-moved = memory.running_mean.item()
-runs["eval mode, both"] = memory.eval()(pair)
-runs["eval mode, the second alone"] = memory(pair[1:])
-for name, result in runs.items():
-    print(f"{name:27s}", " ".join(f"{y:8.4f}" for y in result.flatten()))
-print(f"running mean after the first call {moved:.4f}", end="")
-print(f", after all three {memory.running_mean.item():.4f}")
+runs = [[*memory.train()(pair).flatten().tolist(), memory.running_mean.item()]]
+runs += [[*memory.eval()(pair).flatten().tolist(), memory.running_mean.item()]]
+runs += [["", memory(pair[1:]).item(), memory.running_mean.item()]]
+rows = ["train mode", "eval mode", "eval mode, one sample"]
+columns = ["of 5", "of 8", "running mean afterwards"]
+show(runs, rows, columns, title="output", form=".4f")
 try:
     memory.train()(pair[1:])
 except ValueError as error:
-    print("train mode, the second alone: ValueError:", error)
+    print("train mode, one sample: ValueError:", error)
 
 # %% [markdown]
 # In train mode the outputs are 1 and −1, whatever the samples are. In eval mode a sample's result doesn't depend on
@@ -743,11 +739,11 @@ mine, theirs = BatchNorm(2), nn.BatchNorm1d(2)
 samples = torch.tensor([[1.0, 5.0], [2.0, 7.0], [4.0, 0.0]])
 for shift in (0.0, 1.0, 2.0):
     apart = (mine(samples + shift) - theirs(samples + shift)).abs().max()
-    print(f"batch {shift:.0f}: the outputs differ by at most {apart:.4f}")
+    print(f"batch {shift:.0f}, the outputs differ by at most {apart:.4f}")
 both = [[m.running_mean, m.running_var] for m in (mine, theirs)]
 table = torch.stack([torch.cat(pair) for pair in both])
 columns = ["mean 1", "mean 2", "variance 1", "variance 2"]
-print_table("running", table, ["yours", "PyTorch's"], columns, form=".4f")
+show(table, ["yours", "PyTorch's"], columns, title="running", form=".4f")
 
 # %% [markdown]
 # ## 7 · Why Transformers don't use BatchNorm
@@ -770,8 +766,8 @@ by_batch, by_layer = {}, {}
 for name, tokens in batches.items():
     by_batch[name] = F.batch_norm(tokens, None, None, training=True)[0]
     by_layer[name] = F.layer_norm(tokens, (3,))[0]
-print_rows("first token, BatchNorm", by_batch)
-print_rows("first token, LayerNorm", by_layer)
+show_rows("first token, BatchNorm", by_batch)
+show_rows("first token, LayerNorm", by_layer)
 
 # %% [markdown]
 # LayerNorm looks at one token at a time, and gives the same each time. In BatchNorm padding moves it, and so does
@@ -812,13 +808,13 @@ says["eval mode, in company"] = go_on(with_batch_norm, company)
 says["train mode, in company"] = go_on(with_batch_norm.train(), company)
 layer_norms = networks["with a norm", 1]
 says["LayerNorm, train mode"] = go_on(layer_norms.train(), company)
-for name, text in says.items():
-    print(f"{name:22s} {text}")
+show([[text] for text in says.values()], list(says), ["goes on"])
 
-pairs = zip(*(text.split()[4:] for text in [*says.values()][1:3]), strict=True)
-compare_guess("05_in_company", sum(a == b for a, b in pairs))
+alone, _, together, _ = (text.split()[4:] for text in says.values())
+same = [a == b for a, b in zip(alone, together, strict=True)]
+compare_guess("05_in_company", sum(same))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # In train mode the company decides what it says. With LayerNorm neither batch nor mode matters: that is what a model
 # that writes needs.
 
@@ -872,7 +868,7 @@ def examine(block):
         got[f"from the block, x · {factor}, silent"] = silenced
     turned = block(token, turn, standardise)
     got["from the block, x, turn"] = turned
-    print_rows("block", {"x": token} | got)
+    show_rows(block.__name__, {"x": token} | got)
 
 
 examine(example)
@@ -969,7 +965,6 @@ check(post_norm_residual)
 # %% role="try"
 # Try it: do your blocks meet their demands?
 for block in (pre_norm_residual, post_norm_residual):
-    print(block.__name__)
     examine(block)
 
 # %% [markdown]
@@ -1039,7 +1034,8 @@ lengths = {
 }
 rows = [f"{'pre' if pre else 'post'}-norm, {name}" for name, pre in lengths]
 table = torch.stack([*lengths.values()])[:, [0, layers // 2, -1]]
-print_table("gradient", table, rows, ["first layer", "middle", "last"], ".1e")
+columns = ["first layer", "middle", "last"]
+show(table, rows, columns, title="gradient", form=".1e")
 
 # %% role="draw"
 size = {"figsize": (9, 3.6), "layout": "constrained"}
@@ -1142,15 +1138,15 @@ ways = {
 }
 towers, losses = race(ways, layer_norm)
 rows = [f"{depth} blocks" for depth in (12, 24, 48)]
-print_table("loss at the end", losses, rows, list(ways))
-for name in ways:
-    print(f"{name:14s} 48 blocks:", go_on(towers[name, 48]))
+show(losses, rows, list(ways), title="loss at the end")
+says = [[go_on(towers[name, 48])] for name in ways]
+show(says, list(ways), ["goes on, 48 blocks"])
 
 outcomes = {3: "all three", 1: "pre-norm only", 0: "none of them"}
 outcomes[2] = "post-norm with a warm-up and pre-norm"
 compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up makes the difference. At forty-eight it
 # doesn't help any more: what post-norm says has nothing to do with what it reads. Pre-norm doesn't even notice. (The
 # limits move with everything else: at half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks learn
@@ -1174,7 +1170,7 @@ for i, (residual, warm_up) in enumerate(ways.values()):
         learn(model, steps, rate=0.006, warm_up=warm_up)
         apart[i, j] = model(read).detach().std(dim=0).mean()
 columns = [f"{steps} steps" for steps in stages]
-print_table("apart", apart, list(ways), columns, form=".3f")
+show(apart, list(ways), columns, title="apart", form=".3f")
 often = torch.bincount(wanted) / len(wanted)
 print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 
@@ -1199,12 +1195,10 @@ def rms(x, gamma, beta):
     return rms_norm(x, gamma)
 
 
-final_losses = []
-for residual, norm in ((heavier, layer_norm), (pre_norm_residual, rms)):
-    model = tower(residual, norm, 48)
-    final_losses.append(learn(model, rate=0.006)[-1])
-    print(residual.__name__, norm.__name__, f"loss {final_losses[-1]:.2f}:")
-    print("   ", go_on(model))
+last_towers = [tower(heavier, layer_norm, 48)]
+last_towers += [tower(pre_norm_residual, rms, 48)]
+final = [[learn(model, rate=0.006)[-1], go_on(model)] for model in last_towers]
+show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 
 # %% [markdown]
 # ## 11 · Quiz
@@ -1303,7 +1297,7 @@ for offset in offsets:
 rows = [f"cat + {offset}" for offset in offsets]
 columns = ["by the shortcut", "centred first"]
 table = torch.tensor(variances).view(4, 2)
-print_table("variance", table, rows, columns, ".4f")
+show(table, rows, columns, title="variance", form=".4f")
 
 # %% [markdown]
 # Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times too
@@ -1323,7 +1317,8 @@ for i, pre in enumerate((False, True)):
             gradients = gradient_norms(depth, pre, branches["ReLU"], seed)
             last[i, j] += gradients[-1] / 8
 columns = [f"{depth} layers" for depth in depths]
-print_table("last gradient", last, ["post-norm", "pre-norm"], columns, ".3f")
+rows = ["post-norm", "pre-norm"]
+show(last, rows, columns, title="last gradient", form=".3f")
 
 # %% [markdown]
 # In pre-norm, four times as many layers about halve the last gradient. Xiong et al. (2020) derive this, and count it
