@@ -18,25 +18,30 @@ OF_THE_SOURCE = {
     "the tutorial's line, columns": [[0, 1, 1], [0, -1, -1]],
 }
 
-# What the lesson prints to show the truth about the document's slips, and what it adds.
+# Rows of tables that show the truth about a slip, and what the lesson adds: a word, and what is behind it.
+KNOWN = "this is the cat that killed the rat that ate the malt that"
+ROWS = [
+    ("cat, ε = 0.1, formula", "-1.1421 0.0000 1.1421"),
+    ("cat, ε = 0.1, line", "-1.0911 0.0000 1.0911"),
+    ("cat, with d − 1", "-1.0000 0.0000 1.0000"),
+    ("eval mode, one sample", "1.0755 5.0773"),
+    ("RMSNorm of cat", "0.4629 0.9258 1.3887"),
+    ("without a norm", "0.06 3e+01 3e+04"),
+    ("with a norm", KNOWN),
+    ("eval mode, in company", KNOWN),
+    ("LayerNorm, train mode", KNOWN),
+    ("from the block, x, turn", "2.3887 1.5371 5.0742"),
+    ("from the block, x, turn", "3.3887 2.5371 6.0742"),
+    ("from the block, x, turn", "0.7071 -1.4142 0.7071"),
+    ("pre-norm", KNOWN),
+    ("a heavier x", f"0.06 {KNOWN}"),
+    ("your RMSNorm", f"0.06 {KNOWN}"),
+]
 LINES = [
-    "cat, ε = 0.1, formula              -1.1421     0.0000     1.1421\n"
-    "cat, ε = 0.1, line                 -1.0911     0.0000     1.0911",
-    "cat, with d − 1    -1.0000     0.0000     1.0000",
     "mean 4.00, variance with N 6.80, with N − 1 8.50",
     "running_mean 0.40, running_var 1.75\nremembered: 8.50\nthe output's variance with N: 1.00",
-    "train mode, the second alone: ValueError: "
+    "train mode, one sample: ValueError: "
     "Expected more than 1 value per channel when training, got input size torch.Size([1, 1])",
-    "eval mode, the second alone   1.0755",
-    "RMSNorm of cat          0.4629     0.9258     1.3887",
-    "without a norm      0.06   3e+01   3e+04",
-    "with a norm    size 1: this is the cat that killed the rat that ate the malt that",
-    "eval mode, in company  this is the cat that killed the rat that ate the malt that",
-    "LayerNorm, train mode  this is the cat that killed the rat that ate the malt that",
-    "from the block, x, turn              2.3887     1.5371     5.0742",
-    "from the block, x, turn              3.3887     2.5371     6.0742",
-    "from the block, x, turn              0.7071    -1.4142     0.7071",
-    "pre-norm       48 blocks: this is the cat that killed the rat that ate the malt that",
     "who doesn't read: 2.52",
 ]
 
@@ -57,8 +62,13 @@ def test_a_table_prints_what_its_source_prints(text, title):
     assert table(text, title, len(OF_THE_SOURCE[title])) == OF_THE_SOURCE[title]
 
 
+@pytest.mark.parametrize(("word", "behind"), ROWS)
+def test_a_row_holds_what_the_prose_speaks_of(text, word, behind):
+    assert f"{word} {behind}" in [" ".join(line.split()) for line in text.splitlines()]
+
+
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[-1])
-def test_truth_about_a_slip_is_printed(text, line):
+def test_a_line_is_printed(text, line):
     assert f"\n{line}\n" in f"\n{text}\n"
 
 
