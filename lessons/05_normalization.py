@@ -20,8 +20,8 @@
 # 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even mention: how
 # large the random weights are that it starts from. Add one line to each layer, and the detail stops mattering. That
 # line *normalises*: it brings numbers back to a common size on their way from layer to layer. It leaves one choice
-# open: the mean **of what**? LayerNorm and BatchNorm answer differently, and much follows from it. At the end,
-# forty-eight blocks of your own learn the rhyme.
+# open: the mean **of what**? LayerNorm and BatchNorm answer differently, and much follows from it. At the end, you
+# train forty-eight blocks of your own.
 #
 # **You need** PyTorch tensors with axes and broadcasting, `nn.Module`, and the training loop of lesson 02. Attention
 # itself isn't needed.
@@ -827,9 +827,9 @@ print(go_on(mine.eval()))
 # %% [markdown]
 # ## 8 · Where to put the norm
 #
-# A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each has a **residual
-# connection** around it: what it computes is *added* to what it was given. A norm can stand in several places of such
-# a block. Nobody draws it for you here: you get demands, and from them you find the place.
+# A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each has a
+# **residual connection** around it: what it computes is *added* to what it was given. A norm can stand in several
+# places of such a block. Nobody draws it for you here: you get demands, and from them you find the place.
 #
 # One block serves as an example, `x + norm(sublayer(x))`; Swin Transformer V2 and OLMo 2 have it. Two sub-layers
 # examine it. One listens to what it is given and is silent: it returns zeros. The other one reverses a token and adds
@@ -1153,9 +1153,9 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 # without a warm-up.)
 
 # %% [markdown]
-# ### What got lost
+# ### What the towers say
 #
-# Short gradients can't be the whole story: Adam makes steps of about the same size from short and long ones. So look
+# Gradients can't be the whole story: Adam makes steps of about the same size from short and long ones. So look
 # at what the towers say. Sixty different windows get sixty rows of scores. How far apart are these rows (as a
 # standard deviation), before training and after a few steps? Below the table is the loss of somebody who doesn't read
 # at all and only knows how often each word comes.
@@ -1169,7 +1169,7 @@ for i, (residual, warm_up) in enumerate(ways.values()):
         model = tower(residual, layer_norm, 48)
         learn(model, steps, rate=0.006, warm_up=warm_up)
         apart[i, j] = model(read).detach().std(dim=0).mean()
-columns = [f"{steps} steps" for steps in stages]
+columns = [f"step {steps}" for steps in stages]
 show(apart, list(ways), columns, title="apart", form=".3f")
 often = torch.bincount(wanted) / len(wanted)
 print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
