@@ -17,14 +17,13 @@
 # # 05 · LayerNorm and BatchNorm
 #
 # *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of lesson
-# 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even mention: how
-# large the random weights are that it starts from. Add one line to each layer, and the detail stops mattering. That
-# line *normalises*: it brings numbers back to a common size on their way from layer to layer. It leaves one choice
-# open: the mean **of what**? LayerNorm and BatchNorm answer differently, and much follows from it. At the end, you
-# train forty-eight blocks of your own.
+# 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even mention, the
+# size of the random weights that it starts from. Add one line to each layer, and the detail stops mattering. That
+# line *normalises*, which means that it brings numbers back to a common size on their way from layer to layer. It
+# leaves one choice open, the mean **of what**? LayerNorm and BatchNorm answer differently. At the end, you train
+# forty-eight blocks of your own.
 #
-# **You need** PyTorch tensors with axes and broadcasting, `nn.Module`, and the training loop of lesson 02. Attention
-# itself isn't needed.
+# **You need** PyTorch tensors with axes and broadcasting, `nn.Module`, and the training loop of lesson 02.
 #
 # **Afterwards you can**
 #
@@ -62,7 +61,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Here is the rhyme, and all the places where four words are read and the fifth is wanted.
+# Here is the rhyme, with every four words to read and the fifth to say.
 
 # %%
 rhyme = (
@@ -117,8 +116,8 @@ def deep(norm, depth=24, size=1.0, width=32):
 
 
 # %% [markdown]
-# `train` is lesson 02's. `learn` trains on the rhyme; its `warm_up` is for section 10. `go_on` lets a network write:
-# it says a word, and reads that one next.
+# `train` is lesson 02's. `learn` trains on the rhyme, and its `warm_up` is for section 10. `go_on` lets a network
+# write a word, and read that one next.
 
 
 # %%
@@ -160,8 +159,8 @@ def go_on(model, others=read[:0]):
 
 
 # %% [markdown]
-# Six networks are trained: from small, medium and large starting weights, as they are and with a norm in each layer.
-# Then two of them go on alone.
+# We train six networks from small, medium and large starting weights, as they are and with a norm in each layer. Then
+# two of them go on alone.
 
 # %% role="train" claim="a_norm_frees_the_start"
 norms = {"without a norm": nn.Identity, "with a norm": nn.LayerNorm}
@@ -179,9 +178,9 @@ says = [[go_on(networks[name, 1])] for name in norms]
 show(says, list(norms), ["goes on, size 1"])
 
 # %% [markdown]
-# With a norm the network learns the rhyme from all starts, without one from small weights only: from the others its
-# loss is far above that of a guess. (It isn't lost: somebody has to find the start that suits its depth. Try
-# `depth=12` and `depth=48`. With the norm nobody has to look for anything.)
+# With a norm the network learns the rhyme from all starts. Without one it learns from small weights only, and from
+# the others its loss is far above that of a guess. (It isn't lost, but somebody has to find the start that suits its
+# depth, as `depth=12` and `depth=48` show. With the norm nobody has to.)
 #
 # What goes wrong? Below are twenty untrained layers without the sum, each a random matrix and a ReLU. How large is a
 # typical number (the root mean square) after some of them? The rows differ in the size of the weights only.
@@ -204,14 +203,14 @@ table = torch.tensor(sizes).view(4, 4)
 show(table, rows, columns, title="typical size", form=".2g")
 
 # %% [markdown]
-# With weights of 1.4 the size stays within a factor of three. At half that, almost nothing remains after twenty
-# layers; with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. (Gradients suffer in
-# the same way on their way back.) With a norm before each layer the last column depends on the last layer only.
+# With weights of 1.4 the size stays within a factor of three. With half of that it is almost zero after twenty
+# layers, and with 2.0 it has grown to hundreds, because a factor per layer becomes its twentieth power. (Gradients do
+# the same on their way back.) With a norm before each layer the last column depends on the last layer only.
 #
 # ## 2 · RMSNorm
 #
-# The shortest way to give all tokens the same size: divide each by its own *root mean square*. For a token x with
-# d features (Zhang and Sennrich 2019):
+# The shortest way to give all tokens the same size is to divide each by its own *root mean square*. For a token x
+# with d features (Zhang and Sennrich 2019):
 #
 # $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
 #
@@ -242,7 +241,7 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 #
 # Difficulty 1 of 5
 #
-# For any leading axes: for (E,), for (T, E), for (B, T, E). As in lesson 01's softmax, `keepdim=True` keeps a
+# It works for any leading axes, such as (E,), (T, E) and (B, T, E). As in lesson 01's softmax, `keepdim=True` keeps a
 # reduced axis with length 1. Note the default: ε is 10⁻⁶.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
@@ -305,11 +304,11 @@ show(numbers.mean(dim=0), "mean of the column", FEATURES)
 # | **LayerNorm** | the features, `dim=-1` | every token |
 # | **BatchNorm** | the batch, `dim=0` | every feature |
 #
-# The axis that you name is the one that **disappears**: `mean(dim=0)` of a (2, 3) table leaves 3 numbers, one
-# for each column.
+# The axis that you name is the one that **disappears**, so `mean(dim=0)` of a (2, 3) table leaves 3 means, one per
+# column.
 #
-# Here is a larger table. The long frame holds the numbers that share a mean and a variance; both are printed at its
-# end. The right table is the normalised one: every number minus its mean, divided by the root of its variance.
+# Here is a larger table. The long frame holds the entries that share a mean and a variance, and both are printed at
+# its end. The right table holds every entry minus its mean, divided by the root of its variance.
 #
 # - Choose BatchNorm. Which numbers share a mean now? (Move with the pointer, or press Tab until the left table has a
 #   blue frame and use the arrow keys.)
@@ -332,9 +331,9 @@ small_table = torch.tensor(
 NormExplorer(small_table)
 
 # %% [markdown]
-# So the axis decides what can influence what: in LayerNorm a token depends on itself alone, in BatchNorm every
-# sample affects the others. RMSNorm scales a token and leaves its direction alone; LayerNorm also removes what
-# all features have in common.
+# So the axis decides what can influence what. In LayerNorm a token depends on itself alone, in BatchNorm every sample
+# affects the others. RMSNorm scales a token and leaves its direction alone, and LayerNorm also removes what all
+# features have in common.
 #
 # ## 4 · LayerNorm
 #
@@ -343,7 +342,7 @@ NormExplorer(small_table)
 # $$\mu = \frac{1}{d}\sum_i x_i \qquad \sigma^2 = \frac{1}{d}\sum_i (x_i - \mu)^2 \qquad
 # y_i = \gamma_i \cdot \frac{x_i - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_i$$
 #
-# "Cat", step by step. Each line is one symbol of the formula.
+# Here is "cat" step by step, a line for each symbol of the formula.
 
 # %%
 centred = cat - cat.mean()
@@ -354,9 +353,9 @@ rows = {"cat": cat, "centred": centred, "squares": centred.square()}
 show_rows("LayerNorm", rows | {"divided by the root": standard})
 
 # %% [markdown]
-# Now PyTorch's module on both rows. A new `nn.LayerNorm` has γ = 1 and β = 0, which change nothing yet; its `weight`
-# is γ, its `bias` is β. Mean 0 may be as wrong for a feature as size 1; both are learnt, and the same for every
-# token. "Malt" has variance 0: all that is left of it is β.
+# Now we give both rows to PyTorch's module. A new `nn.LayerNorm` has γ = 1 and β = 0, which change nothing yet; its
+# `weight` is γ, its `bias` is β. Both are learnt, since mean 0 may be as wrong for a feature as size 1, and they are
+# the same for every token. "Malt" has variance 0, so only β is left of it.
 
 # %%
 layer_norm_module = nn.LayerNorm(3)
@@ -410,15 +409,15 @@ compare_guess("05_which_slip", outcome)
 
 # %% [markdown] role="answer"
 # The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance, **inside**.
-# (`unbiased=False` stands for d, and `-1` for the features: there it is right.) With an ε of 0.00001 you can't see
-# it, so make ε large, or take a token whose numbers are all tiny. The last token is four times as large if ε is in
-# the wrong place. The checks of this lesson use ε = 0.1, and tokens as faint as this one.
+# (`unbiased=False` divides by d, and `-1` is the axis of the features, so there it is right.) With an ε of 0.00001
+# you can't see it, so make ε large, or take a token whose numbers are all tiny. The last token is four times as large
+# if ε is in the wrong place. The checks of this lesson use ε = 0.1, and tokens as faint as this one.
 
 # %% [markdown]
 # ### Divide by d, or by d − 1?
 #
 # `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the
-# variance of a population from a sample. A norm estimates nothing: it describes the numbers that it was given, and
+# variance of a population from a sample. A norm doesn't estimate, it describes the numbers that it was given, and
 # divides by d (*biased*; the options are `correction=0` or `unbiased=False`). How large is the difference?
 
 # %%
@@ -436,7 +435,7 @@ show(shares, "share of the size, with d − 1", columns, form=".4f")
 #
 # Difficulty 2 of 5
 #
-# Write LayerNorm for any leading axes. A row with a common offset of 1000 should still be right: subtract the mean
+# Write LayerNorm for any leading axes. A row with a common offset of 1000 should still be right, so subtract the mean
 # before you square. (Some textbooks don't; the lesson's last part shows what comes of it.) PyTorch's normalisation
 # kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`) are excluded, by whatever name;
 # `mean`, `var`, `std` are fine.
@@ -488,13 +487,13 @@ show_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 # %% [markdown]
 # ## 5 · BatchNorm
 #
-# The same formula, the other axis (Ioffe and Szegedy 2015). For feature c of a batch of N samples:
+# BatchNorm has the same formula on the other axis (Ioffe and Szegedy 2015). For feature c of a batch of N samples:
 #
 # $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
 # y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
 #
-# Now by columns. The first column is [1, 1], so it becomes zeros. Two different numbers always become 1 and −1
-# (almost: ε is small). Why? The tutorial's line has its ε outside the root here, too.
+# Now we go by columns. The first one is [1, 1], so it becomes zeros. Two different numbers always become 1 and −1,
+# almost, as ε is small. Why? The tutorial's line has its ε outside the root here, too.
 
 # %%
 batch_norm_module = nn.BatchNorm1d(3)
@@ -562,7 +561,7 @@ show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 # ## 6 · BatchNorm remembers
 #
 # In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if the
-# finished model gets a single sample? Its own mean is the sample itself, and nothing is left of it. Even with more
+# finished model gets a single sample? Its own mean is the sample itself, so only zeros are left. Even with more
 # samples, a prediction would depend on which others happen to be in the batch.
 #
 # BatchNorm's solution is to **remember**. In *train mode* it normalises with the batch's statistics and also
@@ -616,7 +615,7 @@ compare_guess("05_which_variance", outcome)
 # ### Over several batches
 #
 # Batches of eight samples come from a population with mean 5 and standard deviation 3. Watch the running values move
-# there from 0 and 1. Then the same two samples in both modes, and one of them alone.
+# there. Then the same two samples go through in both modes, and one of them alone.
 
 # %%
 population = torch.Generator().manual_seed(0)
@@ -646,13 +645,12 @@ except ValueError as error:
 
 # %% [markdown]
 # In train mode the outputs are 1 and −1, whatever the samples are. In eval mode a sample's result doesn't depend on
-# the rest of the batch, and a batch of one is fine. And eval mode reads, it doesn't write: a model that is evaluated
-# in train mode by mistake also changes its memory.
+# the rest of the batch, and a batch of one is fine. Eval mode only reads the memory. A model that is evaluated in
+# train mode by mistake also changes it.
 #
 # ### What a module owns
 #
-# γ and β are learnt by gradient descent: they are **parameters**. Running statistics are measured. Still, they must
-# be saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
+# γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must be saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
 # them; the third counts batches, yours needs none). A module gets one by a line in its constructor, such as
 # `self.register_buffer("seen", torch.zeros(1))`. From then on it is `self.seen`.
 #
@@ -815,8 +813,8 @@ same = [a == b for a, b in zip(alone, together, strict=True)]
 compare_guess("05_in_company", sum(same))
 
 # %% [markdown] role="answer"
-# In train mode the company decides what it says. With LayerNorm neither batch nor mode matters: that is what a model
-# that writes needs.
+# In train mode the company decides what the network writes. With LayerNorm neither batch nor mode matters, which is
+# what a model that writes needs.
 
 # %% role="try"
 # Try it: the same network with your BatchNorm. It should know the rhyme.
@@ -827,13 +825,12 @@ print(go_on(mine.eval()))
 # %% [markdown]
 # ## 8 · Where to put the norm
 #
-# A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each has a
-# **residual connection** around it: what it computes is *added* to what it was given. A norm can stand in several
-# places of such a block. Nobody draws it for you here: you get demands, and from them you find the place.
+# A Transformer layer consists of two *sub-layers*, attention and a small network for each token. Each has a
+# **residual connection** around it, so what it computes is *added* to what it was given. A norm can stand in several
+# places of such a block. You get demands, and find the place from them.
 #
 # One block serves as an example, `x + norm(sublayer(x))`; Swin Transformer V2 and OLMo 2 have it. Two sub-layers
-# examine it. One listens to what it is given and is silent: it returns zeros. The other one reverses a token and adds
-# one.
+# examine it. One listens and returns zeros, so it is silent. The other one reverses a token and adds one.
 
 # %%
 token = torch.tensor([1.0, 2.0, 6.0])
@@ -874,8 +871,8 @@ def examine(block):
 examine(example)
 
 # %% [markdown]
-# With a silent sub-layer this block gives back the x that came in: its residual path is untouched. But the sub-layer
-# has to cope with x as it comes, a thousand times as large if need be.
+# With a silent sub-layer this block gives back the x that came in, so its residual path is untouched. But the
+# sub-layer has to cope with x as it comes, a thousand times as large if need be.
 #
 # In the two exercises `sublayer` and `norm` are **functions** that yours gets and calls, as `turn` and `standardise`
 # are here. Try your idea on the demands with pencil and paper before you write.
@@ -884,10 +881,10 @@ examine(example)
 #
 # Difficulty 2 of 5
 #
-# Easier than the last one. The block adds once, and calls `sublayer` and `norm` once each. Two demands:
+# This one is easier than the last. The block adds once, calls `sublayer` and `norm` once each, and meets two demands:
 #
 # 1. **The residual path is untouched.** If the sub-layer returns zeros, the block returns the x that came in, to the
-#    last digit and with any norm. A stack of such blocks is one straight line on which nothing happens but additions.
+#    last digit and with any norm. A stack of such blocks is one straight line with additions only.
 # 2. **The sub-layer is spared.** If x is a thousand times as large, the sub-layer gets the same numbers as before
 #    (but for ε).
 #
@@ -929,12 +926,12 @@ check(pre_norm_residual)
 #
 # Difficulty 2 of 5
 #
-# Again one addition, and one call each of `sublayer` and `norm`. Two other demands:
+# This block, too, adds once and calls `sublayer` and `norm` once each. It meets two other demands:
 #
 # 1. **What leaves the block is normal.** Whatever x and the sub-layer are, each token of the result has mean 0 and
 #    variance 1, if the norm is a LayerNorm with γ = 1 and β = 0. So the next block gets tokens of one size.
-# 2. **The sub-layer sees x itself**, with nothing done to it, and x gets past it: if the sub-layer returns zeros, the
-#    block returns the norm of x.
+# 2. **The sub-layer sees x itself**, with nothing done to it, and x also gets past it. If the sub-layer returns
+#    zeros, the block returns the norm of x.
 #
 # <details><summary>The mean of my result is not 0</summary>
 #
@@ -989,9 +986,9 @@ for block in (pre_norm_residual, post_norm_residual):
 #
 # ## 9 · Deep stacks: what reaches the first layer?
 #
-# Why did most of the field move the norm? First, because of the gradient. On its way back through a **post-norm**
-# stack it passes every layer and its norm, and each pair multiplies it by about the same factor: forty-eight times.
-# In a **pre-norm** stack there is the straight line: the derivative of a sum passes the gradient on unchanged,
+# Why did most of the field move the norm? The first reason is the gradient. On its way back through a **post-norm**
+# stack it passes every layer and its norm, and each pair multiplies it by about the same factor, forty-eight times.
+# In a **pre-norm** stack there is the straight line, and the derivative of a sum passes the gradient on unchanged,
 # whatever the branches do.
 #
 # Take stacks of small random networks, before any training. How long is the gradient for the weights of each
@@ -1064,10 +1061,10 @@ plt.show()
 #
 # ## 10 · Forty-eight blocks of your own
 #
-# Now the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two linear
-# layers, as in a Transformer. How deep can the stack be? Three ways to train it are tried: post-norm, post-norm with
-# a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All end with one more norm.
-# (After a post-norm block it finds nothing left to do.)
+# Now we take the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two
+# linear layers, as in a Transformer. How deep can the stack be? We try three ways to train it, post-norm, post-norm
+# with a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All end with one more
+# norm. (After a post-norm block it finds nothing left to do.)
 
 
 # %%
@@ -1148,15 +1145,15 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown] role="answer"
 # Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up makes the difference. At forty-eight it
-# doesn't help any more: what post-norm says has nothing to do with what it reads. Pre-norm doesn't even notice. (The
-# limits move with everything else: at half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks learn
+# doesn't help any more, and post-norm writes the same word whatever it reads. Pre-norm doesn't even notice. (The
+# limits move with everything else. At half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks learn
 # without a warm-up.)
 
 # %% [markdown]
-# ### What the towers say
+# ### What the towers compute
 #
-# Gradients can't be the whole story: Adam makes steps of about the same size from short and long ones. So look
-# at what the towers say. Sixty different windows get sixty rows of scores. How far apart are these rows (as a
+# Gradients can't be the whole story, since Adam makes steps of about the same size from short and long ones. So look
+# at what the towers compute. Sixty different windows get sixty rows of scores. How far apart are these rows (as a
 # standard deviation), before training and after a few steps? Below the table is the loss of somebody who doesn't read
 # at all and only knows how often each word comes.
 
@@ -1178,8 +1175,8 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 # A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and
 # after forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more
 # than the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how
-# often each word comes. The warm-up puts that off. On the residual path of a pre-norm tower nothing is ever divided:
-# the four words arrive.
+# often each word comes. The warm-up puts that off. The residual path of a pre-norm tower has no division, so the four
+# words arrive.
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*)
 # trained a thousand layers in this way, from smaller starting weights. Try it, and your RMSNorm in pre-norm blocks.
