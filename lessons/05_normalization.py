@@ -556,8 +556,6 @@ mine = batch_norm(numbers, torch.ones(3), torch.zeros(3))
 show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 
 # %% [markdown]
-# This is a good place for a break.
-#
 # ## 6 · BatchNorm remembers
 #
 # In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if the
@@ -650,8 +648,9 @@ except ValueError as error:
 #
 # ### What a module owns
 #
-# γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must be saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
-# them; the third counts batches, yours needs none). A module gets one by a line in its constructor, such as
+# γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must
+# be saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
+# three, of which the last isn't needed). A module gets one by a line in its constructor, such as
 # `self.register_buffer("seen", torch.zeros(1))`. From then on it is `self.seen`.
 #
 # The batch's mean is a function of the batch, and PyTorch records it for the gradient. A buffer would keep the
