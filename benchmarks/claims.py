@@ -198,9 +198,10 @@ def last_ten(losses: Sequence[float]) -> float:
     return sum(losses[-10:]) / 10
 
 
-def learnt_to_reverse(names: Names) -> list[float]:
-    """The last losses of lesson 05's three runs."""
-    return [last_ten(losses) for losses in names["attempts"].values()]
+def deep_losses(names: Names) -> list[float]:
+    """The last losses of lesson 05's towers: post-norm, with a warm-up at 24 blocks, both at 48; pre-norm's largest."""
+    (_, middle, deep), pre = names["losses"].tolist(), names["losses"][:, 2]
+    return [*middle[:2], *deep[:2], float(pre.max())]
 
 
 def first_by_last(names: Names) -> list[float]:
@@ -398,11 +399,11 @@ CLAIMS = {
     ),
     "a_norm_frees_the_start": Claim(
         "the largest last loss of the three starts: without a norm, with it",
-        lambda names: [max(names["last_loss"][name, size] for size in names["sizes"]) for name in names["norms"]],
+        lambda names: [max(names["last_loss"][name, size] for size in names["start_sizes"]) for name in names["norms"]],
         lambda without, with_norm: with_norm < 0.2 and without > 2 * with_norm,
         times("depth=24", DEPTH)
         | times("steps=150", STEPS)
-        | times("lr=0.003", RATE)
+        | times("rate=0.003", RATE)
         | {"other starts": {"(0.5, 1, 2)": "(0.25, 1, 4)"}},
     ),
     "post_norm_multiplies": Claim(
@@ -413,34 +414,36 @@ CLAIMS = {
     ),
     "last_gradient_shrinks": Claim(
         "the last gradient at 48 layers: post-norm, pre-norm",
-        lambda names: (names["post_norm"], names["pre_norm"]),
+        lambda names: names["last"][:, -1].tolist(),
         lambda post, pre: pre < 0.6 * post,
         {
-            "one stack instead of eight": {
-                "seed in range(8)": "seed in range(1)",
-                "sum(runs[pre]) / 8": "sum(runs[pre])",
-            },
+            "one stack instead of eight": {"range(8)": "range(1)", "gradients[-1] / 8": "gradients[-1]"},
             "twice as wide": {"width=32": "width=64"},
         },
     ),
-    "post_norm_needs_a_warm_up": Claim(
-        "last loss: post-norm, post-norm with a warm-up, pre-norm",
-        learnt_to_reverse,
-        lambda post, warm, pre: post > 2 and warm < 1 and pre < 1,
-        times("steps=150", {"four times the steps": 4})
-        | times("depth=6", DEPTH)
-        | {"a longer warm-up": {"False, 60)": "False, 120)", "steps=150": "steps=300"}},
-        exceptions={
-            "half the depth": lambda *losses: max(losses) < 1,
-            "twice the depth": lambda post, warm, pre: min(post, warm) > 1.5 and pre < 1,
-        },
+    "pre_norm_goes_deep": Claim(
+        "last loss: post-norm, with a warm-up at 24 blocks, both at 48; pre-norm's largest",
+        deep_losses,
+        lambda post, warm, *deep: post > 2 * warm and min(deep[:2]) > 1 and deep[2] < 0.2,
+        times("steps=150", STEPS)
+        | times("rate=0.006", RATE)
+        | {"a longer warm-up": {"post_norm_residual, 60": "post_norm_residual, 120"}},
+    ),
+    "the_windows_become_one": Claim(
+        "how far the windows' scores are apart: post-norm and pre-norm untrained, both after 20 steps",
+        lambda names: [float(names["apart"][way, stage]) for stage in (0, 3) for way in (0, 2)],
+        lambda post, pre, post_later, pre_later: post < pre and post_later < post / 5 and pre_later > 3 * pre,
+        times("rate=0.006", RATE) | {"twice as wide": {"width=32": "width=64"}},
+    ),
+    "a_heavier_path_goes_deep": Claim(
+        "last loss at 48 blocks: post-norm with x three times in the sum, pre-norm with RMSNorm",
+        lambda names: [loss for loss, _ in names["final"]],
+        lambda heavier, rms: max(heavier, rms) < 0.2,
+        times("steps=150", STEPS) | times("rate=0.006", RATE) | {"twice in the sum": {"3 * x": "2 * x"}},
     ),
     "company_decides": Claim(
         "BatchNorm in company says the rhyme (1): in eval mode, in train mode",
-        lambda names: (
-            names["evaluated"] in names["rhyme"],
-            names["together"] in names["rhyme"],
-        ),
+        lambda names: [names["says"][f"{mode} mode, in company"] in names["rhyme"] for mode in ("eval", "train")],
         lambda evaluating, training: evaluating == 1 and training == 0,
         times("BatchNorm1d, depth=6", DEPTH) | times("steps=150", STEPS),
     ),
