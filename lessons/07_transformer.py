@@ -138,8 +138,8 @@ class FeedForward(nn.Module):
     """The same two layers for every token by itself: wider, ReLU, back again
     (Vaswani et al. 2017, section 3.3).
 
-    Has linear1, nn.Linear(d_model, d_ff), and linear2, nn.Linear(d_ff, d_model).
-    forward: (..., E) to (..., E).
+    Has linear1, nn.Linear(d_model, d_ff), and linear2, nn.Linear(d_ff,
+    d_model). forward: (..., E) to (..., E).
     """
 
     def __init__(self, d_model: int, d_ff: int) -> None:
@@ -415,8 +415,8 @@ of_each = {
 zeros = {}
 for whose, made in of_each.items():
     zeros[whose] = 100 * (made == 0).float().mean().item()
-    spread = made.std(dim=-1).mean()
-    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, standard deviation {spread:.2f}")
+    deviation = f"standard deviation {made.std(dim=-1).mean():.2f}"
+    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, {deviation}")
 compare_guess("07_zeros", round(zeros["tutorial"]))
 
 # %% [markdown]
@@ -501,7 +501,9 @@ class TransformerBlock(nn.Module):
     (B, H, Tq, Tk), True = may attend, or None. It returns (B, Tq, E).
     """
 
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         ### BEGIN SOLUTION
         self.attention = MultiHeadAttention(d_model, num_heads)
@@ -511,7 +513,13 @@ class TransformerBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
         ### END SOLUTION
 
-    def forward(self, value: Tensor, key: Tensor, query: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        value: Tensor,
+        key: Tensor,
+        query: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         ### BEGIN SOLUTION
         attended, _ = self.attention(query, key, value, mask)
         x = self.norm1(query + self.dropout(attended))
@@ -548,7 +556,9 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 
 # %% role="try"
 # Try it: two of your blocks. Are the two "the" still apart?
-my_layers = nn.ModuleList(TransformerBlock(512, 8, 2048, dropout=0.1) for _ in range(2)).eval()
+my_layers = nn.ModuleList(
+    TransformerBlock(512, 8, 2048, dropout=0.1) for _ in range(2)
+).eval()
 my_enc_out = x
 with torch.no_grad():
     for my_layer in my_layers:
@@ -653,14 +663,15 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
         ### BEGIN SOLUTION
         self.layers = nn.ModuleList(
-            TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+            TransformerBlock(d_model, num_heads, d_ff, dropout)
+            for _ in range(num_layers)
         )
         ### END SOLUTION
 
     def forward(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
         length = tokens.shape[1]
         if length > self.max_length:
-            raise ValueError(f"{length} tokens, max_length is {self.max_length}")
+            raise ValueError(f"{length} tokens exceed {self.max_length}")
         ### BEGIN SOLUTION
         positions = torch.arange(length, device=tokens.device)
         x = self.token_embedding(tokens) + self.position_embedding(positions)
@@ -693,8 +704,11 @@ show_steps(16, 18)
 
 # %%
 _ = torch.manual_seed(0)  # your blocks have drawn numbers above, or not yet
-target_words, target_positions = nn.Embedding(10000, 512), nn.Embedding(100, 512)
-target = (target_words(trg) + target_positions(torch.arange(29))).detach()
+target_table, target_positions = (
+    nn.Embedding(10000, 512),
+    nn.Embedding(100, 512),
+)
+target = (target_table(trg) + target_positions(torch.arange(29))).detach()
 self_attention = MultiHeadAttention(512, 8).requires_grad_(False)
 norm_of_target = nn.LayerNorm(512).requires_grad_(False)
 
@@ -715,7 +729,9 @@ shapes(128, 8, 29, 29, seen_weights=seen_weights)
 source_memory = block_output  # of an encoder with one layer
 cross_attention = MultiHeadAttention(512, 8).requires_grad_(False)
 norm_of_answer = nn.LayerNorm(512).requires_grad_(False)
-answer, cross_weights = cross_attention(target_query, source_memory, source_memory, src_mask)
+answer, cross_weights = cross_attention(
+    target_query, source_memory, source_memory, src_mask
+)
 z = norm_of_answer(target_query + drop_tenth(answer))
 target_output = second_norm(z + drop_tenth(back_again(wider(z).relu())))
 shapes(128, 8, 29, 28, cross_weights=cross_weights)
@@ -765,7 +781,9 @@ class DecoderBlock(nn.Module):
     returns (B, Tq, E).
     """
 
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(d_model, num_heads)
         self.norm = nn.LayerNorm(d_model)
@@ -850,7 +868,8 @@ class Decoder(nn.Module):
         self.position_embedding = nn.Embedding(max_length, d_model)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+            DecoderBlock(d_model, num_heads, d_ff, dropout)
+            for _ in range(num_layers)
         )
         self.fc_out = nn.Linear(d_model, vocab_size)
 
@@ -863,7 +882,7 @@ class Decoder(nn.Module):
     ) -> Tensor:
         length = tokens.shape[1]
         if length > self.max_length:
-            raise ValueError(f"{length} tokens, max_length is {self.max_length}")
+            raise ValueError(f"{length} tokens exceed {self.max_length}")
         positions = torch.arange(length, device=tokens.device)
         x = self.token_embedding(tokens) + self.position_embedding(positions)
         x = self.dropout(x)
@@ -1004,18 +1023,17 @@ ShapeTracer(Transformer(10000, 10000, 1, 2, num_layers=2))
 acts = {"dog": "der Hund", "man": "der Mann", "woman": "die Frau"}
 suffers = {"dog": "den Hund", "man": "den Mann", "woman": "die Frau"}
 verbs = {"bites": "beißt", "sees": "sieht"}
-pairs = [
-    (f"the {a} {verb} the {b}", f"{acts[a]} {verbs[verb]} {suffers[b]}")
-    for verb in verbs
-    for a, b in itertools.permutations(acts, 2)
-]
+lefts, rights = [], []
+for verb in verbs:
+    for a, b in itertools.permutations(acts, 2):
+        lefts.append(f"the {a} {verb} the {b}")
+        rights.append(f"{acts[a]} {verbs[verb]} {suffers[b]}")
 english = [*src_words, "woman", "sees"]
 german = [*trg_words, "die", "Frau", "sieht"]
-sources = [[english.index(w) for w in left.split()] for left, _ in pairs]
-targets = [[german.index(w) for w in right.split()] for _, right in pairs]
-sources = torch.tensor(sources)
+sources = torch.tensor([[english.index(w) for w in s.split()] for s in lefts])
+targets = [[german.index(w) for w in s.split()] for s in rights]
 targets = torch.tensor([[0, *row, 1] for row in targets])  # <bos> ... <eos>
-print(pairs[0], targets[0].tolist())
+print(lefts[0], "|", rights[0], targets[0].tolist())
 
 # %% [markdown]
 # The model reads the target up to a word and scores the next one, at all positions at once. So its input is the target
@@ -1052,9 +1070,9 @@ def my_translations(model):
 
 my_writer = my_learner()
 my_written = my_translations(my_writer)
-for (my_left, _), my_text in zip(pairs[:6], my_written, strict=False):
-    print(f"{my_left:24} {my_text}")
-my_right = sum(mine == right for mine, (_, right) in zip(my_written, pairs, strict=True))
+for i in range(6):
+    print(f"{lefts[i]:24} {my_written[i]}")
+my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
 # %% [markdown]
@@ -1064,7 +1082,7 @@ print(f"{my_right} of 12 are right")
 # %%
 predict(
     "07_no_places",
-    "Without positions in the source, how many of the 12 can the model write at most?",
+    "How many of the 12 can it write without them, at most?",
     ["all 12", "6", "none"],
 )
 
@@ -1072,13 +1090,13 @@ predict(
 # Try it: the same training without positions in the encoder.
 my_blind = my_learner(positions=False)
 my_blindly = my_translations(my_blind)
-for my_row in (0, 2):
-    print(f"{pairs[my_row][0]:24} {my_blindly[my_row]}")
+for i in (0, 2):
+    print(f"{lefts[i]:24} {my_blindly[i]}")
 for my_name, my_one in (("with positions", my_writer), ("without", my_blind)):
     with torch.no_grad():
         my_memory = my_one.encoder(sources, None)
     print(f"{my_name:15}", alike(my_memory))
-my_count = sum(mine == right for mine, (_, right) in zip(my_blindly, pairs, strict=True))
+my_count = sum(a == b for a, b in zip(my_blindly, rights, strict=True))
 my_outcome = {12: "all 12", 0: "none"}.get(my_count, str(my_count))
 compare_guess("07_no_places", my_outcome)
 
@@ -1168,94 +1186,105 @@ check(quiz_07, "quiz_07")
 
 
 # %%
-def attention_state(pytorch_attention: nn.MultiheadAttention) -> dict[str, Tensor]:
+def attention_state(theirs: nn.MultiheadAttention) -> dict[str, Tensor]:
     """The parameters of PyTorch's attention under our names."""
-    found_state = {}
-    for kind, stacked in (
-        ("weight", pytorch_attention.in_proj_weight),
-        ("bias", pytorch_attention.in_proj_bias),
-    ):
-        q_part, k_part, v_part = stacked.detach().chunk(3)
-        found_state |= {f"q_proj.{kind}": q_part, f"k_proj.{kind}": k_part, f"v_proj.{kind}": v_part}
-    return found_state | {
-        f"out_proj.{key}": part for key, part in pytorch_attention.out_proj.state_dict().items()
-    }
+    last = theirs.out_proj.state_dict()
+    state = {f"out_proj.{kind}": numbers for kind, numbers in last.items()}
+    for kind in ("weight", "bias"):
+        thirds = getattr(theirs, f"in_proj_{kind}").detach().chunk(3)
+        for name, third in zip(
+            ("q_proj", "k_proj", "v_proj"), thirds, strict=True
+        ):
+            state[f"{name}.{kind}"] = third
+    return state
+
+
+def randomised(theirs: nn.Module) -> nn.Module:
+    """Random parameters: a new norm's ones and zeros would hide mistakes."""
+    for parameter in theirs.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return theirs.requires_grad_(False)
 
 
 # %%
-their_layer = nn.TransformerEncoderLayer(48, 4, 96, dropout=0.0, batch_first=True)
-# In a new layer the norms' weights are ones, their biases and attention's zeros, which would hide
-# mistakes.
-their_drawn = [nn.init.normal_(their_own, std=0.3) for their_own in their_layer.parameters()]
+e = randomised(nn.TransformerEncoderLayer(48, 4, 96, 0.0, batch_first=True))
 sample = torch.randn(3, 7, 48)
-sample_mask = (torch.arange(7) < torch.tensor([[7], [5], [3]]))[:, None, None]
+sample_mask = torch.arange(7) < torch.tensor([[7], [5], [3]])[:, None, None]
 
-our_attention = MultiHeadAttention(48, 4)
-copied = our_attention.load_state_dict(attention_state(their_layer.self_attn))
-with torch.no_grad():
-    z = their_layer.norm1(sample + our_attention(sample, sample, sample, sample_mask)[0])
-    z = their_layer.norm2(z + their_layer.linear2(their_layer.linear1(z).relu()))
-    theirs = their_layer(sample, src_key_padding_mask=~sample_mask[:, 0, 0])
-print(f"encoder layer: largest difference {(z - theirs).abs().max():.4f}")
+ours = MultiHeadAttention(48, 4).requires_grad_(False)
+_ = ours.load_state_dict(attention_state(e.self_attn))
+z = e.norm1(sample + ours(sample, sample, sample, sample_mask)[0])
+z = e.norm2(z + e.linear2(e.linear1(z).relu()))
+e_output = e(sample, src_key_padding_mask=~sample_mask[:, 0, 0])
+print(f"encoder layer: largest difference {(z - e_output).abs().max():.4f}")
 
 # %% [markdown]
 # The decoder's layer has two attentions and three norms; ours has them as `attention`, `norm`, and the block's
 # `attention`, `norm1`, `norm2`.
 
 # %%
-their_decoder_layer = nn.TransformerDecoderLayer(48, 4, 96, dropout=0.0, batch_first=True)
-their_drawn = [nn.init.normal_(their_own, std=0.3) for their_own in their_decoder_layer.parameters()]
+d = randomised(nn.TransformerDecoderLayer(48, 4, 96, 0.0, batch_first=True))
 sample_target, no_future = torch.randn(3, 6, 48), causal_mask(6)
 
-our_cross_attention = MultiHeadAttention(48, 4)
-copied = our_attention.load_state_dict(attention_state(their_decoder_layer.self_attn))
-copied = our_cross_attention.load_state_dict(attention_state(their_decoder_layer.multihead_attn))
-with torch.no_grad():
-    d = their_decoder_layer
-    z = d.norm1(sample_target + our_attention(sample_target, sample_target, sample_target, no_future)[0])
-    z = d.norm2(z + our_cross_attention(z, sample, sample, sample_mask)[0])
-    z = d.norm3(z + d.linear2(d.linear1(z).relu()))
-    theirs = d(sample_target, sample, tgt_mask=~no_future, memory_key_padding_mask=~sample_mask[:, 0, 0])
-print(f"decoder layer: largest difference {(z - theirs).abs().max():.4f}")
+_ = ours.load_state_dict(attention_state(d.self_attn))
+z = ours(sample_target, sample_target, sample_target, no_future)[0]
+z = d.norm1(sample_target + z)
+_ = ours.load_state_dict(attention_state(d.multihead_attn))
+z = d.norm2(z + ours(z, sample, sample, sample_mask)[0])
+z = d.norm3(z + d.linear2(d.linear1(z).relu()))
+hidden = {"memory_key_padding_mask": ~sample_mask[:, 0, 0]}
+d_output = d(sample_target, sample, tgt_mask=~no_future, **hidden)
+print(f"decoder layer: largest difference {(z - d_output).abs().max():.4f}")
 
 # %% [markdown]
 # Now yours: your `TransformerBlock` and `DecoderBlock` with PyTorch's parameters.
 
 
 # %% role="try"
+def my_loaded(my_block, theirs, attention, *norms):
+    my_block.attention.load_state_dict(attention_state(attention))
+    my_layers = my_block.feed_forward.linear1, my_block.feed_forward.linear2
+    my_parts = (my_block.norm1, my_block.norm2, *my_layers)
+    their_parts = (*norms, theirs.linear1, theirs.linear2)
+    for my_part, part in zip(my_parts, their_parts, strict=True):
+        my_part.load_state_dict(part.state_dict())
+    return my_block.requires_grad_(False)
+
+
+# %% role="try"
 # Try it: both differences should be 0.
-def load_block(my_module, their_module, their_attention, their_norms):
-    my_module.attention.load_state_dict(attention_state(their_attention))
-    my_module.norm1.load_state_dict(their_norms[0].state_dict())
-    my_module.norm2.load_state_dict(their_norms[1].state_dict())
-    my_module.feed_forward.linear1.load_state_dict(their_module.linear1.state_dict())
-    my_module.feed_forward.linear2.load_state_dict(their_module.linear2.state_dict())
+my_block = TransformerBlock(48, 4, 96)
+my_block = my_loaded(my_block, e, e.self_attn, e.norm1, e.norm2)
+my_output = my_block(sample, sample, sample, sample_mask)
+my_apart = (my_output - e_output).abs().max()
+print(f"your encoder layer: largest difference {my_apart:.4f}")
 
-
-my_block, my_decoder_block = TransformerBlock(48, 4, 96).eval(), DecoderBlock(48, 4, 96).eval()
-load_block(my_block, their_layer, their_layer.self_attn, (their_layer.norm1, their_layer.norm2))
-load_block(my_decoder_block.block, d, d.multihead_attn, (d.norm2, d.norm3))
+my_decoder_block = DecoderBlock(48, 4, 96).requires_grad_(False)
+my_loaded(my_decoder_block.block, d, d.multihead_attn, d.norm2, d.norm3)
 my_decoder_block.attention.load_state_dict(attention_state(d.self_attn))
 my_decoder_block.norm.load_state_dict(d.norm1.state_dict())
-with torch.no_grad():
-    my_memory = my_block(sample, sample, sample, sample_mask)
-    their_memory = their_layer(sample, src_key_padding_mask=~sample_mask[:, 0, 0])
-    mine = my_decoder_block(sample_target, sample, sample_mask, no_future)
-print(f"your encoder layer: largest difference {(my_memory - their_memory).abs().max():.4f}")
-print(f"your decoder layer: largest difference {(mine - theirs).abs().max():.4f}")
+my_output = my_decoder_block(sample_target, sample, sample_mask, no_future)
+my_apart = (my_output - d_output).abs().max()
+print(f"your decoder layer: largest difference {my_apart:.4f}")
 
 # %% [markdown]
 # Their dropout is 0 here. In training they differ from ours: PyTorch's layers also drop attention weights and the
 # activations of the feed-forward layers. And `nn.Transformer` adds a norm after each stack.
 
+
 # %%
-for kind, theirs_in_full in (("encoder", their_layer), ("decoder", their_decoder_layer)):
-    sub_layers = sum(isinstance(module, nn.LayerNorm) for module in theirs_in_full.modules())
-    attentions = sum(isinstance(module, nn.MultiheadAttention) for module in theirs_in_full.modules())
-    dropouts = attentions + sum(isinstance(module, nn.Dropout) for module in theirs_in_full.modules())
-    print(f"{kind} layer: dropout in {dropouts} places, ours in {sub_layers}")
-with torch.device("meta"):
-    print("parameters of the two last norms:", how_many(nn.LayerNorm(512)) + how_many(nn.LayerNorm(512)))
+def contained(module: nn.Module, kind: type) -> int:
+    """How many modules of a kind a module contains."""
+    return sum(isinstance(inner, kind) for inner in module.modules())
+
+
+for name, module in (("encoder", e), ("decoder", d)):
+    drops = contained(module, nn.Dropout) + contained(
+        module, nn.MultiheadAttention
+    )
+    ours_drop = contained(module, nn.LayerNorm)
+    print(f"{name} layer: dropout in {drops} places, ours in {ours_drop}")
+print("parameters of the two last norms:", 2 * how_many(nn.LayerNorm(512)))
 
 # %% [markdown]
 # ### The numbers it starts from
@@ -1279,8 +1308,10 @@ for rule in ("PyTorch's default", "Xavier's"):
 
 tied = nn.Embedding(10000, 512).weight.detach()
 tokens_seen = torch.randn(100, 512)
-print(f"logits from a table with spread 1: spread {(tokens_seen @ tied.T).std():.0f}")
-print(f"with spread 1/√E:                  spread {(tokens_seen @ tied.T / math.sqrt(512)).std():.0f}")
+tied_logits = tokens_seen @ tied.T
+print(f"logits from a table with spread 1: spread {tied_logits.std():.0f}")
+tied_logits = tokens_seen @ tied.T / math.sqrt(512)
+print(f"with spread 1/√E:                  spread {tied_logits.std():.0f}")
 print(f"parameters saved by tying:         {tied.numel():,d}")
 
 # %% [markdown]
@@ -1302,14 +1333,14 @@ def in_mb(number_of_floats):
 
 
 with torch.device("meta"):
-    encoder_layer = nn.TransformerEncoderLayer(512, 8, 2048)
-    decoder_layer = nn.TransformerDecoderLayer(512, 8, 2048)
-tables = 2 * (10000 + 100) * 512  # words and places, in either language
+    of_encoder = how_many(nn.TransformerEncoderLayer(512, 8, 2048))
+    of_decoder = how_many(nn.TransformerDecoderLayer(512, 8, 2048))
+tables = 2 * (10000 + 100) * 512  # words and positions, in either language
 last = 512 * 10000 + 10000
 for depth in (2, 6):
-    total = tables + last + depth * (how_many(encoder_layer) + how_many(decoder_layer))
+    total = tables + last + depth * (of_encoder + of_decoder)
     print(f"{depth} layers: {total:10,d} parameters, {in_mb(total)}")
-print(f"one encoder layer {how_many(encoder_layer):,d}, one decoder layer {how_many(decoder_layer):,d}")
+print(f"one encoder layer {of_encoder:,d}, one decoder layer {of_decoder:,d}")
 
 # %% [markdown]
 # And one pass over 128 sentences, without gradients? A layer's tensors are freed when the next is
@@ -1324,7 +1355,8 @@ passing = {
 }
 for what, floats in passing.items():
     print(f"{what:24s} {in_mb(floats)}")
-print(f"{'6 layers and the logits':24s} {in_mb(total + passing['logits (B, T, V)'])}")
+together = total + passing["logits (B, T, V)"]
+print(f"{'6 layers and the logits':24s} {in_mb(together)}")
 
 # %% [markdown]
 # The largest single tensor is not attention's: it is the logits, 10 000 numbers for each of 128 · 29

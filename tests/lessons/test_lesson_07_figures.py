@@ -6,8 +6,10 @@ import re
 
 import pytest
 
+from grader.authoring.lesson import read_lesson
 from grader.authoring.model_solutions import LESSONS, cells
 from grader.authoring.samples import submissions
+from grader.authoring.statements import statements
 from grader.judge.needed import needed
 from grader.subject.cells import compile_cell
 from grader.subject.names import names_of
@@ -141,6 +143,19 @@ def test_no_large_example_runs_when_a_model_is_graded():
     for source in own:
         wanted = needed(set(names_of(compile_cell(source, "<cell>")).uses), examples)
         assert [first_line(code[i][1]) for i in wanted if not first_line(code[i][1]).startswith(CHEAP)] == []
+
+
+def test_no_cell_needs_what_an_answer_or_a_picture_makes():
+    """A reader skips them: an answer before a guess is made, a view that isn't wanted."""
+    skipped: set[str] = set()
+    for cell in read_lesson("07_transformer", (LESSONS / "07_transformer.py").read_text(encoding="utf-8")).cells:
+        binds = {name for statement in statements(cell.source) for name in statement.binds} if cell.is_code else set()
+        if cell.role in ("answer", "draw"):
+            skipped |= binds
+        elif cell.is_code:
+            uses = {name for statement in statements(cell.source) for name in statement.uses}
+            skipped -= binds
+            assert not uses & skipped, cell.source
 
 
 def first_line(body: str) -> str:
