@@ -671,7 +671,7 @@ class Encoder(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
         length = tokens.shape[1]
         if length > self.max_length:
-            raise ValueError(f"{length} tokens exceed {self.max_length}")
+            raise ValueError(f"{length} tokens, at most {self.max_length}")
         ### BEGIN SOLUTION
         positions = torch.arange(length, device=tokens.device)
         x = self.token_embedding(tokens) + self.position_embedding(positions)
@@ -882,7 +882,7 @@ class Decoder(nn.Module):
     ) -> Tensor:
         length = tokens.shape[1]
         if length > self.max_length:
-            raise ValueError(f"{length} tokens exceed {self.max_length}")
+            raise ValueError(f"{length} tokens, at most {self.max_length}")
         positions = torch.arange(length, device=tokens.device)
         x = self.token_embedding(tokens) + self.position_embedding(positions)
         x = self.dropout(x)
@@ -1300,18 +1300,17 @@ _ = torch.manual_seed(0)
 for rule in ("PyTorch's default", "Xavier's"):
     numbers = torch.randn(1000, 512)
     for _layer in range(6):
-        plain_layer = nn.Linear(512, 512, bias=False)
+        weight = nn.Linear(512, 512).weight.detach()
         if rule == "Xavier's":
-            by_xavier = nn.init.xavier_uniform_(plain_layer.weight)
-        numbers = plain_layer(numbers).detach()
+            weight = nn.init.xavier_uniform_(weight)
+        numbers = numbers @ weight.T
     print(f"{rule:18s} spread after six layers: {numbers.std():.2f}")
 
 tied = nn.Embedding(10000, 512).weight.detach()
 tokens_seen = torch.randn(100, 512)
-tied_logits = tokens_seen @ tied.T
-print(f"logits from a table with spread 1: spread {tied_logits.std():.0f}")
-tied_logits = tokens_seen @ tied.T / math.sqrt(512)
-print(f"with spread 1/√E:                  spread {tied_logits.std():.0f}")
+spread = (tokens_seen @ tied.T).std()
+print(f"logits from a table with spread 1: spread {spread:.0f}")
+print(f"with spread 1/√E:                  spread {spread / 512**0.5:.0f}")
 print(f"parameters saved by tying:         {tied.numel():,d}")
 
 # %% [markdown]

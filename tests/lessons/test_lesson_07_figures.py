@@ -107,7 +107,7 @@ def test_wrong_root_gives_flatter_weights(text):
 
 def test_a_model_learns_the_dozen_and_without_positions_half_of_it(text):
     assert "12 of 12 are right" in text
-    written = [re.findall(rf"the {pair} +(.*)", text) for pair in ("dog bites the man", "man bites the dog")]
+    written = [re.findall(rf"the {pair} +(\w.*)", text) for pair in ("dog bites the man", "man bites the dog")]
     (dog, dog_blindly), (man, man_blindly) = written
     assert (dog, man) == ("der Hund beißt den Mann", "der Mann beißt den Hund")
     assert dog_blindly == man_blindly
