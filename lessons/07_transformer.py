@@ -50,7 +50,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check, compare_guess, predict, print_table
+from grader import check, compare_guess, predict, show
 from grader.views.step_map import show_steps
 
 torch.set_num_threads(1)  # small models compute fastest in one thread
@@ -104,7 +104,7 @@ print(f"with ReLU  loss {trained_loss(nn.ReLU()):.2f}")
 print(f"without    loss {loss_without:.2f}")
 compare_guess("07_without_relu", round(loss_without, 2))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # Without ReLU, two layers are no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of
 # two facts says whether they agree, so that network goes on guessing.
 
@@ -419,7 +419,7 @@ for whose, made in of_each.items():
     print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, {deviation}")
 compare_guess("07_zeros", round(zeros["tutorial"]))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The tutorial sets a tenth of each token's whole vector to zero, in every layer. The paper drops a tenth of what
 # attention *adds* to it, and what went in always gets through.
 
@@ -601,7 +601,7 @@ print("three in a ModuleList: ", how_many(Three(nn.ModuleList(thrice))))
 listed = Three(nn.ModuleList([layer] * 3))
 compare_guess("07_listed_thrice", str(how_many(listed)))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # `[layer] * 3` is one layer, listed three times. And in a Python list, layers would work and never be trained: the
 # optimiser never sees them.
 
@@ -736,9 +736,9 @@ z = norm_of_answer(target_query + drop_tenth(answer))
 target_output = second_norm(z + drop_tenth(back_again(wider(z).relu())))
 shapes(128, 8, 29, 28, cross_weights=cross_weights)
 shapes(128, 29, 512, answer=answer, target_output=target_output)
-of_den = cross_weights[0, :, 4:5, :5].mean(0)
+of_den = cross_weights[0, :, 4, :5].mean(0)
 words = ["the", "dog", "bites", "the", "man"]
-print_table("mean of 8 heads", of_den, ["den"], words)
+show(of_den, "den", words, title="mean of 8 heads")
 
 # %% [markdown]
 # It has no reason yet to prefer one.
@@ -1070,8 +1070,7 @@ def my_translations(model):
 
 my_writer = my_learner()
 my_written = my_translations(my_writer)
-for i in range(6):
-    print(f"{lefts[i]:24} {my_written[i]}")
+show([[text] for text in my_written[:6]], lefts[:6], ["your model writes"])
 my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
@@ -1090,8 +1089,8 @@ predict(
 # Try it: the same training without positions in the encoder.
 my_blind = my_learner(positions=False)
 my_blindly = my_translations(my_blind)
-for i in (0, 2):
-    print(f"{lefts[i]:24} {my_blindly[i]}")
+my_lines = [[my_blindly[0]], [my_blindly[2]]]
+show(my_lines, [lefts[0], lefts[2]], ["without positions"])
 for my_name, my_one in (("with positions", my_writer), ("without", my_blind)):
     with torch.no_grad():
         my_memory = my_one.encoder(sources, None)
@@ -1100,7 +1099,7 @@ my_count = sum(a == b for a, b in zip(my_blindly, rights, strict=True))
 my_outcome = {12: "all 12", 0: "none"}.get(my_count, str(my_count))
 compare_guess("07_no_places", my_outcome)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # It speaks perfect German and doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
 # encoder the same set of vectors (lesson 06), so the decoder gets the same memory and writes the same sentence twice.
 # Of each such pair one can be right: six of the twelve, and no training will change that. With positions the two "the"
