@@ -16,13 +16,13 @@
 # %% [markdown]
 # # 07 · The whole Transformer
 #
-# "the dog bites the man" is "der Hund beißt den Mann" in German. The first "the" becomes "der", the second "den":
-# German marks who bites, so no word list can translate this. You have almost all the parts of a model that can, that of
-# *Attention Is All You Need*: an **encoder** reads a sentence, a **decoder** writes it in another language, word by
-# word. It takes nineteen steps, and our pair goes through all of them. At the end your own model learns a dozen such
-# sentences in a second, and writes them.
+# "the dog bites the man" is "der Hund beißt den Mann" in German. The first "the" becomes "der" and the second "den",
+# since German marks who bites. No word list can translate this, but you have almost all the parts of a model that can.
+# In *Attention Is All You Need*, an **encoder** reads a sentence and a **decoder** writes it in another language, word
+# by word. It takes nineteen steps, and our pair goes through all of them. At the end your own model learns a dozen such
+# sentences in a second and writes them.
 #
-# **You need** lesson 03 (many heads, `nn.Module`), 04 (masks; True means: may attend), 05 (LayerNorm, residual
+# **You need** lessons 03 (many heads, `nn.Module`), 04 (masks, where True means "may attend"), 05 (LayerNorm, residual
 # connections) and 06 (a position is a vector that is added).
 #
 # **Afterwards you can**
@@ -68,11 +68,11 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # %% [markdown]
 # ## 1 · The one part you haven't met
 #
-# Attention mixes tokens. Each token by itself goes through the **feed-forward layers**: a linear layer to a wider vector
-# (from 512 to 2048 in the paper), ReLU (negative entries become zero), and a layer back.
+# Attention mixes tokens. Each token by itself goes through the **feed-forward layers**, which are a linear layer to a
+# wider vector (from 512 to 2048 in the paper), ReLU (negative entries become zero), and a layer back.
 #
-# What does the ReLU contribute? Let a token hold two facts, each −1 or 1. Do they agree? We train the two layers on
-# this question twice, with ReLU between them and without. Guessing costs ln 2 = 0.69 nats.
+# What does the ReLU contribute? Let a token hold two facts, each −1 or 1. We train the two layers twice to say whether
+# the facts agree, with ReLU between them and without. Guessing costs ln 2 = 0.69 nats.
 
 # %%
 predict(
@@ -106,7 +106,7 @@ compare_guess("07_without_relu", round(loss_without, 2))
 
 # %% [markdown] role="answer"
 # Without ReLU, two layers are no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of
-# two facts says whether they agree, so that network goes on guessing.
+# two facts shows whether they agree, so that network goes on guessing.
 
 # %% [markdown]
 # These layers hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021).
@@ -161,7 +161,7 @@ check(FeedForward)
 # %% [markdown]
 # ## 2 · The map
 #
-# The arrow keys (or the slider) walk through the nineteen steps. Beside each you see the shapes that go in and out.
+# The arrow keys (or the slider) walk through the nineteen steps, and beside each you see the shapes that go in and out.
 # Where do the two columns meet?
 
 # %% role="draw"
@@ -170,7 +170,7 @@ from grader.views import ShapeTracer
 ShapeTracer()
 
 # %% [markdown]
-# Attention and masks are given, from lessons 03 and 04.
+# Attention and masks are given. You wrote them in lessons 03 and 04.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -182,8 +182,8 @@ from lesson_04 import causal_mask, decoder_mask, padding_mask
 # ### Step 1 · Token ids
 #
 # The source sentences go in, and the target sentences as far as they are written. Padding has the id 1 in the source's
-# vocabulary and 2 in the target's. Row 0 is our pair, the other 127 rows are random. A target begins with `<bos>` and
-# ends with `<eos>`.
+# vocabulary and 2 in the target's, and a target begins with `<bos>` and ends with `<eos>`. Row 0 is our pair; the other
+# 127 rows are random.
 
 # %%
 _ = torch.manual_seed(0)  # the same numbers below, whatever ran above
@@ -206,7 +206,7 @@ shapes(128, 29, trg=trg)
 # %% [markdown]
 # ### Step 2 · Do the heads fit?
 #
-# The 512 entries of a token's vector are divided among 8 heads, so 8 must divide 512.
+# The 512 components of a token's vector are divided among 8 heads, so 8 must divide 512.
 
 # %%
 d_model, num_heads = 512, 8
@@ -238,13 +238,13 @@ print(f"the tutorial's, our pair: {tutorial_mask[0].sum()} of query and key,")
 print(f"{to_padding} of them with padding as the key")
 
 # %% [markdown]
-# The padding. Here it is all at the end, so only padding looks at it; before the words it would do harm (lesson 04). A
-# mask that covers both costs one `&`.
+# It forgets the padding. Here all of it is at the end, so only padding looks at it, but before the words it would do
+# harm (lesson 04). A mask that covers both costs one `&`.
 #
 # ### Step 4 · Ids become vectors
 #
-# Each id looks up its row in a table (lesson 06). From here on we follow one number: how alike are the vectors of the
-# two "the"? Their cosine is 1 for the same direction and 0 for no relation.
+# Each id looks up its row in a table (lesson 06). From here on we follow how alike the vectors of the two "the" are.
+# Their cosine is 1 for the same direction and 0 for no relation.
 
 
 # %%
@@ -266,8 +266,8 @@ print(alike(embedded))
 # finds no row, so the modules below refuse it.
 #
 # **Dropout** is applied to the sum. In training it sets a part of the entries to zero at random and scales up the
-# others, so that the model can't rely on any one. In eval mode it does nothing. It acts here and in every block, always
-# with the same probability: whoever makes a block hands it on, `TransformerBlock(..., dropout)`.
+# others, so that the model can't rely on any one. In eval mode it does nothing. It acts here and in every block with the
+# same probability, so whoever makes a block hands it on, `TransformerBlock(..., dropout)`.
 
 # %%
 position_table = nn.Embedding(100, 512)
@@ -284,7 +284,7 @@ print(alike(x))
 # %% [markdown]
 # ## 4 · Attention
 #
-# Steps 6 to 12 take lesson 03's `MultiHeadAttention` apart, at full size. Watch the shapes.
+# Steps 6 to 12 take lesson 03's `MultiHeadAttention` apart, at full size.
 
 # %% role="draw"
 show_steps(6, 12)
@@ -292,7 +292,7 @@ show_steps(6, 12)
 # %% [markdown]
 # ### Step 6 · Queries, keys, values
 #
-# Three linear layers.
+# Three linear layers make three vectors of each token.
 
 # %%
 lesson_03_module = MultiHeadAttention(512, 8).requires_grad_(False)
@@ -317,7 +317,7 @@ shapes(128, 28, 8, 64, value_heads=value_heads)
 # %% [markdown]
 # ### Step 8 · Scores
 #
-# Every query meets every key, in each head. `d` is absent after the arrow, so it is summed over.
+# Every query meets every key in each head, and `d`, which is absent after the arrow, is summed over.
 
 # %%
 scores = torch.einsum("bqhd,bkhd->bhqk", query_heads, key_heads)
@@ -326,8 +326,8 @@ shapes(128, 8, 28, 28, scores=scores)
 # %% [markdown]
 # ### Step 9 · Hide what must not be seen
 #
-# The mask (128, 1, 1, 28) broadcasts over heads and queries. Hidden scores become −∞. **Spot the slip:** the tutorial
-# fills with −10²⁰ instead, which float16 can't represent (lesson 04).
+# The mask (128, 1, 1, 28) broadcasts over heads and queries, and hidden scores become −∞. **Spot the slip.** The
+# tutorial fills with −10²⁰ instead, which float16 can't represent (lesson 04).
 
 # %%
 masked = scores.masked_fill(~src_mask, -math.inf)
@@ -338,8 +338,8 @@ print("hidden from each query of the pair:", keys_hidden, "of 28 keys")
 # %% [markdown]
 # ### Step 10 · Scale, softmax
 #
-# **Spot the slip.** The tutorial divides by `sqrt(E)`, and so did an early version of Karpathy's `gpt.py`. But the
-# dot products are over the 64 columns of a *head* (lesson 03). Below are both roots on random queries and keys.
+# **Spot the slip.** The tutorial divides by `sqrt(E)`, and so did an early version of Karpathy's `gpt.py`. But the dot
+# products are over the 64 columns of a *head* (lesson 03). Both roots are tried on random queries and keys below.
 
 # %%
 attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
@@ -361,7 +361,7 @@ print(f"all 28 keys alike: entropy {math.log(28):.2f}")
 #
 # ### Step 11 · Mix the values
 #
-# Each query takes its weighted sum of the values, in each head. The letter `k` is gone.
+# In each head, each query takes its weighted sum of the values, so the letter `k` is gone.
 
 # %%
 mixed = torch.einsum("bhqk,bkhd->bqhd", attention_weights, value_heads)
@@ -370,8 +370,8 @@ shapes(128, 28, 8, 64, mixed=mixed)
 # %% [markdown]
 # ### Step 12 · Join the heads, project
 #
-# The heads come after the tokens here, so they can be joined without a transpose. A last linear layer lets every column
-# use all heads. Is it what the module gives? Remember the order of its arguments: **query, key, value**, mask.
+# The heads come after the tokens here, so they can be joined without a transpose, and a last linear layer lets every
+# column use all heads. Is it what the module returns? Remember that its arguments are **query, key, value** and mask.
 
 # %%
 joined = mixed.reshape(128, 28, 512)
@@ -390,18 +390,18 @@ print(f"largest difference from the module: {apart:.4f}")
 #
 # ### Step 13 · Add, normalise
 #
-# So that the token's own vector isn't lost, attention's output is *added* to it. The sum is normalised, token by token:
-# LayerNorm(x + attention(x)), post-norm (lesson 05). In training, dropout acts too. Where?
+# So that the token's own vector isn't lost, attention's output is *added* to it, and the sum is normalised, which is
+# LayerNorm(x + attention(x)), post-norm (lesson 05). In training, dropout acts too, but where?
 #
 # **Spot the slip.** The tutorial writes `x = dropout(norm(attention + query))`. Vaswani et al. (2017, section 5.4)
 # apply dropout "to the output of each sub-layer, before it is added to the sub-layer input and normalized". Both lines
-# run, both have the right shape, and in eval mode they are the same.
+# run, both have the right shape, and in eval mode they agree.
 
 # %%
 first_norm = nn.LayerNorm(512).requires_grad_(False)
 predict(
     "07_zeros",
-    "In training, which share of the result does the tutorial's line set to 0?",
+    "In training, what part of the result does the tutorial's line set to 0?",
     low=0,
     high=100,
     unit="%",
@@ -435,7 +435,7 @@ print(alike(x_attended))
 # %% [markdown]
 # ### Step 14 · Two layers for every token by itself
 #
-# Now the feed-forward layers, and after them again dropout, addition, norm.
+# The feed-forward layers follow, and after them dropout, addition and norm again.
 
 # %%
 wider = nn.Linear(512, 2048).requires_grad_(False)
@@ -455,11 +455,11 @@ print(alike(block_output))
 #
 # Difficulty 3 of 5
 #
-# Steps 6 to 14 in one module: attention, then the feed-forward layers, each followed by dropout, addition and norm.
+# Put steps 6 to 14 into one module. Attention and feed-forward layers are each followed by dropout, addition and norm.
 # The attributes are `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
 #
-# `forward(value, key, query, mask=None)` takes three tensors because the decoder will call it with two
-# sequences. Take care: this order, the tutorial's, is **not** that of `MultiHeadAttention`.
+# `forward(value, key, query, mask=None)` takes three tensors because the decoder will call it with two sequences. Take
+# care, this order, the tutorial's, is **not** that of `MultiHeadAttention`.
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
@@ -551,8 +551,8 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 #
 # ### Step 15 · Block after block
 #
-# The encoder is steps 4 and 5, and then `num_layers` blocks, each with parameters of its own. What one gives, the next
-# takes: as value, key and query alike.
+# The encoder is steps 4 and 5 and then `num_layers` blocks, each with its own parameters. Each takes what the last one
+# gave as value, key and query alike.
 
 # %% role="try"
 # Try it: two of your blocks. Are the two "the" still apart?
@@ -569,8 +569,8 @@ with torch.no_grad():
 # %% [markdown]
 # ### A list that PyTorch can see into
 #
-# Why `nn.ModuleList`, and not a Python list? A module looks for parameters in those of its attributes that are modules,
-# and nowhere else. Below, one linear layer has 20 parameters.
+# Why `nn.ModuleList`, and not a Python list? A module looks for parameters in its attributes that are modules, and
+# nowhere else. Below, one linear layer has 20 parameters.
 
 
 # %%
@@ -602,15 +602,15 @@ listed = Three(nn.ModuleList([layer] * 3))
 compare_guess("07_listed_thrice", str(how_many(listed)))
 
 # %% [markdown] role="answer"
-# `[layer] * 3` is one layer, listed three times. And in a Python list, layers would work and never be trained: the
-# optimiser never sees them.
+# `[layer] * 3` is one layer, listed three times. And in a Python list, layers would work but never be trained, because
+# the optimiser never sees them.
 
 # %% [markdown]
 # ### Exercise 3: `Encoder`
 #
 # Difficulty 2 of 5
 #
-# Easier, for much is given. You write `layers`, an `nn.ModuleList` of your `TransformerBlock` (every block gets
+# This one is easier, for much is given. You write `layers`, an `nn.ModuleList` of your `TransformerBlock` (every block gets
 # `dropout`), and in `forward` steps 4, 5 and 15. (The paper multiplies the embedding by √E; this model doesn't.)
 #
 # <details><summary>"The module has no parameter or buffer <code>layers.0...</code>"</summary>
@@ -686,11 +686,11 @@ class Encoder(nn.Module):
 check(Encoder)
 
 # %% [markdown]
-# Here is a good place for a break. When you come back, click this line and choose *Run → Run All Above Selected Cell*.
+# This is a good place for a break. When you come back, click this line and choose *Run → Run All Above Selected Cell*.
 #
 # ## 7 · The decoder
 #
-# Why a second stack? The source is known as a whole: its words may look both ways, and it is read once, however many
+# Why a second stack? The source is known as a whole, so its words may look both ways, and it is read once, however many
 # words are written. A target word may only look back.
 
 # %% role="draw"
@@ -721,9 +721,9 @@ shapes(128, 8, 29, 29, seen_weights=seen_weights)
 # ### Step 17 · The target asks the source
 #
 # Here the two languages meet. The query comes from the target, 29 rows. Key and value come from the encoder's output,
-# called **memory**, 28 rows, under the source's mask. This is *cross-attention*: which words of the source matter for
-# this word of the target? Addition, norm and feed-forward layers follow. You already have all of it: a
-# `TransformerBlock` whose value and key are the memory.
+# called **memory**, 28 rows, under the source's mask. This *cross-attention* asks which words of the source matter for
+# this word of the target. Addition, norm and feed-forward layers follow, so all of it is a `TransformerBlock` whose
+# value and key are the memory.
 
 # %%
 source_memory = block_output  # of an encoder with one layer
@@ -810,8 +810,8 @@ check(DecoderBlock)
 # %% [markdown]
 # ### Step 18 · Blocks, then a score for every word
 #
-# `num_layers` such blocks follow one another. Each gets the *same* memory: the encoder's final output, not that of the
-# encoder layer with the same number. A last linear layer, `fc_out`, gives each position a score for every word of the
+# `num_layers` such blocks follow one another. Each gets the *same* memory, the encoder's final output, and not that of
+# the encoder layer with the same number. A last linear layer, `fc_out`, gives each position a score for every word of the
 # target's vocabulary. Such scores before any softmax are called **logits**.
 
 # %%
@@ -824,8 +824,8 @@ shapes(128, 29, 10000, logits=logits)
 #
 # Difficulty 1 of 5
 #
-# Easier still: what is like your `Encoder` is given. You write step 18. It ends without a softmax, because the loss
-# wants raw logits.
+# This is easier still, since what is like your `Encoder` is given. You write step 18. It ends without a softmax, because
+# the loss wants raw logits.
 #
 # <details><summary>My results are all between 0 and 1, or all negative</summary>
 #
@@ -901,7 +901,7 @@ check(Decoder)
 #
 # ### Step 19 · Everything connected
 #
-# Make both masks, let the encoder read the source, let the decoder look at target and memory. From the steps above:
+# The model makes both masks, the encoder reads the source, and the decoder looks at target and memory.
 
 # %%
 whole_src_mask, whole_trg_mask = padding_mask(src, 1), decoder_mask(trg, 2)
@@ -912,15 +912,15 @@ shapes(128, 29, 10000, out=logits)
 del logits  # 148 MB, which nothing below needs
 
 # %% [markdown]
-# Row i of the logits scores the words that could follow the target's tokens 0 to i. All rows are computed at once, and
-# the target's mask keeps each from seeing the answer. That is what makes training fast.
+# Row i of the logits scores the words that could follow the target's tokens 0 to i. Training is fast because all rows
+# are computed at once, while the target's mask keeps each from seeing the answer.
 #
 # ### Exercise 6: `Transformer`
 #
 # Difficulty 3 of 5
 #
-# Steps 3 and 19: `encoder`, `decoder`, and `forward(src, trg)`, which returns logits. The two padding ids are for two
-# different vocabularies.
+# You write steps 3 and 19, that is `encoder`, `decoder`, and `forward(src, trg)`, which returns logits. The two padding
+# ids are for two different vocabularies.
 #
 # <details><summary>"<code>decoder.fc_out.weight</code> has shape (…), expected (…)"</summary>
 #
@@ -1003,8 +1003,8 @@ print("rows that moved:", my_moved.nonzero().flatten().tolist())
 del my_logits
 
 # %% [markdown]
-# The tracer runs your model and marks each of the nineteen steps: as expected, departs, not seen (what happens inside a
-# function can't be watched), or raises an error.
+# The tracer runs your model and marks each step "as expected", "departs", "not seen" (what happens inside a function
+# can't be watched), or "raises an error".
 
 # %% role="try"
 # Try it: break something on purpose, for example the order of the arguments in
@@ -1037,8 +1037,8 @@ print(lefts[0], "|", rights[0], targets[0].tolist())
 
 # %% [markdown]
 # The model reads the target up to a word and scores the next one, at all positions at once. So its input is the target
-# without the last token, and the labels are the target without the first. Then it writes: it starts with `<bos>`, and
-# the likeliest word is appended six times.
+# without the last token, and the labels are the target without the first. To write, it starts with `<bos>` and appends
+# the likeliest word six times.
 
 
 # %% role="try"
@@ -1075,8 +1075,8 @@ my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
 # %% [markdown]
-# Now back to the two "the". As words they are one and the same vector, and only the positions tell them apart. So take
-# the positions of the source away and train once more.
+# Now back to the two "the". As words they are one and the same vector, and only their positions differ. So take the
+# positions of the source away and train once more.
 
 # %%
 predict(
@@ -1102,8 +1102,8 @@ compare_guess("07_no_places", my_outcome)
 # %% [markdown] role="answer"
 # It speaks perfect German and doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
 # encoder the same set of vectors (lesson 06), so the decoder gets the same memory and writes the same sentence twice.
-# Of each such pair one can be right: six of the twelve, and no training will change that. With positions the two "the"
-# differ, and "der" and "den" have something to go by.
+# One of each such pair can be right, so six of the twelve, and no training will change that. With positions the two
+# "the" differ, and "der" and "den" have something to go by.
 
 # %% [markdown]
 # Has your model understood something, or does it know these twelve by heart? Take two of them out of the training and
@@ -1124,8 +1124,8 @@ compare_guess("07_no_places", my_outcome)
 #    of the logits?
 # 3. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with
 #    biases and norms?
-# 4. `attentions` (a whole number): how many attentions (`MultiHeadAttention` modules) are there in a
-#    `Transformer` with `num_layers=6`?
+# 4. `attentions` (a whole number): how many `MultiHeadAttention` modules are there in a `Transformer` with
+#    `num_layers=6`?
 # 5. `who_asks` (a letter): in step 17,
 #    - a. the query is the memory, key and value come from the target;
 #    - b. query, key and value come from the target;
@@ -1173,15 +1173,15 @@ check(quiz_07, "quiz_07")
 #
 # ## For those who want more
 #
-# Three things that the lessons after this one don't need: your blocks against PyTorch's own, the numbers a model starts
+# Three things that the lessons after this one don't need: your blocks against PyTorch's own, the weights a model starts
 # from, and what the full size costs.
 
 # %% [markdown]
 # ### The same as PyTorch's
 #
 # PyTorch has the block as `nn.TransformerEncoderLayer` and the decoder's block as `nn.TransformerDecoderLayer`. If our
-# steps are right, PyTorch's parameters in them give PyTorch's numbers. First the encoder's layer, by hand. Its
-# attention keeps query, key and value projections in one tall matrix (see the end of lesson 03).
+# steps are right, PyTorch's parameters in them give PyTorch's results. We begin with the encoder's layer. Its attention
+# keeps query, key and value projections in one tall matrix (see the end of lesson 03).
 
 
 # %%
@@ -1286,38 +1286,37 @@ for name, module in (("encoder", e), ("decoder", d)):
 print("parameters of the two last norms:", 2 * how_many(nn.LayerNorm(512)))
 
 # %% [markdown]
-# ### The numbers it starts from
+# ### The weights it starts from
 #
-# Before training, all weights are random. How large should they be? If each layer shrinks its numbers a little, the
-# last one gets next to nothing. `nn.Linear` draws weights with which the spread falls to 1/√3 in every layer.
-# **Xavier's rule** (Glorot and Bengio 2010, *Understanding the Difficulty of Training Deep Feedforward Neural
-# Networks*) chooses them so that it stays. Norms repair much of a bad start; plain
-# layers have none:
+# Before training, all weights are random. How large should they be? If each layer makes its vectors a little smaller,
+# the last one gets next to nothing. `nn.Linear` draws weights with which every layer divides the standard deviation by
+# √3. **Xavier's rule** (Glorot and Bengio 2010, *Understanding the Difficulty of Training Deep Feedforward Neural
+# Networks*) chooses them so that it stays. Norms repair much of a bad start, but plain layers have none.
 
 # %%
 _ = torch.manual_seed(0)
 for rule in ("PyTorch's default", "Xavier's"):
-    numbers = torch.randn(1000, 512)
+    vectors = torch.randn(1000, 512)
     for _layer in range(6):
         weight = nn.Linear(512, 512).weight.detach()
         if rule == "Xavier's":
             weight = nn.init.xavier_uniform_(weight)
-        numbers = numbers @ weight.T
-    print(f"{rule:18s} spread after six layers: {numbers.std():.2f}")
+        vectors = vectors @ weight.T
+    print(f"{rule:18s} deviation after six layers: {vectors.std():.2f}")
 
 tied = nn.Embedding(10000, 512).weight.detach()
 tokens_seen = torch.randn(100, 512)
-spread = (tokens_seen @ tied.T).std()
-print(f"logits from a table with spread 1: spread {spread:.0f}")
-print(f"with spread 1/√E:                  spread {spread / 512**0.5:.0f}")
-print(f"parameters saved by tying:         {tied.numel():,d}")
+deviation = (tokens_seen @ tied.T).std()
+print(f"table with deviation 1, logits: {deviation:.0f}")
+print(f"table with 1/√E,        logits: {deviation / 512**0.5:.0f}")
+print(f"parameters saved by tying:      {tied.numel():,d}")
 
 # %% [markdown]
-# The paper **ties** the last layer to the embedding: both use one table. As a last layer, a table of spread 1 gives
-# logits so far apart that softmax mostly picks one word. The paper says that where the table embeds, its rows are
-# multiplied by **√E**. It doesn't say what the table starts with. In the authors' code (tensor2tensor) the entries
-# start with standard deviation 1/√E, and the two together make a word as large as its position. Our model doesn't
-# tie: its table starts with spread 1, and needs no √E.
+# The paper **ties** the last layer to the embedding, so both use one table. As a last layer, a table of standard
+# deviation 1 gives logits so far apart that softmax mostly picks one word. The paper says that where the table embeds,
+# its rows are multiplied by **√E**. It doesn't say what the table starts with. In the authors' code (tensor2tensor) the
+# entries start with standard deviation 1/√E, and the two together make a word as large as its position. Our model
+# doesn't tie. Its table starts with standard deviation 1 and needs no √E.
 #
 # ### The full size
 #

@@ -60,8 +60,8 @@ LINES = [
     "decoder layer: largest difference 0.0000",
     "your encoder layer: largest difference 0.0000\nyour decoder layer: largest difference 0.0000",
     "encoder layer: dropout in 4 places, ours in 2\ndecoder layer: dropout in 6 places, ours in 3",
-    "PyTorch's default  spread after six layers: 0.04\nXavier's           spread after six layers: 1.00",
-    "logits from a table with spread 1: spread 23\nwith spread 1/√E:                  spread 1",
+    "PyTorch's default  deviation after six layers: 0.04\nXavier's           deviation after six layers: 1.00",
+    "table with deviation 1, logits: 23\ntable with 1/√E,        logits: 1",
 ]
 
 
