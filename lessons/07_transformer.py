@@ -634,7 +634,7 @@ compare_guess("07_listed_thrice", str(how_many(listed)))
 # </details>
 
 
-# %% exercise="Encoder" role="solution"
+# %% exercise="Encoder" role="solution" long="most of it is given"
 class Encoder(nn.Module):
     """Embedding plus position, dropout, then num_layers blocks, one after the
     other.
@@ -769,7 +769,7 @@ show(of_den, "den", words, title="mean of 8 heads")
 # </details>
 
 
-# %% exercise="DecoderBlock" role="solution"
+# %% exercise="DecoderBlock" role="solution" long="its constructor is given"
 class DecoderBlock(nn.Module):
     """Masked self-attention over the target, then a TransformerBlock whose
     query looks at the encoder's output.
@@ -840,7 +840,7 @@ shapes(128, 29, 10000, logits=logits)
 # </details>
 
 
-# %% exercise="Decoder" role="solution"
+# %% exercise="Decoder" role="solution" long="all but three lines are given"
 class Decoder(nn.Module):
     """As the encoder, with DecoderBlocks, and a last layer that gives every
     position a score for every word.
@@ -944,7 +944,7 @@ del logits  # 148 MB, which nothing below needs
 # </details>
 
 
-# %% exercise="Transformer" role="solution"
+# %% exercise="Transformer" role="solution" long="ten arguments, a line for each"
 class Transformer(nn.Module):
     """Encoder and decoder, with the masks made from the tokens (Vaswani et al.
     2017).
