@@ -115,8 +115,8 @@ compare_guess("07_without_relu", round(loss_without, 2))
 #
 # Difficulty 1 of 5
 #
-# A module with two linear layers, named `linear1` (from `d_model` to `d_ff`) and `linear2` (back), and ReLU
-# between them. In all exercises of this lesson, `nn.MultiheadAttention` and all of `nn.Transformer*` are excluded.
+# Write a module with two linear layers, `linear1` (from `d_model` to `d_ff`) and `linear2` (back), and ReLU between
+# them. In all exercises of this lesson, `nn.MultiheadAttention` and all of `nn.Transformer*` are excluded.
 #
 # <details><summary>"The module has no parameter or buffer <code>linear1.weight</code>"</summary>
 #
@@ -234,8 +234,10 @@ print("the pair's source:", src_mask[0, 0, 0, :8].int().tolist(), "...")
 
 tutorial_mask = torch.tril(torch.ones((29, 29))).expand(128, 1, 29, 29) == 1
 to_padding = (tutorial_mask & ~trg_mask)[0].sum()
-print(f"the tutorial's, our pair: {tutorial_mask[0].sum()} of query and key,")
-print(f"{to_padding} of them with padding as the key")
+print(
+    f"The tutorial's lets {tutorial_mask[0].sum()} pairs of query and key through,"
+)
+print(f"and in {to_padding} of them the key is padding.")
 
 # %% [markdown]
 # It forgets the padding. Here all of it is at the end, so only padding looks at it, but before the words it would do
@@ -408,9 +410,10 @@ predict(
 )
 
 # %% role="answer"
+drop = nn.Dropout(0.1)
 of_each = {
-    "tutorial": drop_tenth(first_norm(attended + x)),
-    "paper": first_norm(x + drop_tenth(attended)),
+    "tutorial": drop(first_norm(attended + x)),
+    "paper": first_norm(x + drop(attended)),
 }
 zeros = {}
 for whose, made in of_each.items():
