@@ -49,7 +49,7 @@ LINES = [
     "head_dim = 64",  # step 2
     "with ReLU  loss 0.00\nwithout    loss 0.69",
     "the pair's source: [1, 1, 1, 1, 1, 0, 0, 0] ...",
-    "The tutorial's lets 435 pairs of query and key through,\nand in 253 of them the key is padding.",
+    "The tutorial's lets 435 pairs through,\nand in 253 of them the key is padding.",
     "the two 'the': 1.00",  # step 4
     "hidden from each query of the pair: 23 of 28 keys",
     "the pair's weight on padding: 0.0",
