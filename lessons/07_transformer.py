@@ -233,10 +233,8 @@ shapes(128, 1, 29, 29, trg_mask=trg_mask)
 print("the pair's source:", src_mask[0, 0, 0, :8].int().tolist(), "...")
 
 tutorial_mask = torch.tril(torch.ones((29, 29))).expand(128, 1, 29, 29) == 1
-to_padding = (tutorial_mask & ~trg_mask)[0].sum()
-print(
-    f"The tutorial's lets {tutorial_mask[0].sum()} pairs of query and key through,"
-)
+pairs, to_padding = tutorial_mask[0].sum(), (tutorial_mask & ~trg_mask)[0].sum()
+print(f"The tutorial's lets {pairs} pairs through,")
 print(f"and in {to_padding} of them the key is padding.")
 
 # %% [markdown]
