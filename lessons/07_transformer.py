@@ -1189,13 +1189,11 @@ check(quiz_07, "quiz_07")
 def attention_state(theirs: nn.MultiheadAttention) -> dict[str, Tensor]:
     """The parameters of PyTorch's attention under our names."""
     last = theirs.out_proj.state_dict()
-    state = {f"out_proj.{kind}": numbers for kind, numbers in last.items()}
+    state = {f"out_proj.{kind}": parameter for kind, parameter in last.items()}
     for kind in ("weight", "bias"):
         thirds = getattr(theirs, f"in_proj_{kind}").detach().chunk(3)
-        for name, third in zip(
-            ("q_proj", "k_proj", "v_proj"), thirds, strict=True
-        ):
-            state[f"{name}.{kind}"] = third
+        for letter, third in zip("qkv", thirds, strict=True):
+            state[f"{letter}_proj.{kind}"] = third
     return state
 
 
@@ -1279,9 +1277,8 @@ def contained(module: nn.Module, kind: type) -> int:
 
 
 for name, module in (("encoder", e), ("decoder", d)):
-    drops = contained(module, nn.Dropout) + contained(
-        module, nn.MultiheadAttention
-    )
+    drops = contained(module, nn.Dropout)
+    drops += contained(module, nn.MultiheadAttention)
     ours_drop = contained(module, nn.LayerNorm)
     print(f"{name} layer: dropout in {drops} places, ours in {ours_drop}")
 print("parameters of the two last norms:", 2 * how_many(nn.LayerNorm(512)))
