@@ -29,7 +29,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-import matplotlib  # noqa: E402
+import matplotlib.pyplot  # noqa: E402
 
 matplotlib.use("agg")
 
