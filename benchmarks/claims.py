@@ -5,7 +5,8 @@
 A cell of a lesson whose outcome its text draws a conclusion from carries `claim="name"`; here stands what has to hold.
 Every claim is run with five seeds as the lesson has it, and every edit with two. The lesson's own cells run, those that
 the claim's cell needs, in a namespace of their own. An edit replaces text in them, as a student would. Another seed is
-another start for every generator at once, so data that is drawn at random is drawn anew, too.
+another start for every generator at once, so data that is drawn at random is drawn anew, too. Lesson 10 then looks into
+another model, trained by lesson 08's cells from that start.
 
 Prints a table, and exits with 1 if a line of it fails.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import io
 import math
 import random
@@ -21,7 +23,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,8 +37,10 @@ matplotlib.use("agg")
 
 import torch  # noqa: E402
 
+import grader  # noqa: E402
 from grader.authoring.lesson import Lesson, LessonCell, read_folder  # noqa: E402
 from grader.judge.needed import names_of_example  # noqa: E402
+from grader.models.dates import Trained, trained_dates  # noqa: E402
 from grader.subject.names import names_of  # noqa: E402
 
 SEEDS = range(5)
@@ -123,10 +127,34 @@ def seed_moved(by: int) -> Iterator[None]:
         torch.manual_seed, torch.Generator, random.Random, random.seed = kept  # type: ignore[misc]
 
 
+@functools.cache
+def translator(seed: int) -> Trained:
+    """The model that lesson 10 looks into: the stored one, or for another seed than 0 one that lesson 08's cells train."""
+    stored = trained_dates()
+    if seed == 0:
+        return stored
+    lesson, place = claims_of(read_folder(ROOT / "lessons"))["dates_are_learnt"]
+    names = run([cell.source for cell in cells_for(lesson, place)], seed)
+    return replace(stored, weights=names["translator"].state_dict(), pairs=names["held_out"][: len(stored.pairs)])
+
+
+@contextlib.contextmanager
+def another_translator(sources: Sequence[str], seed: int) -> Iterator[None]:
+    """Cells that ask for the trained model get that of the seed."""
+    if any("trained_dates()" in source for source in sources):
+        trained = translator(seed)
+        grader.trained_dates = lambda: trained
+    try:
+        yield
+    finally:
+        grader.trained_dates = trained_dates
+
+
 def run(sources: Sequence[str], seed: int) -> Names:
     """The names that cells leave behind when their seeds are moved."""
     namespace: dict[str, Any] = {"__name__": "lesson"}
-    with seed_moved(APART * seed), contextlib.redirect_stdout(io.StringIO()):
+    asked = another_translator(sources, seed)
+    with asked, seed_moved(APART * seed), contextlib.redirect_stdout(io.StringIO()):
         for source in sources:
             exec(compile(source, "<lesson>", "exec"), namespace)
     matplotlib.pyplot.close("all")
@@ -260,6 +288,13 @@ def saved_by_a_cache(names: Names) -> list[float]:
     plain, cached = names["times"].values()
     last, early = plain[-1] / cached[-1], plain[2] / cached[2]
     return [last, last / early]
+
+
+# Of lesson 10's dates.
+HALF_THE_DATES = {
+    "half the dates": {"pairs = trained.pairs": "pairs = trained.pairs[:100]"},
+    "the other half": {"pairs = trained.pairs": "pairs = trained.pairs[100:]"},
+}
 
 
 def bugs(names: Names) -> list[float]:
@@ -532,29 +567,44 @@ CLAIMS = {
         lambda faster, grown: faster > 5 and grown > 2,
         {"twice as wide": {"128": "256"}, "half as wide": {"128": "64"}},
     ),
-    "one_head_is_not_missed": Claim(
-        "the heads of 24 without which at least nine of ten dates are right",
-        lambda names: (sum(share >= 0.9 for _, share in names["ablated"].values()),),
-        lambda count: count >= 22,
+    "others_read_it_too": Claim(
+        "without the head that reads the 6: the right date is written (1), the loss of the 6 in nats",
+        lambda names: (names["written"] == names["answer"], names["its_loss"]),
+        lambda right, loss: right == 1 and loss < 0.1,
         {
-            "half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"},
-            "the other half": {"measured(trained.pairs)": "measured(trained.pairs[100:])"},
+            "2 May 1947": {'"6 August 1939", "1939-08-06"': '"2 May 1947", "1947-05-02"', 'index("6")': 'index("2")'},
+            "by another form": {'"6 August 1939"': '"August 6, 1939"'},
         },
+    ),
+    "layer_0_reads_it": Claim(
+        "probability of the 6 before any cross-attention and after that of layer 0; loss of all dates at these two places, "
+        "before and after the cross-attention of layer 1, and at the end",
+        lambda names: [
+            *names["chances"][names["last_row"]][[1, 2]].tolist(),
+            *(names["by_stage"][stage] for stage in ("own 0", "cross 0", "own 1", "cross 1", "feed 1")),
+        ],
+        lambda before, after, no_date, read, own, again, last: (
+            before < 0.5 < after and no_date > 1.2 and read < 0.7 and 0.1 < own and again < 0.06 and last < 0.01
+        ),
+        {"another date": {'"6 August 1939", "1939-08-06"': '"6 May 1947", "1947-05-06"'}} | HALF_THE_DATES,
+    ),
+    "an_encoder_head_is_missed_most": Claim(
+        "by how many nats the loss grows without the most needed head of the encoder, the decoder, the cross-attention",
+        lambda names: names["table"].view(3, 8).amax(-1).tolist(),
+        lambda encoder, decoder, cross: encoder > cross > decoder,
+        HALF_THE_DATES,
     ),
     "sharp_is_not_needed": Claim(
-        "the most needed head's place by sharpness, of 16",
-        lambda names: (names["place"],),
-        lambda place: place > 2,
-        {"half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"}},
+        "the most needed head's place by sharpness, of 16, counted from 0; its cost by that of the sharpest",
+        lambda names: (names["place"], max(names["costs"]) / names["cost"][names["by_sharpness"][0]]),
+        lambda place, ratio: place > 4 and ratio > 3,
+        HALF_THE_DATES,
     ),
     "together_is_more": Claim(
-        "the encoder's heads: what all cost together, by the sum of each alone",
-        lambda names: (names["ratio"],),
-        lambda ratio: ratio >= 5,
-        {
-            "half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"},
-            "the other half": {"measured(trained.pairs)": "measured(trained.pairs[100:])"},
-        },
+        "what all eight heads cost together, by the sum of each alone: encoder, decoder, cross",
+        lambda names: [names["together"][kind] / names["alone"][kind] for kind in names["alone"]],
+        lambda *ratios: min(ratios) >= 3,
+        HALF_THE_DATES,
     ),
     "tables_know_no_names": Claim(
         "nats of the best table, for names; of a draw among all names",
