@@ -129,7 +129,7 @@ def seed_moved(by: int) -> Iterator[None]:
 
 @functools.cache
 def translator(seed: int) -> Trained:
-    """The model that lesson 10 looks into: the stored one, or for another seed than 0 one that lesson 08's cells train."""
+    """The model that lesson 10 looks into: the stored one, for another seed than 0 one that lesson 08's cells train."""
     stored = trained_dates()
     if seed == 0:
         return stored
@@ -577,14 +577,14 @@ CLAIMS = {
         },
     ),
     "layer_0_reads_it": Claim(
-        "probability of the 6 before any cross-attention and after that of layer 0; loss of all dates at these two places, "
+        "probability of the 6 before any cross-attention and after that of layer 0; loss of all dates at these two, "
         "before and after the cross-attention of layer 1, and at the end",
         lambda names: [
             *names["chances"][names["last_row"]][[1, 2]].tolist(),
             *(names["by_stage"][stage] for stage in ("own 0", "cross 0", "own 1", "cross 1", "feed 1")),
         ],
         lambda before, after, no_date, read, own, again, last: (
-            before < 0.5 < after and no_date > 1.2 and read < 0.7 and 0.1 < own and again < 0.06 and last < 0.01
+            before < 0.5 < after and no_date > 1.2 and read < 0.7 and own > 0.1 and again < 0.06 and last < 0.01
         ),
         {"another date": {'"6 August 1939", "1939-08-06"': '"6 May 1947", "1947-05-06"'}} | HALF_THE_DATES,
     ),
