@@ -53,7 +53,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import Stopped, check, compare_guess, predict, print_table
+from grader import Stopped, check, compare_guess, predict, show
 
 # Models as small as these compute fastest in one thread.
 torch.set_num_threads(1)
@@ -257,7 +257,7 @@ predict(
 # %% role="answer"
 compare_guess("08_blind", math.log(14))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # It is ln 14. Remember the number, 2.64: a training that starts far above it, or doesn't get below it, has a fault.
 
 # %% [markdown]
@@ -271,8 +271,7 @@ logits = torch.zeros(2, 5, 14)
 logits[0, :, 5], logits[1, 2:, 0] = 1.0, 9.0
 
 each = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
-columns = [f"place {place}" for place in range(5)]
-print_table("loss", each, ["long answer", "short answer"], columns, ".4f")
+show(each, ["long answer", "short answer"], title="loss", form=".4f")
 print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}", end="   ")
 print(f"over all 10: {each.mean():.2f}")
 
@@ -539,7 +538,7 @@ for _ in range(3):
     print(f"in .grad: {parameter.grad.item():.0f}")
 compare_guess("08_add_up", parameter.grad)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # `backward` **adds** to what is there. So something has to empty `.grad` between two steps: `optimizer.zero_grad()`.
 
 # %% [markdown]
@@ -778,7 +777,7 @@ print(f"loss after 40 steps: {losses[39]:.2f}")
 outcomes = ["hardly any", "about one third", "about two thirds", "nearly all"]
 compare_guess("08_forty", outcomes[round(3 * shares[40])])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The warm-up is over. The loss is a long way below 2.64 and many digits are right, but hardly any date is: all its
 # tokens must be right, eleven for most dates.
 
@@ -847,7 +846,7 @@ for name, end in ends.items():
     print(f"{name}: loss {end:.2f}")
 compare_guess("08_warm_up", min(ends, key=ends.get))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* above the two rates. One rises for 60 steps to 0.02 and stays there, the other is level
 # at 0.02. Below the losses: with the warm-up the loss falls to about 0.2 and stays there at the full rate,
 # without it the loss stops falling near 1.
@@ -975,7 +974,7 @@ for text in ("3 March 2150", "3 March 2050", "31.12.2100"):
 outcomes = ["hardly any", "about half", "nearly all"]
 compare_guess("08_year", outcomes[round(2 * far_share)])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # In all that it has read, a year begins with 19 or 20, and so do the years that it writes. It has learnt the dates of
 # two centuries, not what a year is. Our test can't tell, since all its dates are from the same two centuries.
 
@@ -1143,7 +1142,7 @@ for name, other in (("without", translator), ("with", smooth)):
 outcomes = ["hardly any", "about half", "nearly all"]
 compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # As many as without. The targets themselves give the right token 0.9 + 0.1/14 = 0.907, and the model has learnt just
 # that. A model that says exactly this has a loss of 0.55, the smallest possible. Compare losses only if they are the
 # same loss. What it is good for: a model is less sure where it is wrong, too, and the paper's translations got better.
@@ -1228,16 +1227,17 @@ predict(
 )
 
 # %% role="answer" timed=true claim="bugs_look_good"
-columns = ["reports", "honest", "forced", "writes"]
 table = [four_numbers(*run) for run in runs.values()]
-print_table("", torch.tensor(table), list(runs), columns, form=".3f")
-print(f"\n{WATCHED[0]}, as it is written:")
-for bug, (its_model, _) in runs.items():
-    print(f"{bug:16}", "".join(write(its_model, WATCHED[0])))
+wrote = [
+    "".join(write(its_model, WATCHED[0])) for its_model, _ in runs.values()
+]
+rows = [[*row, text] for row, text in zip(table, wrote, strict=True)]
+columns = ["reports", "honest", "forced", "writes", f"{WATCHED[0]} is"]
+show(rows, list(runs), columns, form=".3f")
 lower = sum(row[0] < table[0][0] for row in table)
 compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The right code's two losses nearly agree. So do its two shares; the one written is of 50 dates only. Look at the
 # others:
 #

@@ -54,7 +54,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from grader import broken_attentions, check, compare_guess, draw_table
-from grader import predict, print_table, trained_dates
+from grader import predict, show, trained_dates
 
 # Models as small as these compute fastest in one thread.
 torch.set_num_threads(1)
@@ -71,10 +71,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %%
 seq_len = 5
 tokens = [f"token {i}" for i in range(seq_len)]
-print_table("to itself", torch.eye(seq_len), tokens)
 alike = torch.ones(seq_len, seq_len) / seq_len
-print()
-print_table("to all alike", alike, tokens)
+show({"to itself": torch.eye(seq_len), "to all alike": alike}, tokens)
 
 # %% [markdown]
 # ### Exercise 1: `first_token_pattern`
@@ -131,10 +129,10 @@ predict(
 # %% role="answer"
 sums_of_rows = in_tutorial.sum(dim=-1, keepdim=True)
 table = torch.cat([in_tutorial, sums_of_rows], dim=-1)
-print_table("tutorial", table, tokens, [*tokens, "sum"], form=".4f")
+show(table, tokens, [*tokens, "sum"], title="tutorial", form=".4f")
 compare_guess("10_edge_row", round(sums_of_rows[0].item(), 2))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # No token comes before the first. It has two neighbours, itself included, and each gets a third. The last row sums to
 # two thirds as well. But rows of attention weights must sum to one. So every row is divided by the number of neighbours
 # that exist: halves at the ends, thirds in between.
@@ -252,7 +250,7 @@ for name, weights in suspects.items():
         print(f"{name:25} {problem}")
 compare_guess("10_accepted", len(accepted) - 1)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # Five are refused. Each message says which rule is broken. One of the five, dropout, is normal in training. There,
 # attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval
 # mode it is a mistake.
@@ -291,7 +289,7 @@ patterns = {
     "the one before": torch.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]],
 }
 table = torch.stack([four_numbers(weights) for weights in patterns.values()])
-print_table("", table, list(patterns), ["entropy", "itself", "first", "near"])
+show(table, list(patterns), ["entropy", "itself", "first", "near"])
 
 # %% [markdown]
 # No single number will do. "The one before" has all its weight near the diagonal, as the neighbour pattern has. And
@@ -567,9 +565,7 @@ for my_name, my_layers in my_models.items():
 layer_0 = torch.eye(3)[[0, 0, 1]]  # 0 attends to 0, 1 to 0, 2 to 1
 layer_1 = torch.eye(3)[[0, 1, 1]]  # 0 attends to 0, 1 to 1, 2 to 1
 three = ["token 0", "token 1", "token 2"]
-print_table("layer 0", layer_0, three, form=".0f")
-print()
-print_table("layer 1", layer_1, three, form=".0f")
+show({"layer 0": layer_0, "layer 1": layer_1}, three, form=".0f")
 
 # %%
 predict(
@@ -580,10 +576,10 @@ predict(
 
 # %% role="answer"
 both = layer_1 @ layer_0
-print_table("layer 1 · layer 0", both, three, form=".0f")
+show(both, three, title="layer 1 · layer 0", form=".0f")
 compare_guess("10_arrives", f"token {both[2].argmax()}")
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # In layer 1, token 2 attends to token 1. But in layer 0 token 1 got all its content from token 0. What arrives is token
 # 0, and the matrix of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the matrices**. Layer
 # 0 is the rightmost factor: it works on the tokens first.
@@ -601,7 +597,7 @@ compare_guess("10_arrives", f"token {both[2].argmax()}")
 
 # %%
 halves = [(layer + torch.eye(3)) / 2 for layer in (layer_0, layer_1)]
-print_table("with residuals", halves[1] @ halves[0], three)
+show(halves[1] @ halves[0], three, title="with residuals")
 
 # %% role="draw"
 figure, axes = plt.subplots(figsize=(4.6, 3.6), layout="constrained")
@@ -706,9 +702,7 @@ plt.show()
 last_row, the_6 = len(answer) - 1, text.index("6")
 on_the_6 = inside["cross"][:, :, last_row, the_6]
 all_heads = [f"head {head}" for head in range(4)]
-print_table(
-    "on the 6", on_the_6, ["cross, layer 0", "cross, layer 1"], all_heads
-)
+show(on_the_6, ["cross, layer 0", "cross, layer 1"], all_heads)
 reader = ("cross", *divmod(on_the_6.argmax().item(), 4))
 print("the head with the largest (kind, layer, head):", reader)
 
@@ -759,7 +753,7 @@ if written == answer:
     outcome = "the right date"
 compare_guess("10_switched_off", outcome)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights
 # shows why that can be: other heads attend to the 6 as well. (Not every date is so lucky. Try "August 6, 1939" in `date`:
 # without its head another character goes wrong.)
@@ -787,6 +781,10 @@ def half_way(src, given):
 
 
 # %%
+one_src, one_given, one_wanted = ids_of([date])
+stages = half_way(one_src, one_given)
+by_stage = {s: loss_of(x, wanted) for s, x in half_way(src, given).items()}
+
 predict(
     "10_decided",
     "Where does the right 6 first get more than half of the probability?",
@@ -794,23 +792,22 @@ predict(
 )
 
 # %% role="answer" claim="layer_0_reads_it"
-one_src, one_given, one_wanted = ids_of([date])
-stages = half_way(one_src, one_given)
 guesses = [logits[0].softmax(dim=-1) for logits in stages.values()]
 chances = torch.stack([p[range(11), one_wanted[0]] for p in guesses], dim=1)
 figure, axes = plt.subplots(figsize=(4, 5), layout="constrained")
 draw_table(axes, "right one, after", chances, [*answer, "eos"], list(stages))
 plt.show()
-by_stage = {s: loss_of(x, wanted) for s, x in half_way(src, given).items()}
-print("after     it would write  loss of all dates")
-for p, (stage, its_loss) in zip(guesses, by_stage.items(), strict=True):
-    would = "".join(trained.target[i][0] for i in p.argmax(dim=-1)[:-1])
-    print(f"{stage:9} {would}      {its_loss:.3f} nats")
+rows = []
+for p, its_loss in zip(guesses, by_stage.values(), strict=True):
+    would = [trained.target[i][0] for i in p.argmax(dim=-1)[:-1]]
+    rows.append(["".join(would), its_loss])
+columns = ["it would write", "loss of all dates"]
+show(rows, list(stages), columns, title="after", form=".3f")
 first = (chances[last_row] > 0.5).nonzero()[0].item()
 outcomes = 2 * ["before any cross-attention"] + 2 * ["in layer 0"]
 compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* a table with a row for each character of 1939-08-06 and a column for each sub-layer, own
 # attention, cross-attention and feed-forward of both layers. To the left most numbers are small, to the right all are 1.
 # The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
@@ -876,7 +873,7 @@ print(f"most: {kind}, layer {layer}, head {head}")
 names = {"encoder": "the encoder's", "decoder": "the decoder's own"}
 compare_guess("10_kind", names.get(kind, "the cross-attention"))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* a table with four heads in a row, and six rows: two layers each of the encoder, the decoder and
 # the cross-attention. One number stands out, 43 at head 0 of the encoder's layer 0. The next is 8, most are below 4.
 #
@@ -942,7 +939,7 @@ compare_guess(
     "10_most_needed", f"among the {places[(place > 4) + (place > 10)]}"
 )
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6; the higher a
 # point, the more the ablation costs. Nearly all lie below 0.01, sharp or not. The highest by far, an encoder head, is in
 # the middle.
@@ -959,7 +956,7 @@ compare_guess(
 alone = {}
 for kind in inside:
     alone[kind] = sum(cost[head] for head in every_head if head[0] == kind)
-    print(f"{kind:8} eight heads, one at a time: {alone[kind]:.3f} nats in all")
+show(alone.values(), "nats in all", list(alone), form=".3f")
 
 # %%
 predict(
@@ -978,13 +975,14 @@ together = {}
 for kind in inside:
     heads = [head for head in every_head if head[0] == kind]
     together[kind] = without(heads, loss_of_all) - whole
-    print(f"{kind:8} all eight at the same time: {together[kind]:.3f} nats")
+rows = [list(alone.values()), list(together.values())]
+show(rows, ["one at a time", "all at once"], list(alone), form=".3f")
 ratio = together["encoder"] / alone["encoder"]
 how_much = "about" if ratio > 0.8 else "less than"
 how_much = "at least three times" if ratio >= 3 else how_much
 compare_guess("10_together", f"by {how_much} this total")
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # Together they cost several times as much. If one is missing, others can do its work. This holds for the decoder's own
 # attention too: no head of it is missed, but without all eight the loss is 0.06 nats, more than twenty times as large.
 # Without the cross-attention nothing of the date gets through, and the loss is near that of a model without any idea.
@@ -1156,7 +1154,7 @@ if differ == "0.00":
     outcome = "nothing: both outputs are the same"
 compare_guess("10_company", outcome)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The future that it shows is that of the same sequence. (`company` is the course's version of the probe; compare yours.)
 
 # %% [markdown]

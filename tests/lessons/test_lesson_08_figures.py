@@ -94,7 +94,7 @@ def test_table_of_bugs_says_what_the_prose_says(text):
     rows = {
         name: [float(number) for number in numbers]
         for name, *numbers in re.findall(
-            r"^(right|no shift|padding counted|mask forgotten)" + r" +([\d.]+)" * 4 + "$", text, re.MULTILINE
+            r"^(right|no shift|padding counted|mask forgotten)" + r" +([\d.]+)" * 4, text, re.MULTILINE
         )
     }
     assert len(rows) == 4
