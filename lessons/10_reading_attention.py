@@ -944,8 +944,8 @@ compare_guess(
 # point, the more the ablation costs. Nearly all lie below 0.01, sharp or not. The highest by far, an encoder head, is in
 # the middle.
 #
-# Sharper heads tend to cost a little more, but the one that the model needs most isn't among the sharpest. Sharpness
-# alone doesn't tell which heads matter.
+# Sharper heads tend to cost a little more. But the one that the model needs most isn't among the sharpest, and costs ten
+# times as much as the sharpest of all. Sharpness alone doesn't tell which heads matter.
 
 # %% [markdown]
 # ### Together
