@@ -799,8 +799,8 @@ draw_table(axes, "right one, after", chances, [*answer, "eos"], list(stages))
 plt.show()
 rows = []
 for p, its_loss in zip(guesses, by_stage.values(), strict=True):
-    would = [trained.target[i][0] for i in p.argmax(dim=-1)[:-1]]
-    rows.append(["".join(would), its_loss])
+    would = "".join(trained.target[i] for i in p.argmax(dim=-1)[:-1])
+    rows.append([would.replace("<eos>", "."), its_loss])
 columns = ["it would write", "loss of all dates"]
 show(rows, list(stages), columns, title="after", form=".3f")
 first = (chances[last_row] > 0.5).nonzero()[0].item()
@@ -813,7 +813,7 @@ compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 # The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
 #
 # Before any cross-attention nothing of the date is there, only what comes at which place: dashes after four digits and
-# after two more. (The "<" is a special token.) Layer 0 reads the year and the day, but takes August for April, which
+# after two more. (A full stop is eos.) Layer 0 reads the year and the day, but takes August for April, which
 # begins with an A as well. Layer 1 puts it right, and its feed-forward makes sure. Over all dates, each cross-attention
 # takes away most of the loss, and the second layer's own attention next to nothing. The lens shows what `fc_out` can
 # read, not all that is there.
