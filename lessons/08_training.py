@@ -16,10 +16,10 @@
 # %% [markdown]
 # # 08 · Training it
 #
-# Lesson 07 built a Transformer. Its numbers were random, and so was what it said. Now it learns something: to read a
-# date as people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it, 2024-03-03. That is
-# a translation, a small one, and a single core learns it in about ten seconds; on a busy machine in a minute. You watch
-# the loss fall, and the cross-attention turn from noise into a map from answer to question.
+# Lesson 07 built a Transformer. Its parameters were random, and so was what it wrote. Now it learns to read a date as
+# people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it, 2024-03-03. That is a small
+# translation, and a single core learns it in about ten seconds (on a busy machine in a minute). You watch the loss
+# fall, and the cross-attention turn from noise into a map from answer to question.
 #
 # **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of
 # PyTorch's `optim`: an optimiser changes the parameters so that the loss gets smaller.
@@ -63,8 +63,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · The dates
 #
-# Nobody has to collect this data: a few lines write it. Six forms, of which the last gives no day. ISO 8601 then
-# stops after the month, so that not all answers are equally long.
+# Nobody has to collect this data, since a few lines write it in six forms. The last form gives no day, and ISO 8601
+# then stops after the month, so that not all answers are equally long.
 
 # %%
 MONTHS = ["January", "February", "March", "April", "May", "June", "July"]
@@ -99,13 +99,13 @@ for form in range(6):
     print(f"{written(leap_day, form):20} -> {in_iso(leap_day, form)}")
 
 # %% [markdown]
-# All days of two centuries, each in a form drawn at random. 1000 are **held out**: the model never learns from them.
-# They will tell whether it has understood the dates or learnt them by heart. For that, no answer may be on both sides:
-# a date with the same answer as a held-out one is left out of the training.
+# We take all days of two centuries, each in a form drawn at random. 1000 are **held out**, so the model never learns
+# from them. They will show whether it has understood the dates or learnt them by heart. For that, no answer may be on
+# both sides. A date with the same answer as a held-out one is left out of the training.
 #
-# The held-out dates are two sets. We **watch** 200 while the model learns, and choose by them: how many steps, which
-# rate. Once a date has influenced a choice, it is no longer a fair test. So the others are the **test**, kept for the
-# end.
+# The held-out dates are two sets. We **watch** 200 while the model learns, and choose the number of steps and the rate
+# by them. Once a date has influenced a choice, it is no longer a fair test. So the others are the **test**, kept for
+# the end.
 #
 # Leap years come for free: `datetime` knows that 2000 was one and 1900 wasn't.
 
@@ -140,8 +140,8 @@ print("leap days that are held out:", [text for text, _ in leap_days])
 # ### From characters to numbers
 #
 # A token is one character here. The vocabulary of the source has every character that occurs, that of the target has
-# digits and the dash. First come the tokens that nobody writes: **padding**, **bos** (begin of sequence) and **eos**
-# (end of sequence).
+# digits and the dash. First come **padding**, **bos** (begin of sequence) and **eos** (end of sequence), which nobody
+# writes.
 
 # %%
 PAD, BOS, EOS = 0, 1, 2
@@ -171,15 +171,15 @@ def encode(texts):
 print(encode(["3 Mar 2024", "29 Feb 2024", "March 2024"]))
 
 # %% [markdown]
-# Three sources of different lengths, and padding at the end of two of them. Lesson 04's mask hides it.
+# The sources have different lengths, so two of them end with padding, which lesson 04's mask hides.
 #
 # ## 2 · One token apart
 #
-# While it learns, the decoder isn't left to itself. It is given the right answer, and asked at every position: *what
-# comes next?* This is called **teacher forcing**: even where the model would have said something wrong, it goes on
-# from the right beginning. All positions are asked at once, since the causal mask hides what comes after each.
+# While it learns, the decoder is given the right answer, and asked at every position what comes next. This is called
+# **teacher forcing**. Even where the model would have written something wrong, it goes on from the right beginning. All
+# positions are asked at once, since the causal mask hides what comes after each.
 #
-# So there are two sequences. What it is given starts with bos, what it should say ends with eos:
+# So there are two sequences. What it is given starts with bos, and what it should write ends with eos.
 
 # %%
 answer = ["<bos>", *"2024-02", "<eos>"]
@@ -188,8 +188,8 @@ for title, line in lines.items():
     print(f"{title:10}", *(f"{token:>6}" for token in line))
 
 # %% [markdown]
-# Read column by column. At position 0 it has seen bos, and should say 2. At position 7 it has seen all of the date,
-# and should say that it is over.
+# Read column by column. At position 0 it has seen bos, and should write 2. At position 7 it has seen all of the date,
+# and should write eos.
 #
 # If both lines were the same, it would only have to copy what it is given. Section 10 shows how well that goes.
 #
@@ -237,9 +237,9 @@ for my_row in shift_target(my_trg):
 # %% [markdown]
 # ## 3 · How wrong is it?
 #
-# At every position the model gives 14 scores, one for each token, the **logits**. Softmax makes probabilities
-# of them. The loss of one position is minus the logarithm of the probability that the *right* token got: 0 if it
-# was sure and right, large if it was sure and wrong. This is **cross-entropy**.
+# At every position the model gives 14 scores, one for each token, the **logits**. Softmax turns them into
+# probabilities. The loss of one position is minus the logarithm of the probability that the *right* token got. It is 0
+# if the model was sure and right, and large if it was sure and wrong. This is **cross-entropy**.
 
 # %%
 for probability in (1.0, 0.9, 0.5, 0.001):
@@ -258,12 +258,11 @@ predict(
 compare_guess("08_blind", math.log(14))
 
 # %% [markdown] role="answer"
-# It is ln 14. Remember the number, 2.64: a training that starts far above it, or doesn't get below it, has a fault.
+# It is ln 14. Remember 2.64, because a training that starts far above it, or doesn't get below it, has a fault.
 
 # %% [markdown]
-# The loss of a batch is the mean over all positions. Over all *real* positions: where the label is padding, there is
-# nothing to say. Here are two answers, one of which ends early. The model is unsure about the tokens and very sure
-# about the padding, which is easy to learn.
+# The loss of a batch is the mean over all positions whose label isn't padding. Below are two answers, one of which ends
+# early. The model is unsure about the tokens and very sure about the padding, which is easy to learn.
 
 # %%
 labels = torch.tensor([[5, 3, 5, 7, 2], [6, 2, 0, 0, 0]])  # 2: eos, 0: padding
@@ -279,9 +278,8 @@ print(f"over all 10: {each.mean():.2f}")
 # Counting the padding makes the loss smaller and the model no better. The longer the padding, the better the loss
 # looks.
 #
-# There are several ways to take the mean. They agree where nothing is padded, and differ where something is. Ours:
-# add up the losses of all real labels of the batch, divide by how many there are. A label counts the same in a short
-# answer as in a long one.
+# There are several ways to take the mean, and they differ as soon as something is padded. We add up the losses of all
+# real labels of the batch and divide by how many there are. A label counts the same in a short answer as in a long one.
 #
 # ### Exercise 2: `sequence_loss`
 #
@@ -343,23 +341,23 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 # %% [markdown]
 # ## 4 · How fast should it learn?
 #
-# The **learning rate** says how far one step changes the parameters. Lesson 05 measured why it should start small: in
-# a deep post-norm stack the gradients near the output are large from the first step on, and full steps throw these
-# layers off. This model is post-norm too. Towards the end, large steps jump over the goal and back. So the rate rises
-# first, during the **warm-up**, and falls afterwards. The paper (section 5.3) has one formula for both:
+# The **learning rate** sets how far one step changes the parameters. Lesson 05 measured why it should start small. In a
+# deep post-norm stack the gradients near the output are large from the first step on, and full steps throw these layers
+# off. Towards the end, large steps jump over the goal and back. So the rate rises first, during the **warm-up**, and
+# falls afterwards. The paper (section 5.3) has one formula for both:
 #
 # $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
 # \text{warmup}^{-1.5}\right)$$
 #
-# People call it *Noam*, after one of the authors. The second term is a straight line upwards, the first one falls.
-# Both are equal at the last step of the warm-up.
+# People call it *Noam*, after one of the authors. The second term is a straight line upwards, the first one falls, and
+# both are equal at the last step of the warm-up.
 #
 # ### Exercise 3: `noam_rate`
 #
 # Difficulty 1 of 5
 #
-# This is easier than the loss: one line. Write the formula as a function of numbers, with steps counted from 1. It
-# returns a plain number (a float).
+# This is easier than the loss, and takes one line. Write the formula as a function of plain numbers, with steps counted
+# from 1. It returns a float.
 #
 # <details><summary>"unsupported operand" or "must be Tensor, not int"</summary>
 #
@@ -422,7 +420,7 @@ for step in (1, 20, 40, 140, 240):
 # %% [markdown]
 # ## 5 · The model
 #
-# Lesson 07's Transformer, with what it takes from lessons 03 and 04. These cells are given.
+# It is lesson 07's Transformer, with what it takes from lessons 03 and 04. These cells are given.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
@@ -478,8 +476,8 @@ if MY_LESSON_07:
 print(f"This notebook trains {whose} Transformer.")
 
 # %% [markdown]
-# A small one will do: vectors of 64 numbers, two layers, four heads of 16. No dropout for now; section 9 comes back
-# to it.
+# A small one will do, with vectors of 64 components, two layers, and four heads of 16. It has no dropout until section
+# 9.
 
 
 # %%
@@ -498,7 +496,7 @@ print("parameters:", numbers)
 # %% [markdown]
 # ## 6 · Training
 #
-# Three tensors hold all that is to be learnt: the sources, what the decoder is given, and what it should say.
+# Three tensors hold the sources, what the decoder is given, and what it should write.
 
 
 # %%
@@ -516,9 +514,9 @@ watch_data, test_data = tensors_of(watch_pairs), tensors_of(test_pairs)
 print([tuple(ids.shape) for ids in train_data])
 
 # %% [markdown]
-# Training is one step, repeated: guess, compare, adjust. PyTorch adjusts in two calls. `loss.backward()` computes the
-# gradient of the loss for every parameter and puts it into that parameter's `.grad`. `optimizer.step()` then moves
-# every parameter a little against its `.grad`. Here is one parameter, whose best value is 5.
+# Training repeats one step, which guesses, compares and adjusts. PyTorch adjusts in two calls. `loss.backward()`
+# computes the gradient of the loss for every parameter and puts it into that parameter's `.grad`. `optimizer.step()`
+# then moves every parameter a little against its `.grad`. Here is one parameter, whose best value is 5.
 
 # %%
 predict(
@@ -537,15 +535,16 @@ for _ in range(3):
 compare_guess("08_add_up", parameter.grad)
 
 # %% [markdown] role="answer"
-# `backward` **adds** to what is there. So something has to empty `.grad` between two steps: `optimizer.zero_grad()`.
+# `backward` **adds** to what is there. So `.grad` has to be emptied between two steps, by `optimizer.zero_grad()`.
 
 # %% [markdown]
 # ### Exercise 4: `train_step`
 #
 # Difficulty 3 of 5
 #
-# One step on one batch, for any model and optimiser: shift the target, let the model guess with teacher forcing, take
-# your `sequence_loss`, compute the gradients of this batch alone, let the optimiser take one step. Two things to mind:
+# Write one step on one batch, for any model and optimiser. Shift the target, let the model guess with teacher forcing,
+# take your `sequence_loss`, compute the gradients of this batch alone, and let the optimiser take one step. Keep two
+# things in mind.
 #
 # - **The mode.** `model.train()` switches a model, and everything inside it, to train mode, in which dropout works;
 #   `model.eval()` switches it to eval mode; `model.training` tells the mode. Train in train mode, and leave the model
@@ -553,7 +552,7 @@ compare_guess("08_add_up", parameter.grad)
 # - **What you return** is the loss before the step, as a plain number: `loss.item()`. The tensor would hold on to
 #   everything that was computed for it.
 #
-# The check calls it twice on small models and looks at their parameters. Nothing is trained for long.
+# The check calls it twice on small models and looks at their parameters.
 #
 # <details><summary>No parameter has changed</summary>
 #
@@ -607,9 +606,9 @@ check(train_step)
 # %% [markdown]
 # ### Your loop
 #
-# The loop around it is yours too. Write it in the place of the comment. It earns no points: lesson 11 asks for a whole
-# loop as an exercise. The next cell runs ours, so you see whether your losses are right. The optimiser is Adam, which
-# gives every parameter a step size of its own.
+# The loop around it is yours too. Write it in the place of the comment. It earns no points (lesson 11 asks for a whole
+# loop as an exercise), but the next cell runs ours, so you see whether your losses are right. The optimiser is Adam,
+# which gives every parameter a step size of its own.
 #
 # <details><summary>What goes into the loop?</summary>
 #
@@ -633,8 +632,8 @@ print(len(my_losses), "losses, every tenth:", end=" ")
 print(*(f"{my_loss:.2f}" for my_loss in my_losses[9::10]))
 
 # %% [markdown]
-# Ours, for an example can't rely on your cells. `losses` tells how many steps are done, so a training that was stopped
-# resumes where it was. After each step it calls `watch`, if there is such a function.
+# This is ours, since an example can't rely on your cells. The length of `losses` is the number of steps done, so a
+# training that was stopped resumes there. After each step it calls `watch`, if there is such a function.
 
 
 # %%
@@ -672,14 +671,14 @@ sixty = short_training(new_model(seed=1), line_up_and_down(0.005, 30, 60))
 print(len(sixty), "losses, every tenth:", *(f"{x:.2f}" for x in sixty[9::10]))
 
 # %% [markdown]
-# **How many dates come out exactly right?** To know, one would have to let the model write them, token by token.
-# There is a shorter way. A date is written without a fault if and only if every guess is right *given the right
-# beginning*: the first token is right, so the second starts from the right beginning, and so on. That takes one call,
-# with teacher forcing. It holds as long as no position sees what comes after it. Keep that condition in mind.
+# **How many dates come out exactly right?** To know, the model would have to write them, token by token. There is a
+# shorter way. A date is written without a fault if and only if every guess is right *given the right beginning*,
+# because then each token starts from the right beginning, too. That takes one call, with teacher forcing. It holds as
+# long as no position sees what comes after it. Keep that condition in mind.
 #
-# Now and then, the model does write one date, so that we can watch it get better. It gets bos, says the likeliest
-# token, gets that as well, says the next one, and so on until it says eos. Always taking the likeliest token is called
-# **greedy** decoding. (Nothing is learnt here, so `no_grad` keeps PyTorch from preparing for `backward`.)
+# Now and then, the model does write one date, so that we can watch it get better. It gets bos, takes the likeliest
+# token, gets that as well, takes the next one, and so on until it takes eos. This is called **greedy** decoding.
+# (`no_grad` keeps PyTorch from preparing for `backward`.)
 
 
 # %%
@@ -703,9 +702,9 @@ def write(model, text, most=12):
 
 
 # %% [markdown]
-# One more thing before it starts: a look at the **cross-attention**. At which characters of the source does the
-# decoder look while it computes one token? The weights are computed inside the last layer of the decoder and thrown
-# away. A *hook* gets hold of them: a function that PyTorch calls whenever that module has been run.
+# Before it starts, we want to see at which characters of the source the decoder looks while it computes one token.
+# These weights of the **cross-attention** are computed inside its last layer and thrown away. A *hook* keeps them. It
+# is a function that PyTorch calls whenever that module has been run.
 
 
 # %%
@@ -723,11 +722,11 @@ def look(model, pair):
 
 
 # %% [markdown]
-# Now the model and its monitor. The monitor stays empty until the cells below it run, and then follows them: how far
-# the training is, one date as the model writes it, the loss, and the share of the watched dates that are exactly right.
+# The monitor stays empty until the cells below it run, and then follows them. It shows how far the training is, one
+# date as the model writes it, the loss, and the accuracy on the watched dates.
 #
-# **You can stop the training.** Interrupt the kernel (■ in the toolbar) while it runs: all that was learnt stays. Run
-# the same cell again, and it resumes. To begin anew, run the cell with the monitor.
+# **You can stop the training.** Interrupt the kernel (■ in the toolbar) while it runs, and run the same cell again to
+# resume. To begin anew, run the cell with the monitor.
 
 # %%
 from grader.views import TrainingMonitor
@@ -776,11 +775,11 @@ outcomes = ["hardly any", "about one third", "about two thirds", "nearly all"]
 compare_guess("08_forty", outcomes[round(3 * shares[40])])
 
 # %% [markdown] role="answer"
-# The warm-up is over. The loss is a long way below 2.64 and many digits are right, but hardly any date is: all its
-# tokens must be right, eleven for most dates.
+# The warm-up is over. The loss is a long way below 2.64 and many digits are right, but hardly any date is, because all
+# its tokens must be right, eleven for most dates.
 
 # %% [markdown]
-# Now the rest, five times as many steps. Watch the date in the monitor.
+# The rest takes five times as many steps. Watch the date in the monitor.
 
 # %% role="train" timed=true claim="dates_are_learnt"
 translator = go_on(until=240)
@@ -792,7 +791,7 @@ if leap_days:
     print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
-# At least 99 of 100 come out right: dates that it has never seen, and by which nothing was chosen. Here is how it got
+# At least 99 of 100 come out right, dates that it has never seen and that influenced no choice. Here is how it got
 # there:
 
 # %% role="train" timed=true
@@ -804,9 +803,8 @@ monitor
 # of the one above it. It starts near 3 and falls, jagged, to about a thousandth of that. The other is the share of
 # right dates: for about 40 steps next to nothing, then a steep rise, and from step 150 on it is near 100 %.
 #
-# Both curves show the same training, and they tell different stories. First the loss falls, but hardly any date is
-# right. Later the loss still falls, but nearly all dates are right already. **Look at the thing you want, not only at
-# the loss.**
+# Both curves show the same training. First the loss falls, but hardly any date is right. Later the loss still falls,
+# but nearly all dates are right already. **Look at the thing you want, not only at the loss.**
 #
 # ### Was the warm-up needed?
 #
@@ -849,15 +847,15 @@ compare_guess("08_warm_up", min(ends, key=ends.get))
 # at 0.02. Below the losses: with the warm-up the loss falls to about 0.2 and stays there at the full rate,
 # without it the loss stops falling near 1.
 #
-# The rate of 0.02 isn't too high as such: the first run lives with it for 100 steps. It is too high for a model that
-# has learnt nothing yet. A warm-up gives room for larger steps, and for deeper models, as in lesson 05. It is no law.
-# At 0.01 (`rate=0.01`) this model learns as well without one, and is ahead at first. And with two layers
+# The rate of 0.02 isn't too high as such, since the first run lives with it for 100 steps. It is too high for a model
+# that has learnt nothing yet. A warm-up gives room for larger steps, and for deeper models, as in lesson 05. It is no
+# law. At 0.01 (`rate=0.01`) this model learns as well without one, and is ahead at first. With two layers
 # (`num_layers=2`) even a warm-up won't always keep it at 0.02.
 
 # %% [markdown]
 # ## 7 · Let it write
 #
-# Now `write` on dates that the model has never seen:
+# Let `write` have dates that the model has never seen.
 
 # %% role="train"
 print("source               answer       it writes")
@@ -868,21 +866,21 @@ print("all tokens of one:", write(translator, "May 2024"))
 
 # %% [markdown]
 # `logits[0, -1]` is where it happens. The logits have a row for every position. The rows before the last one are about
-# tokens that are written already; the last row says what comes next.
+# tokens that are written already, and only the last row is about the next one.
 #
 # ### Exercise 5: `greedy_decode`
 #
 # Difficulty 4 of 5
 #
-# The same for a whole batch at once. Three things are new:
+# Do the same for a whole batch at once. Three things are new:
 #
 # - **Sequences end at different steps.** Once a sequence has produced eos it repeats eos, until every sequence has
 #   ended or there are `max_length` columns, bos among them. It may stop earlier, once all have ended.
 # - **The model is somebody else's.** Decode in eval mode, and leave it in the mode in which it came, as in exercise 4.
 # - **Nobody needs gradients**, so none should be recorded.
 #
-# The check uses stand-ins for a model. What they write makes no sense, but it is the same every time. All they promise
-# is that `model(src, trg)` gives logits (B, T, V).
+# The check uses stand-ins for a model. What they write makes no sense, but `model(src, trg)` gives logits (B, T, V),
+# the same every time.
 #
 # <details><summary>All rows get the same token again and again</summary>
 #
@@ -950,9 +948,9 @@ for my_date, my_row in zip(my_dates, my_rows, strict=True):
     print(my_date, "->", my_text)
 
 # %% [markdown]
-# It knows nothing of calendars: no training date told it that 2023 had no 29 February, and it writes what it reads.
-# A form that it has never seen is another matter: "24th Dec 1968" mixes two of ours, and may come out as nonsense.
-# And a year that it has never seen? The training ends with 2099.
+# It doesn't know calendars. In training it never learnt that 2023 had no 29 February, and it writes what it reads. A
+# form that it has never seen is another matter. "24th Dec 1968" mixes two of ours, and may come out as nonsense. And a
+# year that it has never seen? The training ends with 2099.
 
 # %%
 predict(
@@ -974,16 +972,16 @@ compare_guess("08_year", outcomes[round(2 * far_share)])
 
 # %% [markdown] role="answer"
 # In all that it has read, a year begins with 19 or 20, and so do the years that it writes. It has learnt the dates of
-# two centuries, not what a year is. Our test can't tell, since all its dates are from the same two centuries.
+# two centuries, not what a year is. Our test can't show that, since all its dates are from the same two centuries.
 
 # %% [markdown]
 # ### Exercise 6: `exact_match`
 #
 # Difficulty 2 of 5
 #
-# Decoding was the hardest; this is easier. Return the share of rows that are right as a whole: equal **up to and
-# including their first eos**. What comes after it doesn't matter, nobody reads it. A row without eos runs to its last
-# column. The two tensors may differ in width.
+# This is easier than decoding. Return the fraction of rows that are right as a whole, which means equal **up to and
+# including their first eos**. Nobody reads what comes after it. A row without eos runs to its last column. The two
+# tensors may differ in width.
 #
 # <details><summary>Where does a row end?</summary>
 #
@@ -1038,8 +1036,8 @@ print(f"right in one call: {share_right(translator, test_data):.2%}")
 # %% [markdown]
 # ## 8 · Where it looks
 #
-# You have recorded three moments now: the cross-attention before, during and after the training. Pick a date and a
-# moment, and step through the characters that are to be written with the arrow keys.
+# You have recorded the cross-attention at three moments. Pick a date and a moment, and step through the answer's
+# characters with the arrow keys.
 
 # %% role="train" timed=true
 from grader.views import AlignmentView
@@ -1055,15 +1053,15 @@ AlignmentView(album_pairs, album)
 # 3. *After, one head at a time:* the heads share the work. For the month, look at what it is read from: two
 #    digits are made from a few letters that tell the months apart.
 #
-# It is tempting to say: so that is *why* it wrote a 2. Be careful. The weights say where a layer took its information
-# from. How it used it is decided elsewhere too, and the encoder has mixed the characters before. Lesson 10 goes
-# into that.
+# It is tempting to conclude that this is *why* it wrote a 2. Be careful. The weights show where a layer took its
+# information from. How it was used is decided elsewhere, and the encoder has mixed the characters before. Lesson 10
+# goes into that.
 #
 # ## 9 · Dropout and label smoothing
 #
-# A model that sees the same few examples again and again may learn them by heart. Dropout, which lesson 07 put into
-# the model, makes that harder. To be exact: in train mode each number becomes zero with a probability p, at random,
-# and the others are divided by 1 − p so that the average stays.
+# A model that sees the same few examples again and again may learn them by heart. Dropout, which lesson 07 put into the
+# model, makes that harder. In train mode each component becomes zero with a probability p, at random, and the others
+# are divided by 1 − p so that the average stays.
 
 # %%
 _ = torch.manual_seed(8)
@@ -1074,8 +1072,8 @@ for mode in ("train", "eval"):
     print(*(f"{value:.0f}" for value in some.unique()))
 
 # %% [markdown]
-# Dropout has no parameters, so the weights that we have trained fit into a model with dropout. The same weights, the
-# same 200 dates, twice in each mode:
+# Dropout has no parameters, so the weights that we have trained fit into a model with dropout. We run the same 200
+# dates twice in each mode.
 
 # %% role="train" timed=true
 forgetful = new_model(seed=0, dropout=0.1)
@@ -1090,15 +1088,14 @@ for mode in ("eval", "train"):
 
 # %% [markdown]
 # In train mode the logits differ on every call, and more dates are wrong. Forgetting `model.eval()` before a model is
-# used is one of the most common slips, and nothing warns you. The other one is to forget `model.train()` afterwards.
+# used is one of the most common slips, and there is no warning. The other one is to forget `model.train()` afterwards.
 # That is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
 #
-# Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of
-# them, each once. A model that sees nothing twice has little to learn by heart. With little data it is
-# another matter.
+# Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of them,
+# each once. A model that sees no example twice can hardly learn by heart. With little data it is another matter.
 #
-# The paper used **label smoothing** as well (section 5.4). Nine tenths of each target go to the right token, as before,
-# and one tenth is shared by all 14 tokens. Who is quite sure now pays for it.
+# The paper used **label smoothing** as well (section 5.4). Nine tenths of each target go to the right token, and one
+# tenth is divided among all 14 tokens. Now a model that is quite sure pays for it.
 
 
 # %%
@@ -1141,15 +1138,16 @@ outcomes = ["hardly any", "about half", "nearly all"]
 compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 
 # %% [markdown] role="answer"
-# As many as without. The targets themselves give the right token 0.9 + 0.1/14 = 0.907, and the model has learnt just
-# that. A model that says exactly this has a loss of 0.55, the smallest possible. Compare losses only if they are the
-# same loss. What it is good for: a model is less sure where it is wrong, too, and the paper's translations got better.
+# It gets as many right as without. The targets give the right token 0.9 + 0.1/14 = 0.907, and the model has learnt just
+# that. A model that predicts exactly this has a loss of 0.55, the smallest possible. So compare losses only if they are
+# the same loss. What is smoothing good for? A model is less sure where it is wrong, too, and the paper's translations
+# got better.
 
 # %% [markdown]
 # ## 10 · Three bugs that make the loss look good
 #
-# All three run without an error, and all three turn up in real code. Each gets a small model with one layer and
-# 120 steps, and so does the right code.
+# All three run without an error, and all three turn up in real code. Each gets a small model with one layer and 120
+# steps, and so does the right code.
 #
 # 1. **No shift.** The labels are what the decoder is given.
 # 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and every column
@@ -1199,9 +1197,8 @@ for bug, (_, its_losses) in runs.items():
     print(f"{bug}: {len(its_losses)} steps")
 
 # %% [markdown]
-# For each we print the loss that it **reports** (the mean of its last ten); the **honest** loss, with the right labels
-# and without padding; the share of dates right with teacher forcing, **forced**; the share that it really **writes**;
-# and one date as it writes it.
+# For each we print the loss that it **reports** (the mean of its last ten), the **honest** loss, with the right labels
+# and without padding, and the accuracy, **forced** with teacher forcing and **writes** free-running.
 
 
 # %%
@@ -1236,26 +1233,25 @@ lower = sum(row[0] < table[0][0] for row in table)
 compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 
 # %% [markdown] role="answer"
-# The right code's two losses nearly agree. So do its two shares; the one written is of 50 dates only. Look at the
-# others:
+# The right code's two losses nearly agree, and so do its two accuracies. (The last one is of 50 dates only.)
 #
-# **No shift** reports next to nothing after a few steps. It has learnt to repeat what it is given, and that is what
-# it does: given bos it says bos, for a while at least. With the right labels its loss is far above 2.64. *What
-# gives it away:* a loss that is too good, too soon. Let it write.
+# **No shift** reports a tiny loss after a few steps. It has learnt to repeat what it is given, and that is what it
+# does. Given bos it writes bos, for a while at least. With the right labels its loss is far above 2.64. *What gives it
+# away* is a loss that is too good, too soon. Let it write.
 #
-# **Mask forgotten** looks perfect even with the right labels, and in the share with teacher forcing. Here is the
-# condition from section 6: the two shares agree only if no position sees what comes after it. This one reads each
-# answer off its neighbour to the right. When it writes, there is no neighbour. *What gives it away:* forced and
-# written differ. Or lesson 04's test: change a later token, and see whether an earlier output moves.
+# **Mask forgotten** looks perfect even with the right labels, and with teacher forcing. Here is the condition from
+# section 6: the two accuracies agree only if no position sees what comes after it. This model reads each answer off its
+# neighbour to the right, and when it writes, there is no neighbour. *What gives it away* is that forced and written
+# differ. Or use lesson 04's test, change a later token, and see whether an earlier output moves.
 #
 # **Padding counted** is the mild one. Nearly three quarters of its columns are padding, which is soon always right. So
 # it reports less than a third of its honest loss, and the real tokens are a small part of each gradient. *What gives it
-# away:* more padding changes the loss, though the model is the same. Divide by the number of real labels.
+# away* is that more padding changes the loss, though the model is the same. Divide by the number of real labels.
 #
-# **Low loss, wrong task.** In none of the three does the curve alone say what is wrong.
+# In none of the three does the curve alone show what is wrong.
 
 # %% [markdown]
-# Is it lost, or only slow? Give it twice the steps.
+# Is the last one lost, or only slow? Give it twice the steps.
 
 # %% role="train" timed=true claim="padding_learns_later"
 slow_model, _ = run_with("padding counted", steps=240)
@@ -1263,15 +1259,15 @@ slow_share = share_right(slow_model, watch_data)
 print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
 
 # %% [markdown]
-# Only slow. Somebody who trains for long enough never notices this bug.
+# It is only slow, and somebody who trains for long enough never notices this bug.
 #
 # ## 11 · Keep what was learnt
 #
-# What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just that:
-# names, shapes, numbers. (`torch.save` stores Python objects with *pickle*. Loading such a file with
-# `weights_only=False`, the default before PyTorch 2.6, can run any code that somebody has put into it. Never do
-# that with a stranger's file.) What is not in it: the sizes that the model was made with, and the vocabulary.
-# Without those the numbers are worthless, so they go beside it.
+# What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just names,
+# shapes and entries. (`torch.save` stores Python objects with *pickle*. Loading such a file with `weights_only=False`,
+# the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that with a stranger's file.)
+# The sizes that the model was made with and the vocabulary aren't in it. Without those it is worthless, so they go
+# beside it.
 
 # %% role="train"
 import tempfile
@@ -1294,7 +1290,7 @@ apart = (logits[0] - logits[1]).abs().max()
 print(f"largest difference of the logits: {apart:.1f}")
 
 # %% [markdown]
-# The state of the optimiser isn't in it either. To *go on* training after a restart you would have to keep that as
+# The state of the optimiser isn't in it either. To resume a training after a restart you would have to keep that as
 # well (`optimizer.state_dict()`).
 #
 # The files are gone with their temporary folder. Lesson 10 looks into a trained model's heads. To show it yours, keep

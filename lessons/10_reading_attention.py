@@ -20,10 +20,9 @@
 # of its heads gives nearly all of its weight to the 6 of the input. Is that why it writes a 6? There is a way to find
 # out: switch this head off, and let the model write again.
 #
-# Attention is one of the few parts of a network that can be read directly. Every number in its matrix says how much one
-# token takes from another. Here you learn to read such matrices, first made by hand, then those of that model, and to
-# test what you have read. At the end there is a hunt: eight attentions with one mistake in each. You can call them, but
-# you can't see their code.
+# Attention is one of the few parts of a network that can be read directly. Here you learn to read its matrices, first
+# made by hand, then those of that model, and to test what you have read. At the end you hunt for eight mistakes, in
+# attention functions whose code you can't see.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
 # Lesson 07's classes are given.
@@ -64,9 +63,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Patterns
 #
-# The heads of trained models show the same few patterns again and again. In the simplest, every token attends **to
-# itself**. In others it attends **to all tokens alike** (the head takes the plain average), to the **first token**, or
-# to its **neighbours**.
+# The heads of trained models show the same few patterns again and again. Every token may attend **to itself**, **to all
+# tokens alike** (the head takes the plain average), to the **first token**, or to its **neighbours**.
 
 # %%
 seq_len = 5
@@ -79,9 +77,9 @@ show({"to itself": torch.eye(seq_len), "to all alike": alike}, tokens)
 #
 # Difficulty 1 of 5
 #
-# The matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so a
-# head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, so that
-# is a good place. It is called an *attention sink*.
+# Make the matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so
+# a head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, which
+# makes it a good place, called an *attention sink*.
 #
 # <details><summary>I fill the first row, and the check says that it should be the column</summary>
 #
@@ -110,8 +108,8 @@ check(first_token_pattern)
 # %% [markdown]
 # ### Spot the slip
 #
-# A tutorial makes the neighbour pattern as below. A third goes to the token before, a third to the token itself, a
-# third to the token after.
+# A tutorial makes the neighbour pattern as below, with a third for the token before, a third for the token itself, and
+# a third for the token after.
 
 # %%
 in_tutorial = torch.zeros(seq_len, seq_len)
@@ -135,14 +133,14 @@ compare_guess("10_edge_row", round(sums_of_rows[0].item(), 2))
 # %% [markdown] role="answer"
 # No token comes before the first. It has two neighbours, itself included, and each gets a third. The last row sums to
 # two thirds as well. But rows of attention weights must sum to one. So every row is divided by the number of neighbours
-# that exist: halves at the ends, thirds in between.
+# that exist, which makes halves at the ends and thirds in between.
 
 # %% [markdown]
 # ### Exercise 2: `local_pattern`
 #
 # Difficulty 2 of 5
 #
-# The same for any radius. Every token shares its attention equally among all tokens at most `radius` places away,
+# Do the same for any radius. Every token divides its attention equally among all tokens at most `radius` places away,
 # itself included.
 #
 # <details><summary>The check says that the edges aren't right</summary>
@@ -204,9 +202,8 @@ plt.show()
 #
 # ## 2 · Are these weights at all?
 #
-# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` knows three rules:
-# finite numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: in the
-# tutorial, the tests for NaN and infinity can't be reached.)
+# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` knows three rules: finite
+# entries, within [0, 1], rows that sum to one.
 
 # %% role="given"
 from lesson_02 import validate_attention
@@ -251,18 +248,17 @@ for name, weights in suspects.items():
 compare_guess("10_accepted", len(accepted) - 1)
 
 # %% [markdown] role="answer"
-# Five are refused. Each message says which rule is broken. One of the five, dropout, is normal in training. There,
-# attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval
-# mode it is a mistake.
+# Five are refused, each with the rule that is broken. One of them, dropout, is normal in training. There, attention
+# weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval mode it is
+# a mistake.
 #
-# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights. They just aren't
-# the right ones. Such mistakes need more tests: section 7.
+# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights. They just aren't the
+# right ones. Section 7 finds such mistakes.
 
 # %% [markdown]
 # ## 3 · A name for a pattern
 #
-# A model has dozens of heads, too many to look at one by one. What could code measure? Some numbers that tell patterns
-# apart:
+# A model has too many heads to look at one by one. What could code measure? A few quantities separate the patterns:
 #
 # - the mean **entropy** of the rows (lesson 02): 0 if each row has all its weight on one key, ln T if all rows are
 #   uniform;
@@ -292,12 +288,12 @@ table = torch.stack([four_numbers(weights) for weights in patterns.values()])
 show(table, list(patterns), ["entropy", "itself", "first", "near"])
 
 # %% [markdown]
-# No single number will do. "The one before" has all its weight near the diagonal, as the neighbour pattern has. And
-# there is a trap: it is tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3,
-# 0.25, 0.25] one weight is the largest too, and it means nothing.
+# No single one will do. "The one before" has all its weight near the diagonal, as the neighbour pattern has. And it is
+# tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3, 0.25, 0.25] one weight is
+# the largest too, and it means very little.
 #
 # Another way is to build the pattern that a matrix might follow, and to measure the distance, entry by entry. Trained
-# heads are never exactly a pattern, so some distance must be allowed. Here five hundredths of every row are random:
+# heads are never exactly a pattern, so some distance must be allowed. Here five hundredths of every row are random.
 
 # %%
 noisy = 0.95 * torch.eye(8) + 0.05 * torch.randn(8, 8).softmax(dim=-1)
@@ -321,7 +317,7 @@ for name in ("itself", "all alike"):
 # | `"other"` | in any other way |
 #
 # The check's matrices are either close to one of the four patterns or far from all of them, so it doesn't matter much
-# how you measure. `local_pattern` and `first_token_pattern` are yours to use.
+# how you measure. You may use `local_pattern` and `first_token_pattern`.
 #
 # <details><summary>Everything with noise is "other"</summary>
 #
@@ -403,9 +399,8 @@ from lesson_07 import Decoder, DecoderBlock, Encoder
 from lesson_07 import Transformer
 
 # %% [markdown]
-# `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put your
-# own model from lesson 08 there, you will look into that one. Otherwise it takes the course's, trained by the same
-# cells. The next cell prints which it is. With your own model some numbers below will differ from those in the text.
+# If your model from lesson 08 (`dates.safetensors` and `dates.json`) lies beside this notebook, you will look into that
+# one, otherwise into the course's, trained by the same cells. With yours some figures differ from those in the text.
 
 # %%
 trained = trained_dates()
@@ -416,9 +411,9 @@ print("this is", trained.whose)
 print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 
 # %% [markdown]
-# It reads characters and writes characters. With teacher forcing one call asks for all of them, as in lesson 08. From
-# here on there is one yardstick, the **loss**: the mean of −ln p over all characters, where p is the probability of the
-# right one. A model without any idea has ln 14 = 2.64 nats.
+# It reads and writes characters. With teacher forcing one call asks for all of them, as in lesson 08. From here on our
+# only yardstick is the **loss**, the mean of −ln p over all characters, where p is the probability of the right one. A
+# model without any idea has ln 14 = 2.64 nats.
 
 
 # %%
@@ -457,9 +452,9 @@ def loss_of_all():
 print(f"{len(pairs)} dates: loss {loss_of_all():.3f} nats")
 
 # %% [markdown]
-# The weights are computed inside the model and thrown away. A hook keeps them, as in lesson 08. There are three kinds
-# of attention. In the encoder's, the written date attends to itself. In the decoder's own, the answer attends to the
-# part written so far. In the cross-attention, the answer attends to the written date.
+# A hook keeps the weights, as in lesson 08. There are three kinds of attention. In the encoder's, the written date
+# attends to itself. In the decoder's own, the answer attends to the part written so far. In the cross-attention, the
+# answer attends to the written date.
 
 
 # %%
@@ -507,11 +502,10 @@ for kind, weights in inside.items():
     print(f"{kind:8} (L, H, Tq, Tk) = {tuple(weights.shape)}")
 
 # %% [markdown]
-# Twenty-four matrices. Look at them yourself. At the top choose the kind of attention. The small matrices are the
-# heads, a line for each layer, both counted from 0; with the arrow keys you go from one to the next. The large one is
-# the head that is chosen: move in it to read how much each query gives to each key. Below each head is the pattern it
-# most resembles, and how much of its weight the two share. From 0.9 on, you may say that the head has this
-# pattern.
+# Look at all twenty-four matrices. Choose the kind of attention at the top, and a head among the small matrices, a line
+# for each layer, with the arrow keys. Move in the large one to read how much each query gives to each key. Below each
+# head is the pattern it most resembles, and how much of its weight the two share. From 0.9 on, you may call it the
+# head's pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
@@ -522,7 +516,7 @@ sides["cross"] = (so_far, text)  # queries, keys
 HeadExplorer({kind: (inside[kind], *side) for kind, side in sides.items()})
 
 # %% [markdown]
-# Take your time with it. Some questions:
+# Take your time with these questions:
 #
 # 1. *Cross, layer 1:* go down the rows of head 1. Does each character of the answer attend to what it is read from?
 #    Note that row i belongs to the character that the decoder was *given*; here it writes the next one. Which rows
@@ -530,11 +524,10 @@ HeadExplorer({kind: (inside[kind], *side) for kind, side in sides.items()})
 # 2. *Decoder:* why is the upper right half of every matrix dark? Why does the first row always have the same weight?
 # 3. *Encoder:* which heads are easy to describe in words? Be honest.
 #
-# Few of them are. In large models some heads show the patterns of section 1 clearly, and papers print those. In this
-# small model hardly any head does, and still all dates are right. An unclear matrix is no sign of a mistake.
+# Few of them are. In large models some heads show the patterns of section 1 clearly, and papers print those. Here
+# hardly any does, and still nearly all dates are right. An unclear matrix is no sign of a mistake.
 #
-# What does your classifier say? Here it names the eight heads of the encoder, and beside them those of the same model
-# before its training.
+# Let your classifier name the eight heads of the encoder, and those of the same model before its training.
 
 # %% role="try"
 # Try it: trained and untrained.
@@ -550,16 +543,15 @@ for my_name, my_layers in my_models.items():
         print(f"{my_name:9} layer {my_layer}:", *my_words)
 
 # %% [markdown]
-# After training all of them are "other". What such a head does has no name in our list. There is nothing wrong with
-# that. Before training the weights are close to uniform. Your tolerance decides whether that is close enough for the
-# name.
+# After training all of them are "other". Our list has no name for what such a head does, and that is fine. Before
+# training some are close enough to uniform for your tolerance.
 #
 # ## 5 · Through the layers
 #
-# Layer 1 doesn't attend to *characters*. (Layers count from 0.) After layer 0 every position holds a weighted sum: of
-# what it attended to, and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
+# Layer 1 doesn't attend to *characters*. (Layers count from 0.) After layer 0 every position holds a weighted sum of
+# what it attended to and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
 #
-# Three tokens, two layers, in which each token attends to one other:
+# Here are three tokens and two layers, in which each token attends to one other.
 
 # %%
 layer_0 = torch.eye(3)[[0, 0, 1]]  # 0 attends to 0, 1 to 0, 2 to 1
@@ -585,10 +577,9 @@ compare_guess("10_arrives", f"token {both[2].argmax()}")
 # 0 is the rightmost factor: it works on the tokens first.
 
 # %% [markdown]
-# One thing is missing. Every attention has a residual around it, x + attention(x). So each position has a vector that
-# runs through all layers, and each sub-layer only adds to it. It is called the **residual stream**. (In our post-norm
-# model each sum is normalised too.) Part of what token 1 holds in layer 1 is still token 1. So each matrix A is
-# replaced by half of itself and half of the identity:
+# The residual is still missing, x + attention(x). Each position has a vector that runs through all layers, and each
+# sub-layer only adds to it. It is called the **residual stream**. (In our post-norm model each sum is normalised too.)
+# So each matrix A is replaced by half of itself and half of the identity:
 #
 # $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_{L-1} \cdots R_1\, R_0$$
 #
@@ -622,13 +613,13 @@ plt.show()
 # token 0 to 0 and to 1, from 1 to 2; in layer 1 from 0 to 0, from 1 to 1 and to 2.
 #
 # Each dot takes half from each of its two arrows. Four paths end at token 2 above. One comes from token 0, two from
-# token 1, one is its own residual.
+# token 1, and one is its own residual.
 #
 # ### Exercise 4: `attention_rollout`
 #
 # Difficulty 3 of 5
 #
-# From one matrix for each layer, (L, T, T), layer 0 first, to one matrix (T, T), for any number of layers.
+# Turn one matrix per layer, (L, T, T), layer 0 first, into one matrix (T, T), for any number of layers.
 #
 # <details><summary>The check says that the order is wrong</summary>
 #
@@ -682,21 +673,21 @@ plt.show()
 # *The picture in words:* two 13 × 13 grids, the characters of "6 August 1939" along both sides. In layer 1 some columns
 # are bright over many rows. In the rollout the diagonal is the brightest, and the rest is flatter.
 #
-# By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout
-# is flatter: a weighted sum of weighted sums evens out.
+# By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout is
+# flatter, since a weighted sum of weighted sums evens out.
 #
-# Rollout is only an estimate. The heads were averaged. The residual counts as exactly one half. Values, norms and
+# Rollout is only an estimate. The heads were averaged, the residual counts as exactly one half, and values, norms and
 # feed-forward layers are left out.
 #
 # ## 6 · What the weights do not explain
 #
-# A bright cell is tempting. "It wrote a 6 *because* it attended to the 6." But a weight says one thing only: in this
-# head, in this layer, this share of the weighted sum comes from that position's value vector.
+# A bright cell is tempting. "It wrote a 6 *because* it attended to the 6." But all that a weight shows is that in this
+# head, in this layer, this part of the weighted sum comes from that position's value vector.
 #
 # ### The head that reads the 6
 #
-# In the cross-attention, take the row in which the last character is about to be written, and the column of the 6.
-# One weight for each of the eight heads:
+# In the cross-attention, take the row in which the last character is about to be written, and the column of the 6. Each
+# of the eight heads has one weight there.
 
 # %%
 last_row, the_6 = len(answer) - 1, text.index("6")
@@ -761,9 +752,9 @@ compare_guess("10_switched_off", outcome)
 # %% [markdown]
 # ### Which layer decides
 #
-# If several heads in two layers read the 6, where is it decided? `fc_out` makes logits of the last vector of the
-# residual stream. Nothing keeps us from asking it earlier, after each sub-layer: *if you had to stop here, what would
-# you write?* (This is called the **logit lens**, nostalgebraist 2020.)
+# If heads in both layers read the 6, where is it decided? `fc_out` makes logits of the last vector of the residual
+# stream. We can ask it earlier, after each sub-layer, what the model would write if it had to stop there. (This is
+# called the **logit lens**, nostalgebraist 2020.)
 
 
 # %%
@@ -812,8 +803,8 @@ compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 # attention, cross-attention and feed-forward of both layers. To the left most numbers are small, to the right all are 1.
 # The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
 #
-# Before any cross-attention nothing of the date is there, only what comes at which place: dashes after four digits and
-# after two more. (A full stop is eos.) Layer 0 reads the year and the day, but takes August for April, which
+# Before any cross-attention the stream can't know the date, only what comes at which place, such as dashes after four
+# digits and after two more. (A full stop is eos.) Layer 0 reads the year and the day, but takes August for April, which
 # begins with an A as well. Layer 1 puts it right, and its feed-forward makes sure. Over all dates, each cross-attention
 # takes away most of the loss, and the second layer's own attention next to nothing. The lens shows what `fc_out` can
 # read, not all that is there.
@@ -821,8 +812,8 @@ compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 # %% [markdown]
 # ### Different weights, the same output
 #
-# Even within one head other weights can give the same output. Below, tokens 0 and 2 have the same value vector. The two
-# matrices look very different:
+# Even within one head other weights can give the same output. Below, tokens 0 and 2 have the same value vector, and the
+# two matrices look very different.
 
 # %%
 values = torch.tensor([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
@@ -834,14 +825,14 @@ print(f"largest difference of the weights: {apart[0]:.1f}")
 print(f"largest difference of the outputs: {apart[1]:.1f}")
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and the output has D numbers. If the keys outnumber D + 1
-# and no weight is zero, other weights with the very same output always exist: there are fewer equations than unknowns.
+# That isn't a special case. With T keys a row has T weights, and the output has D components. If the keys outnumber D +
+# 1 and no weight is zero, other weights with the very same output always exist, because there are fewer equations than
+# unknowns.
 #
 # ### Head by head
 #
 # Which of the 24 heads does the model need? Ablate them one at a time, and see by how much the loss of all 200 dates
-# grows. (Nearly all of them stay right in every one of the 24 trials. But a character counts as right whether the model
-# is sure of it or not. The loss shows the difference.)
+# grows. (Accuracy hardly falls, since it doesn't show how sure the model is.)
 
 # %%
 every_head = [
@@ -877,16 +868,16 @@ compare_guess("10_kind", names.get(kind, "the cross-attention"))
 # *The picture in words:* a table with four heads in a row, and six rows: two layers each of the encoder, the decoder and
 # the cross-attention. One number stands out, 43 at head 0 of the encoder's layer 0. The next is 8, most are below 4.
 #
-# Most heads cost little: where several do the same, none is missed. The cross-attention has such heads, as you saw with
-# the 6. One of the encoder's makes the loss almost twenty times as large. In four other models that we trained, the most
-# needed head was one of the encoder's as well, in two of them only just.
+# Most heads cost little, and where several do the same, none is missed. The cross-attention has such heads, as you saw
+# with the 6. One of the encoder's makes the loss almost twenty times as large. In four other models that we trained,
+# the most needed head was one of the encoder's as well, in two of them only just.
 
 # %% [markdown]
 # ### Is a sharp head an important one?
 #
-# A head that gives nearly all of its weight to one key looks important. Measure sharpness by the mean largest weight
-# of a row. There are two traps. A batch is padded, and rows of padding mean nothing. And in a causal matrix the first
-# rows are sharp whatever the head has learnt: they see so few keys.
+# A head that gives nearly all of its weight to one key looks important. Measure sharpness by the mean largest weight of
+# a row. Beware of two things. Rows of padding mean nothing, and in a causal matrix the first rows are sharp whatever
+# the head has learnt, since they see so few keys.
 
 # %%
 uniform, past = torch.ones(11, 11) / 11, torch.ones(11, 11).tril()
@@ -896,8 +887,7 @@ for name, weights in (("11 tokens", uniform), ("the past", causal)):
     print(f"uniform over {name}, mean largest weight: {sharp:.2f}")
 
 # %% [markdown]
-# So leave the decoder's own attention out. In the other two kinds every row sees the whole date: 16 heads, 200 dates
-# each.
+# So leave the decoder's own attention out. In the other two kinds every row sees the whole date.
 
 # %%
 weights_of, sharpness = look_inside(model, pairs), {}
@@ -945,12 +935,12 @@ compare_guess(
 # the middle.
 #
 # Sharper heads tend to cost a little more. But the one that the model needs most isn't among the sharpest, and costs ten
-# times as much as the sharpest of all. Sharpness alone doesn't tell which heads matter.
+# times as much as the sharpest of all.
 
 # %% [markdown]
 # ### Together
 #
-# Ablate several heads at once. First add up what they cost one at a time:
+# Ablate several heads at once. First add up what they cost one at a time.
 
 # %%
 alone = {}
@@ -983,19 +973,19 @@ how_much = "at least three times" if ratio >= 3 else how_much
 compare_guess("10_together", f"by {how_much} this total")
 
 # %% [markdown] role="answer"
-# Together they cost several times as much. If one is missing, others can do its work. This holds for the decoder's own
-# attention too: no head of it is missed, but without all eight the loss is 0.06 nats, more than twenty times as large.
-# Without the cross-attention nothing of the date gets through, and the loss is near that of a model without any idea.
+# Together they cost several times as much, since if one is missing, others can do its work. This holds for the
+# decoder's own attention too. No head of it is missed, but without all eight the loss is 0.06 nats, more than twenty
+# times as large. Without the cross-attention the date doesn't get through, and the loss is near that of a model without
+# any idea.
 
 # %% [markdown]
-# An ablation has limits too. It says what *this* model needs. Trained without the head, it might have found another
-# way. And the next layers were never trained with zeros there. Some authors put the head's mean output there instead.
+# An ablation has limits too. It shows what *this* model needs. Trained without the head, it might have found another
+# way. And the next layers were never trained with zeros there, so some authors take the head's mean output instead.
 #
 # ### The position is not the character
 #
-# A head of the cross-attention attends to *position* 0 of the encoder's output. The residual stream there no longer
-# holds the character alone. Suppose that each layer of the encoder gave half to the residual and spread the rest over
-# all positions:
+# A head of the cross-attention attends to *position* 0 of the encoder's output, which no longer holds the character
+# alone. Suppose that each layer of the encoder gave half to the residual and divided the rest among all positions.
 
 # %%
 seq_len = len(text)
@@ -1004,16 +994,15 @@ own = (half @ half)[0, 0]
 print(f"of its own character: {own:.2f}   of all others: {1 - own:.2f}")
 
 # %% [markdown]
-# **So what are weights good for?** For getting ideas and for finding mistakes. A matrix can show at a glance that
+# **So what are weights good for?** They give ideas, and they help to find mistakes. A matrix can show at a glance that
 # padding gets weight or that the future is visible. It can suggest that a head copies years. To *know* it, change
-# something and see what happens: ablate the head, swap the character, exchange the weights. That is what the next
-# section is about.
+# something and see what happens. The next section does that.
 #
 # ## 7 · The hunt
 #
-# Eight attentions. Each claims to be lesson 04's `causal_multi_head_attention`, takes the same arguments and returns
-# the same two tensors. Each has exactly one mistake, and no two have the same one. You can't read their code. You can
-# call them as often as you like, with any input you can think of.
+# Here are eight attention functions. Each claims to be lesson 04's `causal_multi_head_attention`, takes the same
+# arguments and returns the same two tensors. Each has exactly one mistake, and no two have the same one. You can't read
+# their code, but you can call them as often as you like, with any input you can think of.
 
 # %% role="given"
 from lesson_04 import causal_multi_head_attention, masked_softmax
@@ -1024,9 +1013,9 @@ print(*boxes)
 print(boxes["alder"])
 
 # %% [markdown]
-# What you need is a kit of **probes**: small experiments, each of which answers one question. Two sequences of five
-# tokens and four weight matrices are the input. Each probe is shown on the right attention. Some are also shown on
-# `forgets_the_mask`. You know its mistake.
+# What you need is a kit of **probes**, small experiments, each of which answers one question. Two sequences of five
+# tokens and four weight matrices are the input. Each probe is shown on the right attention function, some also on
+# `forgets_the_mask`, whose mistake you know.
 
 # %%
 torch.manual_seed(11)
@@ -1098,8 +1087,8 @@ print("forgets the mask")
 influence(forgets_the_mask)
 
 # %% [markdown]
-# The right one is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, a matrix that
-# looks torn: each has its own cause. *Torn* means that numbers of one token ended up in another token's place.
+# The right one is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, and a matrix that
+# looks torn each have their own cause. *Torn* means that components of one token ended up in another token's place.
 #
 # **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and together
 # with another one. Many models are only tested with a batch of one. Write the probe: `ask` is all you need. Then test
@@ -1244,9 +1233,8 @@ entropies(forgets_the_mask)
 # | `no-output-projection` | w_o isn't applied |
 # | `batch-mixed` | the output of a sequence depends on others in the batch |
 #
-# Run all probes on a box, then read them together. For some boxes one probe is enough. Others need two or three. You
-# may write more probes of your own. A good test of a suspicion: write the mistake yourself, like `forgets_the_mask`
-# above, and compare.
+# Run all probes on a box, then read them together, and write more of your own. A good test of a suspicion is to write
+# the mistake yourself, like `forgets_the_mask` above, and compare.
 #
 # Each box earns one point. In the cell with the dict write nothing but the dict: the grader has no boxes.
 #
@@ -1307,8 +1295,8 @@ bug_hunt = {
 check(bug_hunt, "bug_hunt")
 
 # %% [markdown]
-# Look back at how you found them. No shape showed a mistake, and few matrices did. You found them with one question:
-# *if it were right, what would I see?* Your kit works on other people's attention too, and on yours.
+# Look back at how you found them. No shape showed a mistake, and few matrices did. You found them by asking what you
+# would see *if it were right*. Your kit works on other people's attention too, and on yours.
 #
 # ## 8 · Quiz
 #
@@ -1348,7 +1336,7 @@ check(bug_hunt, "bug_hunt")
 #    - b. the first token is the most important one;
 #    - c. a causal mask leaves it no choice;
 #    - d. it has not been trained.
-# 9. `alone` (a letter): an attention is right for a batch of one and wrong for a batch of two. Where do you look
+# 9. `alone` (a letter): an attention function is right for a batch of one and wrong for a batch of two. Where do you look
 #    first?
 #    - a. at the causal mask;
 #    - b. at the number of heads;
@@ -1394,10 +1382,9 @@ check(quiz_10, "quiz_10")
 # %% [markdown]
 # ## What you can do now
 #
-# You read attention weights, by eye and by code, and follow them through layers. You know what they can't tell, and
-# how to find out instead: read the stream half way, ablate something and look at the loss. And you have named mistakes
-# in attentions whose code
-# you never saw.
+# You read attention weights, by eye and by code, and follow them through layers. You know what they can't show, and how
+# to find out instead: read the stream half way, ablate something and look at the loss. And you have named mistakes in
+# attention functions whose code you never saw.
 #
 # **To read next**
 #
@@ -1419,11 +1406,11 @@ check(quiz_10, "quiz_10")
 #
 # ## A part of the paper that is left
 #
-# The paper decoded with **beam search**. Greedy decoding takes the likeliest next token. It can't change it later.
-# A beam of 4 keeps four beginnings. It extends each by every token, and keeps the four likeliest of all these. At the
-# end it takes the likeliest complete text. A long text has a small probability, so its score is corrected for length.
+# The paper decoded with **beam search**. Greedy decoding takes the likeliest next token and can't change it later. A
+# beam of 4 keeps four beginnings, extends each by every token, and keeps the four likeliest of all these. At the end it
+# takes the likeliest complete text, with a correction for length, since a long text has a small probability.
 #
-# **Next:** here many heads shared the work, and you never met one that is there for a purpose. In lesson 11 you will.
-# You build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four
-# heads remembers the names: it looks for the places where the next word stood before. You find it by its weights, and
+# **Next:** here many heads did the same work, and you met none with a purpose of its own. In lesson 11 you will. You
+# build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four heads
+# remembers the names, because it looks for the places where the next word stood before. You find it by its weights, and
 # prove it by ablation: without it the model forgets who is who.
