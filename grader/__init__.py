@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
     from grader.learner.tables import draw_attention, draw_table, print_table
+    from grader.learner.yours import use_yours
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
     from grader.report import Report
@@ -32,6 +33,7 @@ __all__ = [
     "reset",
     "solution",
     "trained_dates",
+    "use_yours",
 ]
 
 _PLACES = {
@@ -48,6 +50,7 @@ _PLACES = {
     "Stopped": "learner.interrupted",
     "broken_attentions": "models.attentions",
     "trained_dates": "models.dates",
+    "use_yours": "learner.yours",
 }
 
 
