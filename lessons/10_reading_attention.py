@@ -375,7 +375,8 @@ for my_name, my_matrix in (patterns | {"noisy": noisy}).items():
 # ## 4 · The heads of a trained model
 #
 # Now to a real one: the Transformer that learnt to write dates in lesson 08. It has two layers of encoder and
-# decoder, and four heads everywhere. Its code is lesson 07's, and given.
+# decoder, and four heads everywhere. Its code is lesson 07's, and given; yours takes its place if your notebooks of
+# lessons 03 and 07 lie beside this one and pass.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -391,6 +392,19 @@ from lesson_07 import Decoder, DecoderBlock, Encoder
 
 # %% role="given"
 from lesson_07 import Transformer
+
+# %%
+from grader import use_yours
+
+use_yours(
+    MultiHeadAttention,
+    FeedForward,
+    TransformerBlock,
+    Encoder,
+    DecoderBlock,
+    Decoder,
+    Transformer,
+)
 
 # %% [markdown]
 # `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put your
