@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from grader.learner.memory import peak_bytes
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
-    from grader.learner.tables import draw_attention, draw_table, print_table
+    from grader.learner.tables import draw_attention, draw_table, print_table, show
     from grader.learner.yours import use_yours
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
@@ -31,6 +31,7 @@ __all__ = [
     "predict",
     "print_table",
     "reset",
+    "show",
     "solution",
     "trained_dates",
     "use_yours",
@@ -45,6 +46,7 @@ _PLACES = {
     "predict": "learner.predict",
     "print_table": "learner.tables",
     "reset": "learner.starter_code",
+    "show": "learner.tables",
     "solution": "learner.starter_code",
     "Report": "report",
     "Stopped": "learner.interrupted",

@@ -17,6 +17,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml", "website.live_v
 
 nb_execution_mode = "off"
 nb_execution_show_tb = False
+nb_render_markdown_format = "myst"  # of the text of an answer, as of all others
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 default_role = "literal"  # `code` of a docstring
@@ -30,6 +31,7 @@ html_theme = "pydata_sphinx_theme"
 templates_path = ["templates"]
 html_title = "Attention and Transformers"
 html_math_renderer = "mathml"
+html_favicon = str(Path(__file__).parent / "static" / "favicon.svg")
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
 html_context = {"default_mode": "light", "addresses": Course().settings}

@@ -12,6 +12,7 @@ from typing import Any
 
 import nbformat
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+from jupyter_client.asynchronous import AsyncKernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -19,6 +20,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, Problem
+from grader.authoring.notebook import ANSWER_HINT
 from grader.authoring.states import States, taken
 from grader.errors import LessonError
 from grader.views.base import STATES_WANTED
@@ -54,6 +56,13 @@ class _ThisInterpreter(KernelSpecManager):
         return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
 
 
+class _NoHeartbeat(AsyncKernelClient):
+    """Nobody asks for the heartbeat here, and a Ctrl+C while its thread starts ends that thread in a traceback."""
+
+    def start_channels(self, *args: bool, **kwargs: bool) -> None:
+        super().start_channels(*args, **{**kwargs, "hb": False})
+
+
 def environment(folder: str) -> dict[str, str]:
     """The variables of the kernel; `folder` is an empty one, for the configuration that nobody has made."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PERSONAL)}
@@ -79,7 +88,9 @@ def environment(folder: str) -> dict[str, str]:
 async def execute(notebook: NotebookNode, lesson: Lesson) -> States:
     """Run all cells and store their outputs in place; returns the states of the views among them. Raises `LessonError`
     for what fails or can't be repeated."""
-    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=_ThisInterpreter())
+    manager = AsyncKernelManager(
+        kernel_name="python3", kernel_spec_manager=_ThisInterpreter(), client_factory=_NoHeartbeat
+    )
     client = NotebookClient(
         notebook,
         km=manager,
@@ -127,14 +138,15 @@ async def _run(client: Any, cell: NotebookNode, index: int, lesson: Lesson) -> N
 
 def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, traceback: str = "") -> Problem:
     """At the innermost line of the lesson that the traceback tells of, else at the cell's marker."""
-    cell = lesson.cells[index]
+    cell = lesson.in_notebook[index]
     frames = FRAME.findall(ANSI.sub("", traceback))
     if not frames:
         return lesson.problem(cell, message)
     count, line = (int(number) for number in frames[-1])
     cell_index = [place for place, done in enumerate(notebook.cells) if done.cell_type == "code"][count - 1]
-    where = lesson.cells[cell_index].first + line - 1
-    return Problem(lesson.path, where, cell.exercise or lesson.cells[cell_index].exercise, message)
+    source = notebook.cells[cell_index].source
+    where = lesson.in_notebook[cell_index].first + line - 1 - source.startswith(ANSWER_HINT)
+    return Problem(lesson.path, where, cell.exercise or lesson.in_notebook[cell_index].exercise, message)
 
 
 def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
@@ -144,7 +156,7 @@ def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
         cell.outputs = [kept for output in cell.outputs for kept in _without_widget(output)]
     for output in cell.get("outputs", []):
         text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
-        if lesson.cells[index].timed:
+        if lesson.in_notebook[index].timed:
             continue
         if output.output_type == "stream" and output.name == "stderr":
             found.append(_problem(lesson, index, f"the cell writes to standard error: {text.strip().splitlines()[0]}"))

@@ -116,7 +116,7 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         title = wanted or _in_line(caller, list(known)) or type(obj).__name__
         return _refused(str(title), _unknown(obj, wanted, list(known), caller))
     namespace = {**_names(obj, caller), wanted: obj}
-    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
+    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, exercises=known)  # type: ignore[arg-type]
 
 
 def _names(obj: object, caller: FrameType) -> dict[str, Any]:
@@ -212,6 +212,8 @@ def _one_line(report: Report) -> str:
 
 if shell() is not None:  # else nobody runs cells, and IPython may not be there
     from grader.learner.interrupted import watch_for_interrupts
+    from grader.learner.unwritten import say_so_in_a_line
 
     watch_cells()
     watch_for_interrupts()
+    say_so_in_a_line()

@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
+from grader.authoring.predictions import is_unconverted
 from tools.lab import CHROMIUM_FLAGS, chromium, page_of, press, running_browser
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,11 @@ CUT = """view => {
   const pushed = shown.filter(one => getComputedStyle(one).overflowX === "auto" && one.scrollWidth > one.clientWidth);
   return [...out, ...pushed].map(one => one.className);
 }"""
+# What has to be pushed sideways, outside of views, which have a test of their own. What holds `spared` may.
+PUSHED = """spared => [...document.querySelectorAll("article *")].filter(one =>
+    one.clientWidth && one.scrollWidth > one.clientWidth + 1 && !one.closest(".course-view")
+    && ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && !one.querySelector(spared))
+  .map(one => `${one.tagName} ${one.className}: ${one.textContent.trim().slice(0, 60)}`)"""
 OPAQUE = "one => getComputedStyle(one).backgroundColor"
 CUT_HEADINGS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4)")].filter(
   one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
@@ -182,12 +188,12 @@ def set_theme(page: Page, name: str) -> None:
     page.evaluate("name => { document.documentElement.dataset.theme = name; }", name)
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str, site: Path, lesson: str, capsys):
+@pytest.mark.parametrize("name", ["index", *(f"lessons/{lesson}" for lesson in LESSONS)])
+def test_a_page_with_views_is_alive_light_and_for_everyone(page: Page, address: str, site: Path, name: str, capsys):
     page.add_init_script(FIRST)
     throttle = page.context.new_cdp_session(page)
     throttle.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-    page.goto(f"{address}/lessons/{lesson}.html")
+    page.goto(f"{address}/{name}.html")
     page.wait_for_function("window.firstDrawn")
     first = page.evaluate("window.firstDrawn")
     throttle.send("Emulation.setCPUThrottlingRate", {"rate": 1})
@@ -198,7 +204,7 @@ def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str
     page.wait_for_function("window.bootstrap")  # the theme's scripts come last
     kilobytes = weight(site, page)
     with capsys.disabled():
-        print(f"\n{lesson}: {len(figures)} views, {kilobytes} kB, the first drawn after {first:.0f} ms ", end="")
+        print(f"\n{name}: {len(figures)} views, {kilobytes} kB, the first drawn after {first:.0f} ms ", end="")
     assert kilobytes < MOST
     set_theme(page, "light")
     assert faults(page, "article") == []
@@ -293,6 +299,39 @@ def test_the_plots_letters_can_be_read_on_a_phone(page: Page, address: str):
     assert all(plot.evaluate(SMALLEST_LETTERS) >= 9 for plot in plots)
 
 
+def test_an_answer_is_folded_until_there_is_a_guess_or_somebody_looks(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    figures = page.locator("figure[data-view=prediction]")
+    for at, name in enumerate(["This is my guess", "Show me without a guess"]):
+        figure = figures.nth(at)
+        figure.scroll_into_view_if_needed()
+        figure.evaluate(LIVE)
+        fold = figure.locator("xpath=following::details[contains(../@class, 'tag_hide-output')][1]")
+        assert fold.get_attribute("open") is None
+        figure.get_by_role("textbox").fill("1")
+        press(figure.get_by_role("button", name=name), "Enter")
+        assert fold.get_attribute("open") is not None
+        assert figure.get_by_role("button", name="Guess again").is_hidden()
+
+
+def test_code_that_only_draws_is_folded_below_its_picture(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    code = page.locator(".tag_hide-input > details", has_text="draw_attention(panel")
+    assert code.first.get_attribute("open") is None
+    picture = code.first.locator("xpath=../preceding-sibling::*[1]").locator("img")
+    assert picture.first.is_visible()
+
+
+@pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if not is_unconverted(lesson[:2])])
+def test_no_block_is_cut_off(page: Page, address: str, lesson: str):
+    page.goto(f"{address}/lessons/{lesson}.html")
+    views_of(page)
+    assert page.evaluate(PUSHED, "none") == []
+    page.set_viewport_size(PHONE)
+    assert page.evaluate(PUSHED, "table") == []
+    assert page.evaluate(TOO_WIDE) == 0
+
+
 def test_a_step_is_told_with_a_pause_after_its_number(page: Page, address: str):
     page.goto(f"{address}/lessons/{LESSONS[1]}.html")
     figure = next(one for one in views_of(page) if one.get_attribute("data-view") == "attention_explorer")
@@ -352,9 +391,28 @@ def test_without_scripts_the_header_covers_the_text_and_all_can_be_read(browser:
     context.close()
 
 
-def test_the_first_page_leads_to_the_first_hour(page: Page, address: str):
+def test_the_first_page_leads_three_ways(page: Page, address: str):
+    """Each of its buttons is seen at once on a phone and leads to a first step; below them stands a report."""
+    page.set_viewport_size(PHONE)
+    ways = {"Read": "lessons/01_", "Learn": "install", "Teach": "docs/teaching"}
+    for word, target in ways.items():
+        page.goto(f"{address}/index.html")
+        way = page.locator("article").get_by_role("link", name=re.compile(f"^{word}"))
+        bottom = way.evaluate("one => one.getBoundingClientRect().bottom")
+        assert bottom < PHONE["height"]
+        way.click()
+        page.wait_for_url(f"**/{target}*")
     page.goto(f"{address}/index.html")
-    page.locator("article").get_by_role("link", name="Install and start").click()
+    report = page.locator(".grader-report")
+    assert "first_steps: not passed yet" in report.inner_text()
+    assert "added-before-doubling" in report.inner_text()
+    set_theme(page, "dark")
+    assert faults(page, "article") == []
+
+
+def test_the_page_of_the_first_hour_gives_the_package(page: Page, address: str):
+    page.goto(f"{address}/index.html")
+    page.locator("article").get_by_role("link", name="Install and start", exact=True).click()
     page.wait_for_url("**/install.html")
     set_theme(page, "light")
     assert faults(page, "article") == []
