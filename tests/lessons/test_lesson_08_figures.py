@@ -33,7 +33,8 @@ LINES = [
     "step      1: 1.75e-07",
     "step   4000: 6.99e-04",
     "in .grad: -4\nin .grad: -8\nin .grad: -12",
-    "The course's run here: MultiHeadAttention, FeedForward, TransformerBlock, Encoder, DecoderBlock, Decoder",
+    "The course's run here: MultiHeadAttention, FeedForward, TransformerBlock, Encoder, DecoderBlock, Decoder, "
+    "Transformer.",
     "at least 99 % right: True\nthe same as with teacher forcing: True",
     "train mode, mean:   1.0",
     "the same logits: True",
