@@ -440,6 +440,14 @@ print(alike(attended))
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
 
+# %% [markdown]
+# If your notebook of lesson 03 lies beside this one and your class passes its check, yours runs from here on.
+
+# %%
+from grader import use_yours
+
+use_yours(MultiHeadAttention)
+
 # %%
 in_one = MultiHeadAttention(512, 8)
 in_one.q_proj, in_one.k_proj, in_one.v_proj = to_query, to_key, to_value

@@ -381,7 +381,8 @@ for my_name, my_matrix in (patterns | {"noisy": noisy}).items():
 # ## 4 · The heads of a trained model
 #
 # Now to a real one: the Transformer that learnt to write dates in lesson 08. It has two layers of encoder and
-# decoder, and four heads everywhere. Its code is lesson 07's, and given.
+# decoder, and four heads everywhere. Its code is lesson 07's, and given; yours takes its place if your notebooks of
+# lessons 03 and 07 lie beside this one and pass.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -397,6 +398,19 @@ from lesson_07 import Decoder, DecoderBlock, Encoder
 
 # %% role="given"
 from lesson_07 import Transformer
+
+# %%
+from grader import use_yours
+
+use_yours(
+    MultiHeadAttention,
+    FeedForward,
+    TransformerBlock,
+    Encoder,
+    DecoderBlock,
+    Decoder,
+    Transformer,
+)
 
 # %% [markdown]
 # If your model from lesson 08 (`dates.safetensors` and `dates.json`) lies beside this notebook, you will look into that

@@ -63,7 +63,14 @@ LINES = [
 
 
 # What a worked example may cost a judge: these make a few numbers, or none.
-CHEAP = ("import itertools", "d_model, num_heads = 512, 8", "for fill in", "class Three", "def ")
+CHEAP = (
+    "import itertools",
+    "d_model, num_heads = 512, 8",
+    "for fill in",
+    "class Three",
+    "def ",
+    "from grader import use_yours",
+)
 
 
 @pytest.fixture(scope="module")
