@@ -79,7 +79,7 @@ def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, 
     share = 0.0
     for until in range(EVERY, len(rates) + 1, EVERY):
         start, start_work = time.perf_counter(), time.process_time()
-        lesson["train"](model, adam, losses, rates[:until])
+        lesson["learn"](model, adam, losses, rates[:until])
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
         share = lesson["share_right"](model, lesson["test_data"])
         if share >= 0.99 and not reached[2]:
@@ -127,7 +127,7 @@ def compare(lesson: dict[str, Any]) -> None:
 
     def step(model: nn.Module) -> Callable[[], object]:
         adam = torch.optim.Adam(model.parameters())
-        return lambda: lesson["train"](model.train(), adam, [], [0.0])
+        return lambda: lesson["learn"](model.train(), adam, [], [0.0])
 
     def decode(model: nn.Module) -> Callable[[], object]:
         # No id is -1: all twelve columns are written, whatever the untrained model says.

@@ -406,16 +406,14 @@ plt.show()
 # %%
 def line_up_and_down(peak, warm_up, steps):
     """A rate for each step: up to the peak for the warm-up, then down."""
-    rates = []
-    for step in range(1, steps + 1):
-        down = (steps + 1 - step) / (steps + 1 - warm_up)
-        rates.append(peak * min(step / warm_up, down))
-    return rates
+    up = [n / warm_up for n in range(1, steps + 1)]
+    down = [n / (steps + 1 - warm_up) for n in range(steps, 0, -1)]
+    return [peak * min(both) for both in zip(up, down, strict=True)]
 
 
 RATES = line_up_and_down(peak=0.004, warm_up=40, steps=240)
-for step in (1, 20, 40, 140, 240):
-    print(f"step {step:3}: {RATES[step - 1]:.5f}")
+for n in (1, 20, 40, 140, 240):
+    print(f"step {n:3}: {RATES[n - 1]:.5f}")
 
 # %% [markdown]
 # ## 5 · The model
@@ -627,7 +625,7 @@ def mean_loss(logits, wanted):
 
 
 # %%
-def train(model, adam, losses, rates, data=None, loss_of=mean_loss, watch=None):
+def learn(model, adam, losses, rates, data=None, loss_of=mean_loss, watch=None):
     """Take the steps for which `losses` has no loss yet."""
     for step in range(len(losses), len(rates)):
         adam.param_groups[0]["lr"] = rates[step]
@@ -646,7 +644,7 @@ def train(model, adam, losses, rates, data=None, loss_of=mean_loss, watch=None):
 def short_training(model, rates, **different):
     """The losses of a training that nobody watches."""
     losses, adam = [], torch.optim.Adam(model.parameters())
-    train(model, adam, losses, rates, **different)
+    learn(model, adam, losses, rates, **different)
     return losses
 
 
@@ -736,7 +734,7 @@ def watch():
 def go_on(until):
     """Train up to a step, or until the kernel is interrupted."""
     try:
-        train(model, adam, losses, RATES[:until], watch=watch)
+        learn(model, adam, losses, RATES[:until], watch=watch)
     except KeyboardInterrupt:
         raise Stopped(f"Stopped at step {len(losses)}.") from None
     return model

@@ -127,7 +127,7 @@ def test_no_held_out_answer_is_trained_on_and_lengths_differ(lesson):
 
 
 def interrupted_at(names, step):
-    """The lesson's `train`, whose loss raises what Ctrl+C raises in that step, once."""
+    """The lesson's `learn`, whose loss raises what Ctrl+C raises in that step, once."""
     calls = []
 
     def loss_of(logits, wanted):
@@ -136,8 +136,8 @@ def interrupted_at(names, step):
             raise KeyboardInterrupt
         return names["mean_loss"](logits, wanted)
 
-    train = names["train"]
-    return lambda *args, **keywords: train(*args, **keywords, loss_of=loss_of)
+    learn = names["learn"]
+    return lambda *args, **keywords: learn(*args, **keywords, loss_of=loss_of)
 
 
 @pytest.fixture
@@ -153,9 +153,9 @@ def started(lesson):
 
 @pytest.mark.parametrize("step", [1, 4])
 def test_an_interrupted_training_keeps_what_was_learnt_and_resumes(started, step):
-    names, train = started, started["train"]
+    names, learn = started, started["learn"]
     before = {name: tensor.clone() for name, tensor in names["model"].state_dict().items()}
-    names["train"] = interrupted_at(names, step)
+    names["learn"] = interrupted_at(names, step)
     with pytest.raises(KeyboardInterrupt) as stopped:  # so that neither this cell nor one that waits goes on
         names["go_on"](until=6)
     assert stopped.value._render_traceback_() == [f"Stopped at step {step - 1}."]
@@ -164,7 +164,7 @@ def test_an_interrupted_training_keeps_what_was_learnt_and_resumes(started, step
     changed = any(not torch.equal(tensor, before[name]) for name, tensor in names["model"].state_dict().items())
     assert changed == bool(kept)
 
-    names["train"] = train
+    names["learn"] = learn
     assert names["go_on"](until=6) is names["model"]
     assert len(names["losses"]) == 6
     assert names["losses"][: len(kept)] == kept
