@@ -1034,7 +1034,7 @@ AlignmentView(album_pairs, album)
 # 3. *After, one head at a time:* the heads share the work. For the month, look at what it is read from: two
 #    digits are made from a few letters that tell the months apart.
 #
-# It is tempting to conclude that this is *why* it wrote a 2. Be careful. The weights show where a layer took its
+# It is tempting to conclude that this is *why* it wrote a 5. Be careful. The weights show where a layer took its
 # information from. How it was used is decided elsewhere, and the encoder has mixed the characters before. Lesson 10
 # goes into that.
 #

@@ -684,8 +684,8 @@ for my_axes, my_name in zip(my_panels, my_tables, strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two 13 × 13 grids, the characters of "6 August 1939" along both sides. In layer 1 some columns
-# are bright over many rows. In the rollout the diagonal is the brightest, and the rest is flatter.
+# *The picture in words:* two 13 × 13 grids, the characters of "6 August 1939" along both sides. In layer 1 the
+# digits of the year attend to one another. In the rollout the diagonal is the brightest, and the rest is flatter.
 #
 # By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout is
 # flatter, since a weighted sum of weighted sums evens out.
@@ -884,7 +884,8 @@ compare_guess("10_kind", names.get(kind, "the cross-attention"))
 #
 # Most heads cost little, and where several do the same, none is missed. The cross-attention has such heads, as you saw
 # with the 6. One of the encoder's makes the loss almost twenty times as large. In four other models that we trained,
-# the most needed head was one of the encoder's as well, in two of them only just.
+# the most needed head was one of the encoder's as well, in one of them
+# only just.
 
 # %% [markdown]
 # ### Is a sharp head an important one?
