@@ -177,6 +177,14 @@ from lesson_03 import MultiHeadAttention, merge_heads, split_heads
 from lesson_04 import causal_mask, decoder_mask, padding_mask
 
 # %% [markdown]
+# If your notebook of lesson 03 lies beside this one and your class passes its check, yours runs from here on.
+
+# %%
+from grader import use_yours
+
+use_yours(MultiHeadAttention)
+
+# %% [markdown]
 # ## 3 · From ids to vectors
 #
 # ### Step 1 · Token ids

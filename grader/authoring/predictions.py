@@ -13,8 +13,8 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.statements import parse
 from grader.learner.predict import CAME_OUT
+from grader.learner.statements import parse
 from grader.spec.exercise import Exercise
 
 ASKS, ANSWERS = "predict", "compare_guess"

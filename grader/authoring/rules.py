@@ -12,7 +12,7 @@ from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.authoring.predictions import is_unconverted
 from grader.authoring.prose import DIFFICULTY, TIME_MARK, unfolded
 from grader.authoring.regions import cut, has_region, region_errors
-from grader.authoring.statements import bound, parse, raises_when_defined
+from grader.learner.statements import bound, parse, raises_when_defined
 from grader.spec.exercise import Exercise
 
 Exercises = Mapping[str, Exercise]

@@ -66,7 +66,7 @@ LINES = [
 
 
 # What a worked example may cost a judge: these make a few numbers, or none.
-CHEAP = ("import itertools", "d_model, num_heads = 512, 8", "class Three", "def ")
+CHEAP = ("import itertools", "d_model, num_heads = 512, 8", "class Three", "def ", "from grader import use_yours")
 
 
 @pytest.fixture(scope="module")
