@@ -23,6 +23,7 @@ OF_AN_EXERCISE = ("solution", "check")
 MINUTES = re.compile(r"# (?:Difficulty \d of 5\b.*|\*\*Time:\*\*.*\d+ )minutes")
 CODE_WIDTH = 80  # characters that the site and JupyterLab show in a window of 1280 pixels, beside what else they show
 CODE_LINES = 15  # of a cell: what one can keep in view
+SAYS = re.compile(r"(?m)(?<!plt\.)\b(?:print|show|display|check)\(|^(?:def|class) ")
 CLAIM = re.compile(r"[a-z][a-z0-9_]*")
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
@@ -212,6 +213,15 @@ def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield lesson.problem(cell, f'long="..." is for more than {CODE_LINES} lines of code: these are {count}')
 
 
+def drawings(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """A worked example that makes a picture and says nothing is marked: its code is collapsed."""
+    if is_unconverted(lesson.number):
+        return
+    for cell in lesson.with_role(""):
+        if cell.source.rstrip().endswith("plt.show()") and not SAYS.search(cell.source):
+            yield lesson.problem(cell, 'this cell only draws: mark it role="draw"')
+
+
 def code_lines(source: str) -> list[str]:
     """The lines of a cell without blank ones, comments and docstrings."""
     in_docstrings: set[int] = set()
@@ -265,6 +275,7 @@ RULES: tuple[Rule, ...] = (
     difficulties,
     widths,
     lengths,
+    drawings,
     times,
     predictions.pairs,
 )
