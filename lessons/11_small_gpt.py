@@ -1623,8 +1623,8 @@ check(quiz_11, "quiz_11")
 #
 # ### GPT-2 in your classes
 #
-# Here are published weights to begin with. GPT-2's are a file of half a gigabyte in safetensors, the format of lesson
-# 08. If you have it, your classes can speak with its numbers. What differs from your model?
+# Here are published weights to begin with. GPT-2's come in a file of half a gigabyte, in safetensors, the format of
+# lesson 08. If you have that file, your classes can run with its weights. This table lists what differs from your model.
 #
 # | | yours | GPT-2 |
 # | --- | --- | --- |
@@ -1636,7 +1636,8 @@ check(quiz_11, "quiz_11")
 # | norms | before each sub-layer, one at the end | the same: `ln_1`, `ln_2`, `ln_f` |
 # | the head | shares the embedding's weight | the same: the file has only the embedding, `wte` |
 #
-# The first two are code. Attention without rotation is lesson 03's, and a causal mask makes it fit into your block.
+# The first two differences need code. Lesson 03's attention has no rotation, and with a causal mask it fits into your
+# block.
 
 
 # %%
@@ -1657,7 +1658,7 @@ class SmoothFeedForward(FeedForward):
 
 
 # %% [markdown]
-# A hook that returns something replaces a module's output: so the positions get in without a change of your `GPT`.
+# A hook that returns something replaces a module's output, so the positions get in without a change to your `GPT`.
 
 
 # %%
@@ -1676,8 +1677,8 @@ def like_gpt2(model, sizes, positions):
 
 
 # %% [markdown]
-# The other differences are names and layouts. `t()` transposes a matrix and leaves a vector as it is; `chunk` cuts the
-# common matrix into three.
+# The other differences are names and layouts. `t()` transposes a matrix and leaves a vector as it is, and `chunk` cuts
+# the common matrix into three.
 
 # %%
 PARTS = {"ln_1": "norm1", "attn.c_proj": "attention.out_proj"}
@@ -1724,9 +1725,9 @@ from grader.models.gpt2 import published_gpt2
 published = published_gpt2("gpt2.safetensors")
 
 # %% [markdown]
-# The ids below are "Once upon a time". (With the file `vocab.json` of the same model beside this notebook, you see
-# words.) PyTorch's own layers with the same weights are what yours is compared with, and speak in its place if it isn't
-# written yet. If the difference is as small as rounding, every line of your classes is as GPT-2 needs it.
+# The ids below stand for "Once upon a time". You see words if the file `vocab.json` of the same model lies beside this
+# notebook too. Your logits are compared with those of PyTorch's own layers with the same weights, which also write the
+# text if your `GPT` isn't written yet. A difference as small as rounding means that your classes do what GPT-2 needs.
 
 # %% role="try" timed=true
 # GPT-2's numbers in your classes, and the 20 likeliest tokens in a row.
