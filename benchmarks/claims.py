@@ -198,6 +198,20 @@ def first_by_last(names: Names) -> list[float]:
 TWICE_AS_LONG = {"steps=1200": "steps=2400", "until=1200": "until=2400"}
 
 
+def late_and_sudden(names: Names) -> list[float]:
+    """Of the training of lesson 11's model: the step at which it is below the best table; that at which a third of the
+    names are right; the steps from a tenth to half of them; the loss of names where it is below the table. Judged every
+    50 steps; a step never reached counts as 9999."""
+    run = names["my_run"].judged
+
+    def first(reached: Callable[[Figures], bool]) -> float:
+        return next((step for step, row in run.items() if reached(row)), 9999)
+
+    below = first(lambda row: row[0] < names["best_table"])
+    third, tenth, half = (first(lambda row, share=share: row[2] > share) for share in (1 / 3, 0.1, 0.5))
+    return [below, third, half - tenth, run[min(below, max(run))][1]]
+
+
 def remembering(names: Names) -> list[float]:
     """Of lesson 11's model: its loss and the best table's, the names right with all heads, without the one that
     remembers, and without the worst of the others; how many heads put more than half of their weight, before a name, on
@@ -538,9 +552,15 @@ CLAIMS = {
         lambda table, table_names, drawn: table > 1.2 and table_names > drawn,
         {"half the tales": {"counted(train_ids, 5)": "counted(train_ids[: len(train_ids) // 2], 5)"}},
     ),
+    "names_come_late_and_suddenly": Claim(
+        "steps to below the best table; to a third of the names; from a tenth to half of them; names' nats then",
+        late_and_sudden,
+        lambda below, third, sudden, before: below <= 150 and third >= 300 and sudden <= 250 and before > 3.5,
+        times("peak=0.008", {"half the rate": 0.5}),
+    ),
     "names_need_context": Claim(
         "names right from 8 words, from 64",
-        lambda names: (names["my_contexts"][8][1], names["my_contexts"][64][1]),
+        lambda names: (names["my_contexts"][8][2], names["my_contexts"][64][2]),
         lambda few, many: few < 0.2 and many > 0.5,
         {"twice the steps": TWICE_AS_LONG} | times("peak=0.008", {"twice the rate": 2}),
     ),

@@ -57,7 +57,7 @@ def make_weights() -> int:
 
     lesson = run_lesson(until="go_on", training=False, lesson=LESSON)
     torch.manual_seed(0)
-    sizes = {"vocab_size": lesson["V"], **lesson["SIZES"], "dropout": DROPOUT}
+    sizes = {"vocab_size": lesson["V"], **lesson["SIZES"], "dropout": DROPOUT, "max_length": 256}
     model = lesson["GPT"](**sizes)
     samples = {0: sample(lesson, model)}
     run = lesson["Training"](model, lesson["fit"], steps=STEPS)
