@@ -204,12 +204,12 @@ def late_and_sudden(names: Names) -> list[float]:
     50 steps; a step never reached counts as 9999."""
     run = names["my_run"].judged
 
-    def first(reached: Callable[[Figures], bool]) -> float:
+    def first(reached: Callable[[Any], bool]) -> float:
         return next((step for step, row in run.items() if reached(row)), 9999)
 
-    below = first(lambda row: row[0] < names["best_table"])
-    third, tenth, half = (first(lambda row, share=share: row[2] > share) for share in (1 / 3, 0.1, 0.5))
-    return [below, third, half - tenth, run[min(below, max(run))][1]]
+    below = first(lambda row: row.loss < names["best_table"])
+    third, tenth, half = (first(lambda row, share=share: row.names_right > share) for share in (1 / 3, 0.1, 0.5))
+    return [below, third, half - tenth, run[min(below, max(run))].names_loss]
 
 
 def remembering(names: Names) -> list[float]:
@@ -224,10 +224,10 @@ def remembering(names: Names) -> list[float]:
         looking.append((weights * places).sum(-1)[..., places.any(1)].mean(-1))
     mean = torch.stack(looking).mean(0).flatten()
     found = names["my_layer"], names["my_head"]
-    off = {place: right for place, (*_, right) in names["my_off"].items()}
-    loss, _, right = names["my_run"].judged[names["my_run"].done]
+    off = {place: scores.names_right for place, scores in names["my_off"].items()}
+    scores = names["my_run"].judged[names["my_run"].done]
     without = off.pop(found)
-    return [loss, names["best_table"], right, without, min(off.values()), int((mean > 0.5).sum()), float(mean.max())]
+    return [scores.loss, names["best_table"], scores.names_right, without, min(off.values()), int((mean > 0.5).sum()), float(mean.max())]
 
 
 # Lesson 02's readers, with more and fewer steps and examples.
@@ -560,7 +560,7 @@ CLAIMS = {
     ),
     "names_need_context": Claim(
         "names right from 8 words, from 64",
-        lambda names: (names["my_contexts"][8][2], names["my_contexts"][64][2]),
+        lambda names: [names["my_contexts"][length].names_right for length in (8, 64)],
         lambda few, many: few < 0.2 and many > 0.5,
         {"twice the steps": TWICE_AS_LONG} | times("peak=0.008", {"twice the rate": 2}),
     ),
@@ -583,7 +583,7 @@ CLAIMS = {
         lambda names: [
             figure
             for run in names["my_few"].values()
-            for losses in [[held for held, *_ in run.judged.values()]]
+            for losses in [[scores.loss for scores in run.judged.values()]]
             for figure in (min(losses), losses[-1], last_ten(run.losses))
         ],
         lambda low, end, learnt, low_with, end_with, learnt_with: (

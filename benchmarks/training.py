@@ -194,10 +194,10 @@ def learn_text(lesson: dict[str, Any], seed: int, best: float) -> tuple[int, int
         for _ in range(EVERY):
             run.one_step()
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
-        loss, _, right = run.judged[run.done] = lesson["judged"](model)
-        passed = passed or run.done * (loss < best)
-        half = half or run.done * (right > 0.5)
-    return passed, half, clock, work, run.judged[run.done]
+        scores = run.judged[run.done] = lesson["judged"](model)
+        passed = passed or run.done * (scores.loss < best)
+        half = half or run.done * (scores.names_right > 0.5)
+    return passed, half, clock, work, (scores.loss, scores.names_loss, scores.names_right)
 
 
 def write(lesson: dict[str, Any]) -> None:

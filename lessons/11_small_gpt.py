@@ -50,7 +50,7 @@ import itertools
 import math
 import textwrap
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, namedtuple
 from collections.abc import Iterable
 
 import matplotlib.pyplot as plt
@@ -58,7 +58,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import Stopped, check, compare_guess, predict, print_table
+from grader import Stopped, check, compare_guess, predict, show
 
 torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -299,11 +299,12 @@ best_table, best_names = (
 print(f"any of {len(names)} names at random: {math.log(len(names)):.2f}")
 compare_guess("11_again", round(best_names, 1))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # Counting improves, and then it is over: for five words back there are too few examples. About names no table learns
 # anything. They are worse than a draw from all the names, because they often don't even expect a name. It stands up to
 # eighty words back, and to count such beginnings would take more tales than there are atoms in the world.
-#
+
+# %% [markdown]
 # And yet a table can write. This is what the one with three words back makes of the beginning:
 
 # %%
@@ -503,11 +504,15 @@ check(GPT)
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 2, "d_ff": 128}
 
 
+Scores = namedtuple("Scores", "loss right names_loss names_right")
+
+
 def scored(logits, labels, asked):
-    """Loss of all labels; of those asked for: loss, and share guessed right."""
+    """Loss and share guessed right, of all labels and of those asked for."""
     losses = F.cross_entropy(logits.mT, labels, reduction="none")
-    right = (logits.argmax(dim=-1) == labels)[asked].float().mean()
-    return losses.mean().item(), losses[asked].mean().item(), right.item()
+    right = (logits.argmax(dim=-1) == labels).float()
+    four = losses, right, losses[asked], right[asked]
+    return Scores(*(part.mean().item() for part in four))
 
 
 @torch.no_grad()
@@ -640,7 +645,7 @@ check(fit)
 # with the next row. AdamW is Adam, which also makes all weights a little smaller in each step.
 
 
-# %%
+# %% long="one class: what a training keeps, and its step"
 class Training:
     """A model that learns by `fit`, step by step. It can be stopped and go on."""
 
@@ -679,7 +684,7 @@ def go_on(run, until, monitor=None, every=50):
             if run.done % every == 0 or run.done == until:
                 run.judged[run.done] = judged(run.model)
             if monitor is not None:
-                right = {step: row[2] for step, row in run.judged.items()}
+                right = {step: row.right for step, row in run.judged.items()}
                 monitor.show(run.losses, right)
     except KeyboardInterrupt:
         at = f"Stopped at step {run.done} of {run.steps}."
@@ -693,109 +698,108 @@ _ = torch.manual_seed(0)
 my_run = Training(GPT(V, **SIZES), fit)
 my_parameters = my_run.model.parameters()
 print("parameters:", sum(my_weight.numel() for my_weight in my_parameters))
-print(f"loss of the untrained model: {my_run.judged[0][0]:.2f} nats")
+print(f"loss of the untrained model: {my_run.judged[0].loss:.2f} nats")
 
 # %% [markdown]
-# Now it learns, for less than half a minute; on a busy machine a few times that. The monitor will show two curves: the
-# loss, and how many of the names that were named before are guessed right.
+# Now it learns, for less than half a minute; on a busy machine a few times that. The monitor shows the loss, and how many
+# of all held-out words are guessed right.
 
 # %%
 from grader.views import TrainingMonitor
 
-monitor = TrainingMonitor(1200, score="names guessed right")
+monitor = TrainingMonitor(1200, score="held-out words right")
 monitor
-
-# %%
-predict(
-    "11_names",
-    "At which of 1200 steps does it first guess a third of these names right?",
-    low=0,
-    high=1200,
-    unit="steps",
-)
 
 # %% role="try" timed=true claim="names_come_late_and_suddenly"
 # Your model learns.
 my_gpt = go_on(my_run, until=1200, monitor=monitor)
-for my_step in (100, 200, 400, 600, 800, 1000, 1200):
-    my_loss, my_names, my_right = my_run.judged[my_step]
-    print(f"step {my_step:4}: {my_loss:.2f} nats", end="")
-    print(f", names {my_names:.2f} nats, {my_right:.0%} right")
-print(f"best table: {best_table:.2f} nats, names {best_names:.2f}")
-my_late = [my_step for my_step, row in my_run.judged.items() if row[2] > 1 / 3]
-compare_guess("11_names", min(my_late, default=1200))
+for my_step in (50, 100, 200, 400, 800, 1200):
+    print(f"step {my_step:4}: {my_run.judged[my_step].loss:.2f} nats")
+print(f"best table: {best_table:.2f} nats")
 
 # %% [markdown]
-# The loss of all words falls steeply: it is below the best table's within the first hundred steps. The loss of names
-# stays as high as a table's for some hundred steps more. Then it drops, within one or two hundred, to less than half.
-# Here are both in one picture, with the tables' losses as level lines. (The next cell only draws.)
+# Within the first hundred steps it beats every table. And the names? They were judged, too, every 50 steps. (The next
+# cell only draws.)
 
 
-# %% role="draw"
+# %% role="draw" long="two functions that only draw"
 def draw_ladder(run, bigram):
-    """The curves of a training, and the losses of the tables as level lines."""
+    """The curves of a training; the losses of the tables as level lines."""
     _, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     smooth = torch.tensor(run.losses).unfold(0, 50, 50).mean(dim=1)
-    axes.plot(
-        range(25, run.done, 50),
-        smooth,
-        ":",
-        color="#00204c",
-        label="training loss",
-    )
-    for i, style, label in (
-        (0, "-", "held out"),
-        (1, "--", "held out, names named before"),
+    dark, light = {"color": "#00204c"}, {"color": "#a59c74", "lw": 1}
+    axes.plot(range(25, run.done, 50), smooth, ":", label="training", **dark)
+    for name, style, label in (
+        ("loss", "-", "held out"),
+        ("names_loss", "--", "held out, names named before"),
     ):
-        curve = [row[i] for row in run.judged.values()]
-        axes.plot(list(run.judged), curve, style, color="#00204c", label=label)
-    levels = {"uniform": math.log(V), "unigram": ladder[0][0], "bigram": bigram}
-    for label, loss in {
-        **levels,
+        curve = [getattr(row, name) for row in run.judged.values()]
+        axes.plot(list(run.judged), curve, style, label=label, **dark)
+    levels = {
+        "uniform": math.log(V),
+        "unigram": ladder[0][0],
+        "bigram": bigram,
         "best table": best_table,
         "best table, names": best_names,
-    }.items():
-        style, side = ("--", "bottom") if "names" in label else ("-", "top")
-        axes.axhline(loss, linestyle=style, color="#a59c74", lw=1)
+    }
+    for label, loss in levels.items():
+        names = label.endswith("names")
+        axes.axhline(loss, linestyle="--" if names else "-", **light)
+        side = "bottom" if names else "top"
         axes.text(1.02 * run.done, loss, label, va=side)
-    axes.set(
-        xlabel="step", ylabel="nats", xlim=(0, 1.3 * run.done), ylim=(0, 7)
-    )
-    axes.legend(ncols=2)
+    axes.set(xlim=(0, 1.3 * run.done), ylim=(0, 7))
+    axes.set(xlabel="step", ylabel="nats")
+    axes.legend(ncols=3)
     plt.show()
 
 
 def draw_arcs(ids, labels, weights):
-    """An arc from each place before a name to every word with a tenth of its weight."""
+    """An arc from before each name to every word with a tenth of the weight."""
     _, axes = plt.subplots(figsize=(11, 4), layout="constrained")
     turn = torch.linspace(0, math.pi, 40)
     for t, j in (weights >= 0.1).nonzero().tolist():
         if labels[t] >= 0 and j < t:
-            x, y = (
-                (t + j) / 2 + (t - j) / 2 * turn.cos(),
-                (t - j) / 2 * turn.sin(),
-            )
+            reach = (t - j) / 2
+            x, y = j + reach + reach * turn.cos(), reach * turn.sin()
             axes.plot(x, y, color="#00204c", alpha=weights[t, j].item())
     shown = [WORDS[i].replace("\n", "↵") for i in ids]
     axes.set_xticks(range(len(ids)), shown, rotation=90, fontsize=9)
     for tick, i in zip(axes.get_xticklabels(), ids, strict=True):
         tick.set_fontweight("bold" if is_name[i] else "normal")
-    axes.set(
-        yticks=[], ylim=(0, None), title="where the head looks before a name"
-    )
+    axes.set(yticks=[], ylim=(0, None))
+    axes.set(title="where the head looks before a name")
     plt.show()
 
 
-# %% role="try" timed=true
-draw_ladder(my_run, my_bigram)
+# %%
+predict(
+    "11_names",
+    "At which step was a third of the names named before guessed right?",
+    low=0,
+    high=1200,
+    unit="steps",
+)
 
-# %% [markdown]
+# %% role="try" timed=true
+my_late = []
+for my_step, my_scores in my_run.judged.items():
+    my_late += [my_step] if my_scores.names_right > 1 / 3 else []
+    if my_step % 200 == 0:
+        print(f"step {my_step:4}: names {my_scores.names_loss:.2f} nats", end="")
+        print(f", {my_scores.names_right:.0%} right")
+draw_ladder(my_run, my_bigram)
+compare_guess("11_names", min(my_late, default=1200))
+
+# %% [markdown] role="answer"
 # *The picture in words:* five level lines, from 5.8 for uniform down to 1.3 for the best table. The training loss and
 # the loss on held-out tales fall together, steeply at first, and are below all of them within a hundred steps. The loss
 # on names stays near the best table's for some hundred steps, then drops to less than half.
 #
-# The curve of all words hardly shows it: only one place in fourteen asks for such a name. Something was switched on
-# inside your model, quite suddenly. What? (This is the place for a break.)
+# The loss of names stays as high as a table's for some hundred steps. Then it drops, within one or two hundred, to less
+# than half. The curve of all words hardly shows it: only one place in fourteen asks for such a name.
+
+# %% [markdown]
+# Something was switched on inside your model, quite suddenly. What? (This is the place for a break.)
 #
 # ## 6 · What it remembers
 #
@@ -826,14 +830,18 @@ predict(
 my_contexts = {}
 for my_length in (4, 8, 16, 32, 64):
     my_contexts[my_length] = with_context(my_gpt, my_length)
-    my_loss, my_names, my_right = my_contexts[my_length]
-    print(f"{my_length:2} words: {my_loss:.2f} nats", end="")
-    print(f", names {my_names:.2f} nats, {my_right:.0%} right")
-compare_guess("11_context", round(100 * my_contexts[8][2]))
+    my_scores = my_contexts[my_length]
+    print(f"{my_length:2} words: {my_scores.loss:.2f} nats", end="")
+    print(f", names {my_scores.names_loss:.2f} nats", end="")
+    print(f", {my_scores.names_right:.0%} right")
+compare_guess("11_context", round(100 * my_contexts[8].names_right))
+
+# %% [markdown] role="answer"
+# It does reach back. The more words it may read, the more names it knows, up to about thirty: that is as far back as
+# names usually stand here.
 
 # %% [markdown]
-# It does reach back. The more words it may read, the more names it knows, up to about thirty: that is as far back as
-# names usually stand here. Only attention carries anything from one token to another, and the model has four heads, two
+# Only attention carries anything from one token to another, and the model has four heads, two
 # in each layer. To see what they look at, compute their weights once more: the same queries and keys, lesson 06's
 # rotation, lesson 04's mask.
 
@@ -948,19 +956,18 @@ predict(
 
 # %% role="try" timed=true claim="one_head_remembers"
 # Try it: each of the four heads switched off in turn.
-my_loss, _, my_right = my_run.judged[my_run.done]
-print(
-    f"all heads              : {my_loss:.2f} nats, names {my_right:.0%} right"
-)
-my_off = {}
+my_scores, my_off = my_run.judged[my_run.done], {}
+print(f"all heads              : {my_scores.loss:.2f} nats", end="")
+print(f", names {my_scores.names_right:.0%} right")
 for my_which in itertools.product(range(2), range(2)):
-    my_off[my_which] = judged(without_head(my_gpt, *my_which))
-    my_loss, _, my_right = my_off[my_which]
-    print(f"without layer {my_which[0]}, head {my_which[1]}: ", end="")
-    print(f"{my_loss:.2f} nats, names {my_right:.0%} right")
-compare_guess("11_off", round(100 * my_off[my_layer, my_head][2]))
+    my_scores = my_off[my_which] = judged(without_head(my_gpt, *my_which))
+    print("without layer {}, head {}".format(*my_which), end="")
+    print(f": {my_scores.loss:.2f} nats", end="")
+    print(f", names {my_scores.names_right:.0%} right")
+my_right = my_off[my_layer, my_head].names_right
+compare_guess("11_off", round(100 * my_right))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # One of four heads, and the names are gone. Without any other the loss rises too, because the sentences get worse, but
 # the names stay. You have found the place where this model remembers, by a prediction, a measurement and an
 # intervention.
@@ -971,7 +978,8 @@ compare_guess("11_off", round(100 * my_off[my_layer, my_head][2]))
 # the work. Put `num_heads` 4 into `SIZES`, run on from there, and see.
 #
 # </details>
-#
+
+# %% [markdown]
 # <details><summary>What is such a head called, and where does yours differ?</summary>
 #
 # Elhage et al. (2021) and Olsson et al. (2022) found *induction heads* in models of all sizes: after "… Odile Percy …
@@ -1015,7 +1023,7 @@ logits = course(course_ids)[0, -1]
 top = logits.argsort(descending=True)[:6]
 chances = [(logits / t).softmax(dim=-1)[top] for t in (0.5, 1.0)]
 top_words = [course.words[i] for i in top]
-print_table("temperature", torch.stack(chances), ["0.5", "1.0"], top_words)
+show(torch.stack(chances), ["0.5", "1.0"], top_words, title="temperature")
 
 predict(
     "11_hot",
@@ -1032,8 +1040,11 @@ for temperature in (0.5, 1.0, 2.0):
     print(f"temperature {temperature}: nine tenths are on {needed} words")
 compare_guess("11_hot", needed)
 
+# %% [markdown] role="answer"
+# The hotter, the more words stand a chance, wrong ones too.
+
 # %% [markdown]
-# The hotter, the more words stand a chance, wrong ones too. **Top-k** keeps the k likeliest and drops the rest. But ten
+# **Top-k** keeps the k likeliest and drops the rest. But ten
 # are too many where the model is sure, and too few where it isn't. **Top-p** keeps the fewest words that together reach
 # the probability p, for example 0.9. Run the view, then try:
 #
@@ -1299,10 +1310,11 @@ print(f"{my_own:,} in your class, {my_table:,} for the positions")
 print(f"in all: {my_own + my_table:,}; the embedding: {50257 * 768:,}")
 compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # It is your class with other sizes. Only details differ. In place of ReLU GPT-2 has GELU, which is smoother. Many later
 # models have rotary positions, as yours has, RMSNorm (lesson 05) and grouped queries (lesson 09).
-#
+
+# %% [markdown]
 # A model that was trained on texts alone continues texts. It does not answer. So for a **chat** it is trained further,
 # with the same loss, on conversations, with special tokens between those who speak. Then people compare pairs of
 # answers, and it is trained towards those that they prefer. The answers still come from `generate`: a prompt that ends
@@ -1395,16 +1407,16 @@ for my_dropout in (0.0, 0.2):
 # %% role="try" timed=true claim="few_tales_overfit"
 for my_dropout, my_short in my_few.items():
     my_learnt = go_on(my_short, until=600, every=100)
-    my_held = {n: round(row[0], 2) for n, row in my_short.judged.items()}
+    my_held = {n: round(row.loss, 2) for n, row in my_short.judged.items()}
     my_end = sum(my_short.losses[-50:]) / 50
     print(f"dropout {my_dropout}: training loss at the end {my_end:.2f}")
     print(f"  held out {my_held}")
-my_held = [row[0] for row in my_few[0.0].judged.values()]
+my_held = [row.loss for row in my_few[0.0].judged.values()]
 my_rises = my_held[-1] > min(my_held) + 0.1
 my_verdict = "it falls, then rises" if my_rises else "it falls, then stays"
 compare_guess("11_few", my_verdict)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # On the 30 tales the loss goes on falling, on others it rises: the model learns these tales by heart, in place of how
 # tales go. This is **overfitting**, and only the two curves together show it. Dropout slows the learning by heart a
 # little and can't prevent it: there is too little else to learn from. Stopping where the held-out loss is lowest helps
@@ -1438,7 +1450,7 @@ if my_share > 0.45:
     my_verdict = "about as many as of the others"
 compare_guess("11_strangers", my_verdict)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The head may look back at "Agnes", but the model can't say it. A token that never occurs in training is never the right
 # answer, so every step makes its logit smaller, and its vector is still the random one of the beginning. What the head
 # copies must mean something to the layer that reads it.

@@ -65,7 +65,7 @@ def make_weights() -> int:
         lesson["go_on"](run, until=step)
         samples[step] = sample(lesson, model)
         print(step, run.judged[step], repr(samples[step]), flush=True)
-    loss, _, right = run.judged[run.done]
+    loss, right = run.judged[run.done].loss, run.judged[run.done].names_right
     if right < 0.7:
         return 1
     # A shared weight is stored under both of its names: safetensors takes no two tensors in one place.
