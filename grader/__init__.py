@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from grader.learner.memory import peak_bytes
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
-    from grader.learner.tables import draw_attention, draw_table, print_table
+    from grader.learner.tables import draw_attention, draw_table, print_table, show
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
     from grader.report import Report
@@ -30,6 +30,7 @@ __all__ = [
     "predict",
     "print_table",
     "reset",
+    "show",
     "solution",
     "trained_dates",
 ]
@@ -43,6 +44,7 @@ _PLACES = {
     "predict": "learner.predict",
     "print_table": "learner.tables",
     "reset": "learner.starter_code",
+    "show": "learner.tables",
     "solution": "learner.starter_code",
     "Report": "report",
     "Stopped": "learner.interrupted",

@@ -68,7 +68,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
-from grader import draw_attention, draw_table, print_table
+from grader import draw_attention, draw_table, show
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -87,10 +87,10 @@ torch.set_printoptions(precision=4, sci_mode=False)
 words = ["robot", "lift", "crate", "it"]
 meaning = ["strength", "mass", "thing"]
 four = torch.tensor([[1.0, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1]])
-print_table("word", four, words, meaning, form=".0f")
+show(four, words, meaning, title="word", form=".0f")
 
 plain = four.mean(dim=0).expand(4, 3)
-print_table("average", plain, words, meaning)
+show(plain, words, meaning, title="average")
 
 # %% [markdown]
 # Now every word is the same word. The robot has become the crate, and nothing is left that could tell them
@@ -163,7 +163,7 @@ embedded_sentence = embed(sentence).detach()  # detach: no gradients needed here
 print("shape of the embedded sentence:", tuple(embedded_sentence.shape))
 
 omega = all_pairs(embedded_sentence)  # the chapter's name for this table
-print_table("omega", omega, eight, form=".1f")
+show(omega, eight, title="omega", form=".1f")
 
 # %% [markdown]
 # Look at the diagonal, the score of each word with itself. Then compare the score of "you" for "help" with that of
@@ -341,9 +341,8 @@ print(stable_softmax(torch.tensor([1000.0, 999.0, 998.0])))
 
 # %%
 four_weights = four_scores.softmax(-1)
-print_table("weights", four_weights, words, form=".4f")
-print("mixture for robot", robot_weights @ four, sep="\n")
-print_table("mixture", four_weights @ four, words, meaning)
+show(four_weights, words, title="weights", form=".4f")
+show(four_weights @ four, words, meaning, title="mixture")
 
 # %% role="draw"
 figure, axes = plt.subplots(1, 2, figsize=(9.0, 1.8), layout="constrained")
@@ -370,8 +369,8 @@ for ending, vector in endings.items():
     five = torch.cat([four, torch.tensor([vector])])
     it_weights = (five @ five[3]).softmax(-1)  # row 3: it
     names = [*words, ending]
-    print_table("weights", it_weights[None], ["it"], names)
-    print_table("mixture", (it_weights @ five)[None], ["it"], meaning)
+    show(it_weights, "it", names, title="weights")
+    show(it_weights @ five, "it", meaning, title="mixture")
     print(f"robot over crate: {it_weights[0] / it_weights[2]:.4f}\n")
 
 # %% [markdown]
@@ -421,10 +420,15 @@ plt.show()
 own = attention_weights.diagonal().mean().item()
 compare_guess("01_own_weight", round(100 * own, 1))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* an 8 × 8 grid with the words beside it. There is a yellow diagonal, every cell close to 1,
 # and the rest is dark blue.
 #
+# Every word keeps nearly all of its own vector: so much work, and "you" has hardly changed. A vector of 16 numbers of
+# size about 1 has a dot product of about 16 with itself, while that of two unrelated vectors is anywhere around 0, four
+# or so to either side. After the exponential the diagonal takes nearly everything.
+
+# %% [markdown]
 # ### Exercise 3: `context_vectors`
 #
 # Difficulty 1 of 5
@@ -474,16 +478,14 @@ check(context_vectors)
 # Try it: row 1 should be the loop's context vector of "you".
 mine = context_vectors(embedded_sentence)[1]
 print(torch.allclose(mine, context_vec_2, atol=1e-6))
-print_table("mixture", context_vectors(four), words, meaning)
+show(context_vectors(four), words, meaning, title="mixture")
 
 # %% [markdown]
 # ### What this attention can't do
 #
-# So much work, and "you" has hardly changed. A vector of 16 numbers of size about 1 has a dot product of about 16
-# with itself, while that of two unrelated vectors is anywhere around 0, four or so to either side. After the
-# exponential the diagonal takes nearly everything. That is the first of three limits:
+# You have met the first of three limits:
 #
-# 1. With wide vectors every word looks mostly at itself.
+# 1. With wide vectors every word looks mostly at itself, since no other vector fits it as well as its own.
 # 2. The table is symmetric: "me" can't get a high score for "you" unless "you" gets the same score for "me".
 # 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a
 #    word looks for, what it is found by and what it hands over then change together; they can't be learnt
@@ -497,7 +499,7 @@ print_table("mixture", context_vectors(four), words, meaning)
 # they have, but "it" asks with another one: after "heavy" for a thing with mass, after "weak" for a thing with
 # strength.
 
-# %%
+# %% role="draw"
 looks_for = {"heavy": [0.0, 2.0, 2.0], "weak": [2.0, 0.0, 2.0]}
 figure, axes = plt.subplots(1, 2, figsize=(9.0, 1.8), layout="constrained")
 for panel, (ending, wanted) in zip(axes, looks_for.items(), strict=True):
@@ -529,8 +531,8 @@ w_key = torch.tensor([[0.0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]])
 w_value = torch.tensor([[0.0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]])
 
 queries, keys, values = x @ w_query, x @ w_key, x @ w_value
-for name, table in (("queries", queries), ("keys", keys), ("values", values)):
-    print_table(name, table, three, ["0", "1", "2"], form=".0f")
+projected = {"queries": queries, "keys": keys, "values": values}
+show(projected, three, "012", form=".0f")
 
 for number, weight in zip(x[1], w_query[:, 0], strict=True):
     print(f"{number:g} · {weight:g} = {number * weight:g}")
@@ -603,7 +605,7 @@ for q, k in zip(queries[1], keys[1], strict=True):
 print(f"score of build for build: {queries[1] @ keys[1]:g}")
 
 scores = torch.stack([keys @ query for query in queries])
-print_table("scores", scores, three, form=".0f")
+show(scores, three, title="scores", form=".0f")
 
 altered = x.clone()
 altered[0, 1] = 1.0
@@ -676,7 +678,7 @@ check(attention_scores)
 # %%
 d_k = keys.shape[-1]
 print("root of d_k", torch.tensor(d_k).sqrt(), sep="\n")
-print_table("scaled", scores / math.sqrt(d_k), three, form=".4f")
+show(scores / math.sqrt(d_k), three, title="scaled", form=".4f")
 
 predict(
     "01_larger_divisor",
@@ -686,11 +688,17 @@ predict(
 )
 
 # %% role="answer"
-for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
-    print(f"divided by {divisor:6.2f}:", (scores[1] / divisor).softmax(-1))
+divided = {"1": 1.0, "√3": math.sqrt(3), "3": 3.0, "10": 10.0, "100": 100.0}
+of_build = [(scores[1] / by).softmax(-1).tolist() for by in divided.values()]
+show(of_build, list(divided), three, title="divided by", form=".4f")
 
 by_100 = (scores[1] / 100).softmax(-1).max().item()
 compare_guess("01_larger_divisor", round(by_100, 2))
+
+# %% [markdown] role="answer"
+# Nothing is left of the lead. Divided by 100 the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their
+# differences alone: all three weights are close to a third. A large divisor takes attention back to the plain average
+# of section 1, a small one lets a single word have everything. The order of the weights never changes.
 
 # %% [markdown]
 # ### From scores to outputs
@@ -700,11 +708,11 @@ compare_guess("01_larger_divisor", round(by_100, 2))
 
 # %%
 weights = (scores / math.sqrt(d_k)).softmax(dim=-1)
-print_table("weights", weights, three, form=".4e")
-print_table("weights, rounded", weights, three, form=".4f")
+show(weights, three, title="weights", form=".4e")
+show(weights, three, title="weights, rounded", form=".4f")
 
 weighted_values = weights @ values
-print_table("weighted values", weighted_values, three, list("012"), form=".4f")
+show(weighted_values, three, "012", title="weighted values", form=".4f")
 
 for weight, value in zip(weights[0], values[:, 0], strict=True):
     print(f"{weight:.4f} · {value:g} = {weight * value:.4f}")
@@ -859,7 +867,7 @@ mixed = untrained @ v
 print("input shape:", tuple(tokens.shape))
 print("output shape:", tuple(mixed.shape))
 print("attention weights shape:", tuple(untrained.shape))
-print_table("weights", untrained, words, form=".4f")
+show(untrained, words, title="weights", form=".4f")
 
 from_numpy = in_numpy(tokens.numpy(), *(matrix.numpy() for matrix in small))
 print(f"largest difference: {np.abs(from_numpy - mixed.numpy()).max():.4f}")

@@ -43,7 +43,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
-from grader import draw_attention, print_table
+from grader import draw_attention, show
 
 torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -86,18 +86,19 @@ print("values", tuple(values.shape), torch.allclose(value_2, values[1]))
 
 omega_23, omega_2 = query_2.dot(keys[2]), query_2.matmul(keys.T)
 print(f"omega_23, you for help: {omega_23:.3f}")
-print_table("omega_2", omega_2[None], ["you"], words, form=".3f")
+show(omega_2, "you", words, title="omega_2", form=".3f")
 
 # %%
 attention_weights_2 = F.softmax(omega_2 / d**0.5, dim=0)
 context_vector_2 = attention_weights_2.matmul(values)
-print_table("weights", attention_weights_2[None], ["you"], words, form=".3e")
+show(attention_weights_2, "you", words, title="weights", form=".3e")
 print("trainable context vector of you", context_vector_2, sep="\n")
 
 queries = U_query.matmul(embedded_sentence.T).T
 print(f"you asks help: {queries[1] @ keys[2]:.2f}")
 print(f"help asks you: {queries[2] @ keys[1]:.2f}")
 
+# %% role="draw"
 figure, axes = plt.subplots(figsize=(7.2, 1.7), layout="constrained")
 title = 'what "you" takes, through random matrices'
 draw_attention(axes, title, words, attention_weights_2, query=1)
@@ -325,7 +326,7 @@ mine = trainable_self_attention
 tables = [mine(embedded_sentence, *u)[1] for u in starts.values()]
 entropies = torch.stack([attention_entropy(table) for table in tables])
 print(f"at most ln 8 = {math.log(8):.2f}")
-print_table("entropy", entropies, list(starts), words)
+show(entropies, list(starts), words, title="entropy")
 
 # %% [markdown]
 # ## 4 · Why divide by √d_k?
@@ -439,6 +440,7 @@ def fetch(scale, rate, seed, steps=600, width=64):
     return (rows().argmax(-1) == torch.arange(8).roll(1)).sum().item()
 
 
+# %%
 predict(
     "02_step_sizes",
     "With the best step size, does the unscaled run find all eight tokens?",
@@ -466,14 +468,17 @@ if best == 8:
     outcome = "yes, as the scaled run does"
 compare_guess("02_step_sizes", outcome)
 
+# %% [markdown] role="answer"
+# No step size is enough. Some suit the unscaled run better than others, but at none does it find all eight. The scaled
+# run does at every one from 0.01 to 0.3, a thirtyfold range: it needs no search for the one step size that just works. It
+# is the width that makes the difference: try 16 in place of 64, above and in the cell of this answer (a click on its three
+# dots opens it).
+
 # %% [markdown]
 # The argument of step 1 starts from mean 0 and variance 1. `torch.rand` of section 1 draws from 0 to 1, so the products
 # in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw in their entropy.
-# Scale and starting values belong together, and layers start from small random numbers of both signs.
-#
-# Together they make training work without a search for the one step size that just works. Some suit the unscaled run
-# better than others, but at none does it find all eight. The scaled run does at every one from 0.01 to 0.3, a thirtyfold
-# range. It is the width that makes the difference: try 16 in place of 64, in both cells. This is a good place for a break.
+# Scale and starting values belong together, and layers start from small random numbers of both signs. This is a good
+# place for a break.
 #
 # ## 5 · The robot and the crate
 #
@@ -529,7 +534,7 @@ test_ids, test_places = examples(500, new=True)
 # model gets stuck and learns nothing more. So each is trained from three starts, and the one with the lowest loss is kept.
 
 
-# %%
+# %% long="the model, in one piece"
 class Reader(nn.Module):
     """Word numbers (B, 12) to the row of "it" in each layer, (L, B, 12)."""
 
@@ -555,7 +560,7 @@ class Reader(nn.Module):
 
 # %%
 def solve(attend, num_layers, steps=400, rate=0.005):
-    """The best of three trained readers, its losses, its share of right answers."""
+    """The best of three readers, its losses, its share of right answers."""
 
     def next_loss():
         some = torch.randint(800, (64,))
@@ -574,6 +579,7 @@ def solve(attend, num_layers, steps=400, rate=0.005):
     return model, losses, (answers == test_places).double().mean().item()
 
 
+# %%
 predict(
     "02_one_layer",
     "One layer, trained in 400 steps. How many new sentences will be right?",
@@ -594,9 +600,14 @@ for ending in ("heavy", "weak"):
     print(f"crate {row[LIFTED]:.3f}, robot over crate {ratio:.4f}")
 compare_guess("02_one_layer", round(100 * share, 1))
 
+# %% [markdown] role="answer"
+# One layer does no better than a coin. Training found that only the two nouns matter, and took the weight away from all
+# other words. There it was stuck, torn between the two. Compare the two lines: the ratio of their weights is the same for
+# "heavy" and for "weak", to the last digit, since "it" asks the same in both sentences and the nouns answer the same. No
+# matrices can change that.
+
 # %% [markdown]
-# Compare the two lines. What is the same in them, and why must it be? Then add a second layer. "It" may look around, and
-# what it took is part of it when it looks once more.
+# Add a second layer. "It" may look around, and what it took is part of it when it looks once more.
 
 # %%
 predict(
@@ -605,7 +616,7 @@ predict(
     ["to the lifter", "to the lifted", "to the ending", "to itself"],
 )
 
-# %% role="try" timed=true claim="two_layers_find_it"
+# %% role="try" timed=true claim="two_layers_find_it" long="it trains, draws and sums up"
 two, losses, share = solve(trainable_self_attention, num_layers=2)
 end = sum(losses[-50:]) / 50
 print(f"loss at the end {end:.2f}, new sentences right: {share:.1%}")
@@ -627,17 +638,12 @@ places["to the ending"] = 11
 outcome = max(places, key=lambda place: first_look[places[place]])
 compare_guess("02_first_look", outcome)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # *The picture in words:* the sentence four times, with arcs from "it". In the first layer a thick arc leads to the
 # ending, "heavy" or "weak". In the second layer, the thick arc leads to "crate" in the sentence with "heavy", and to
 # "robot" in the one with "weak".
 #
-# One layer did no better than a coin. Training found that only the two nouns matter, and took the weight away from all
-# other words. There it was stuck, torn between the two. The ratio of their weights is the same for "heavy" and for
-# "weak", to the last digit, since "it" asks the same in both sentences and the nouns answer the same. No matrices can
-# change that.
-#
-# Two layers can. In the first, "it" reads the ending. What it takes from there is added to its vector, so in the second
+# In the first layer "it" reads the ending. What it takes from there is added to its vector, so in the second
 # it *asks* differently: after "heavy" for what is lifted, after "weak" for who lifts. And it is right about nouns
 # and endings that it never saw together. Nobody told it what "heavy" means. It found out what to look for from 800
 # sentences, with the function that you wrote.
@@ -646,7 +652,8 @@ compare_guess("02_first_look", outcome)
 # "it" may heed one kind of ending only, since not to find it is an answer too. Or let all words change (delete `is_it *`)
 # and train again: the answers stay right, but now a noun may read the ending and tell "it" who is meant.
 # What weights explain is disputed (Jain and Wallace 2019).
-#
+
+# %% [markdown]
 # ## 6 · Going deeper: reading tutorials critically
 #
 # This section takes printed examples apart, and ends with a test for attention weights of your own.
@@ -665,8 +672,8 @@ tutorial_scores = torch.tensor(
 )
 percent = torch.tensor([[50.0, 30, 20], [20, 60, 20], [15, 35, 50]])
 tutorial_weights = percent / 100
-print_table("the tutorial's scores", tutorial_scores, cat, form=".1f")
-print_table("the tutorial's weights", tutorial_weights, cat)
+show(tutorial_scores, cat, title="the tutorial's scores", form=".1f")
+show(tutorial_weights, cat, title="the tutorial's weights")
 
 predict(
     "02_cat_scales",
@@ -688,6 +695,11 @@ same = max(factors) - min(factors) < 0.01
 outcome = "some other number" if same else "no number at all"
 compare_guess("02_cat_scales", outcome)
 
+# %% [markdown] role="answer"
+# The log of the ratio of two weights, divided by the difference of their scores, is the number that the scores were
+# multiplied by. Six pairs, six numbers. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet both get the weight
+# 0.20. **No scaling of these scores gives these weights.**
+
 # %% [markdown]
 # There is a second slip, one step earlier. In the input each number grows by 0.4 from word to word, so "sat" is twice
 # "cat" minus "The". Projections keep such a relation, whatever the matrices are, and so do dot products. Look for it in
@@ -705,7 +717,7 @@ compare_guess("02_cat_scales", outcome)
 
 # %%
 x_cat = torch.arange(1, 13, dtype=torch.float64).view(3, 4) / 10
-print_table("The cat sat", x_cat, cat, list("0123"), form=".1f")
+show(x_cat, cat, "0123", title="The cat sat", form=".1f")
 print("rank of the input", torch.linalg.matrix_rank(x_cat, atol=1e-6).item())
 
 start = torch.Generator().manual_seed(5)
@@ -722,13 +734,12 @@ print("[10, 1, 1]  ->", ", ".join(f"{weight:.5f}" for weight in ten))
 print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
 
 # %% [markdown]
-# Neither table follows from the one before it. The log of the ratio of two weights, divided by the difference of their
-# scores, is the number that the scores were multiplied by. Six pairs, six numbers. In the row of "cat", "The" scores 1.5
-# and "sat" 2.1, yet both get the weight 0.20. **No scaling of these scores gives these weights.**
+# Neither table follows from the one before it: not the scores from the input, and not the weights from the scores.
 #
 # ### Tests that can't fail
 #
-# The chapter writes its two loops as matrix products, and tests both in the last two lines of this cell.
+# The chapter writes its two loops as matrix products, and tests both in the last two lines of this cell. A test is worth
+# something if a wrong answer makes it fail.
 
 # %%
 attention_weights = F.softmax(embedded_sentence @ embedded_sentence.T, dim=1)
@@ -745,10 +756,6 @@ predict(
     ["the first only", "the second only", "both", "neither"],
 )
 
-# %% [markdown]
-# A test is worth something if a wrong answer makes it fail. So try wrong ones: a table of features in place of words,
-# and the plain average.
-
 # %% role="answer"
 wrong_omega = (embedded_sentence.T @ embedded_sentence)[:8, :8]
 wrong_contexts = embedded_sentence.mean(dim=0).expand(8, 16)
@@ -763,10 +770,12 @@ told = {(True, True): "both", (False, False): "neither"}
 told[True, False], told[False, True] = "the first only", "the second only"
 compare_guess("02_which_test", told[first, second])
 
+# %% [markdown] role="answer"
+# The cell tried wrong answers: a table of features in place of words, and the plain average. The first test refuses the
+# one, the second lets the other pass, since it compares a thing with itself. Compare with something that was computed
+# **another way**, as the checks in this course do.
+
 # %% [markdown]
-# The second compares a thing with itself. Compare with something that was computed **another way**, as the checks in
-# this course do.
-#
 # Attention weights can also be tested by themselves. Every entry is **finite**, no NaN and no infinity; every entry lies
 # **within** [0, 1]; every row **sums** to one. Here are the tutorial's tests for that, in its order.
 
@@ -788,6 +797,7 @@ def tutorial_verdict(weights):
     return "fine"
 
 
+# %%
 predict(
     "02_never_shown",
     "Two of its five messages can never appear. Which?",
@@ -816,12 +826,13 @@ messages += ["NaN found", "infinity found"]
 never = [one for one in messages if one not in verdicts.values()]
 compare_guess("02_never_shown", ", ".join(never))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The last row is sound but for a rounding error, and is refused. A test needs a **tolerance**, for the range as well as
 # for the sum. A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row sum
 # always fails first, and the function sends you looking for the wrong fault. And `<`, `>` and `==` with a NaN are always
 # False, so whether a NaN passes depends on how you ask.
-#
+
+# %% [markdown]
 # ### Exercise 3: `validate_attention`
 #
 # Difficulty 2 of 5

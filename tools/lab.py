@@ -73,7 +73,8 @@ def running_lab(folder: Path, home: Path) -> Iterator[Lab]:
     """JupyterLab on `folder` as a learner starts it, with settings of its own under `home`."""
     token = secrets.token_hex(16)
     port = _free_port()
-    env = os.environ | {
+    # Without what tells that pytest runs it: a learner has buttons to press.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")} | {
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
@@ -212,6 +213,10 @@ class Notebook:
             timeout=seconds * 1000,
             polling=POLLING,
         )
+
+    def show_code(self) -> None:
+        """Show the code of cells that are collapsed."""
+        self.command("notebook:show-all-cell-code")
 
     def cell(self, source: str) -> Locator:
         """The code cell whose source holds this text."""

@@ -17,6 +17,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml", "website.live_v
 
 nb_execution_mode = "off"
 nb_execution_show_tb = False
+nb_render_markdown_format = "myst"  # of the text of an answer, as of all others
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 default_role = "literal"  # `code` of a docstring

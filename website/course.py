@@ -105,7 +105,7 @@ class Course:
         fresh = instructors_notebook(lesson, self.exercises)
         if len(fresh.cells) != len(notebook.cells):
             raise LessonError([Problem(lesson.path, 1, "", stale)])
-        for cell, built, made in zip(lesson.cells, notebook.cells, fresh.cells, strict=True):
+        for cell, built, made in zip(lesson.in_notebook, notebook.cells, fresh.cells, strict=True):
             if built.id != made.id or (folder == "solutions" and built.source != made.source):
                 raise LessonError([lesson.problem(cell, stale)])
         return notebook

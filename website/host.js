@@ -136,6 +136,15 @@ async function show(figure, load) {
   }
 }
 
+/** Opens the fold with the answer of a prediction: the first one behind its figure. */
+function answer(figure) {
+  const folds = [...document.querySelectorAll(".tag_hide-output details")];
+  const fold = folds.find((one) => figure.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+  if (fold) {
+    fold.open = true;
+  }
+}
+
 /** Shows each view of the page when it comes near the window. All files lie in `folder`, an address. */
 export function start(folder) {
   window.courseViews = { views: {}, states: {} };
@@ -153,5 +162,6 @@ export function start(folder) {
   );
   for (const figure of document.querySelectorAll("figure[data-view]")) {
     sight.observe(figure);
+    figure.addEventListener("att-answer", () => answer(figure));
   }
 }

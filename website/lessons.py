@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 
 from grader import __version__
 from grader.authoring.lesson import Lesson
+from grader.authoring.notebook import ANSWER_HINT, BECAUSE
 from grader.authoring.regions import is_mark
 from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
@@ -25,9 +26,11 @@ from website.pictures import Pictures
 from website.references import address_of, linked, place_of, to_terms, words_of
 
 # What the fold of a cell's output says, closed and open.
-ANSWER = ("What came out", "Hide what came out")
+ANSWER = ("What came out, and why", "Hide what came out")
+CODE = ("The code behind it", "Hide the code")
 TRIED = ("What it shows once your code is right", "Hide what it shows")
 SHOWN = ("What it shows", "Hide what it shows")  # where it differs from run to run, whoever wrote what
+PROSE = "text/markdown"
 NO_GUESS = re.compile(r"<p>You haven(?:'|&#x27;)t guessed yet.*?</p>", re.DOTALL)
 TITLE = re.compile(r"(?m)^# \d\d · .*$")
 
@@ -45,10 +48,11 @@ def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookN
     """The notebook that the page is made from."""
     solved, students = course.solved(lesson), course.students(lesson)
     page = nbformat.v4.new_notebook(metadata=solved.metadata)
-    marked = _with_terms(course, lesson, [cell.source if cell.cell_type == "markdown" else "" for cell in solved.cells])
+    marked = _with_terms(course, lesson, [_prose_of(cell) for cell in solved.cells])
     for number, (cell, students_cell) in enumerate(zip(solved.cells, students.cells, strict=True)):
+        text = _with_links(course, lesson, marked[number])
         if cell.cell_type == "markdown":
-            page.cells += _prose(course, lesson, cell.id, marked[number], first=number == 0)
+            page.cells += _prose(course, lesson, cell.id, text, first=number == 0)
             continue
         role, exercise = cell.metadata.course["role"], cell.metadata.course.get("exercise", "")
         if role == "check":
@@ -57,16 +61,25 @@ def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookN
             source = cell.source if course.solutions else students_cell.source
             page.cells.append(_code(cell.id, without_marks(source), []))
         else:
-            page.cells.append(_example(lesson, cell, role, pictures))
+            page.cells += _example(lesson, cell, role, list(_outputs(lesson, cell, pictures)), text)
     return page
 
 
-def _prose(course: Course, lesson: Lesson, name: str, source: str, first: bool) -> Iterator[NotebookNode]:
+def _prose_of(cell: NotebookNode) -> str:
+    """The prose of a cell: its own, or the text of the answer that it shows."""
+    if cell.cell_type == "markdown":
+        return str(cell.source)
+    return next((str(output.data[PROSE]) for output in cell.outputs if PROSE in output.get("data", {})), "")
+
+
+def _with_links(course: Course, lesson: Lesson, source: str) -> str:
     def address(number: str) -> str:
         return f"{course.by_number[number].name}.ipynb"
 
-    text = linked(source, lesson.number, address)
-    text = to_terms(course, text)
+    return to_terms(course, linked(source, lesson.number, address))
+
+
+def _prose(course: Course, lesson: Lesson, name: str, text: str, first: bool) -> Iterator[NotebookNode]:
     if not first:
         yield _markdown(name, text)
         return
@@ -96,16 +109,31 @@ def _to_exercise(course: Course, name: str) -> str:
     return f":::{{admonition}} Exercise: [{name}]({page})\n:class: exercise\n\n{said} [Hints]({page}#hints)\n:::"
 
 
-def _example(lesson: Lesson, cell: NotebookNode, role: str, pictures: Pictures) -> NotebookNode:
-    outputs = list(_outputs(lesson, cell, pictures))
-    metadata: dict[str, Any] = {}
-    if role in ("answer", "try") and outputs:
-        timed = "nbval-ignore-output" in cell.metadata.get("tags", ())
-        show, hide = ANSWER if role == "answer" else SHOWN if timed else TRIED
-        metadata = {"tags": ["hide-output"], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
+def _example(
+    lesson: Lesson, cell: NotebookNode, role: str, outputs: list[NotebookNode], text: str
+) -> Iterator[NotebookNode]:
+    """A cell that isn't the student's. What a notebook collapses is folded: the output comes first, then the code."""
     if cell.source.startswith("predict("):
-        metadata = {"tags": ["remove-input"]}
-    return _code(cell.id, cell.source, outputs, metadata)
+        yield _code(cell.id, cell.source, outputs, {"tags": ["remove-input"]})
+        return
+    is_hidden, is_collapsed = role in ("answer", "try") and outputs, "jupyter" in cell.metadata
+    fold: dict[str, Any] = {}
+    if is_hidden:
+        timed = "nbval-ignore-output" in cell.metadata.get("tags", ())
+        fold = _fold("output", *(ANSWER if text or role == "answer" else SHOWN if timed else TRIED))
+    if not is_collapsed:
+        yield _code(cell.id, cell.source, outputs, fold)
+        return
+    for output in outputs:
+        if PROSE in output.get("data", {}):
+            output.data[PROSE] = text
+    yield _code(cell.id, cell.source, outputs, {**fold, "tags": [*fold.get("tags", []), "remove-input"]})
+    source = cell.source.removeprefix(f"{ANSWER_HINT}\n").partition(BECAUSE)[0]
+    yield _code(f"{cell.id}-code", f"{source})" if text else source, [], _fold("input", *CODE))
+
+
+def _fold(what: str, show: str, hide: str) -> dict[str, Any]:
+    return {"tags": [f"hide-{what}"], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
 
 
 def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator[NotebookNode]:

@@ -153,7 +153,7 @@ def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
     if same < max(len(mine), len(ran)):
         place = mine[min(same, len(mine) - 1)][0] if mine else 0
         message = "from here on the code is not what was run last: build without --keep-outputs"
-        raise LessonError([lesson.problem(lesson.cells[place], message)])
+        raise LessonError([lesson.problem(lesson.in_notebook[place], message)])
     for (_, cell), one in zip(mine, ran, strict=True):
         cell.outputs, cell.execution_count = one.outputs, one.execution_count
     return notebook

@@ -19,6 +19,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, Problem
+from grader.authoring.notebook import ANSWER_HINT
 from grader.authoring.states import States, taken
 from grader.errors import LessonError
 from grader.views.base import STATES_WANTED
@@ -127,14 +128,15 @@ async def _run(client: Any, cell: NotebookNode, index: int, lesson: Lesson) -> N
 
 def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, traceback: str = "") -> Problem:
     """At the innermost line of the lesson that the traceback tells of, else at the cell's marker."""
-    cell = lesson.cells[index]
+    cell = lesson.in_notebook[index]
     frames = FRAME.findall(ANSI.sub("", traceback))
     if not frames:
         return lesson.problem(cell, message)
     count, line = (int(number) for number in frames[-1])
     cell_index = [place for place, done in enumerate(notebook.cells) if done.cell_type == "code"][count - 1]
-    where = lesson.cells[cell_index].first + line - 1
-    return Problem(lesson.path, where, cell.exercise or lesson.cells[cell_index].exercise, message)
+    source = notebook.cells[cell_index].source
+    where = lesson.in_notebook[cell_index].first + line - 1 - source.startswith(ANSWER_HINT)
+    return Problem(lesson.path, where, cell.exercise or lesson.in_notebook[cell_index].exercise, message)
 
 
 def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
@@ -144,7 +146,7 @@ def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
         cell.outputs = [kept for output in cell.outputs for kept in _without_widget(output)]
     for output in cell.get("outputs", []):
         text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
-        if lesson.cells[index].timed:
+        if lesson.in_notebook[index].timed:
             continue
         if output.output_type == "stream" and output.name == "stderr":
             found.append(_problem(lesson, index, f"the cell writes to standard error: {text.strip().splitlines()[0]}"))

@@ -49,7 +49,8 @@ class Problem:
 @dataclass(frozen=True)
 class LessonCell:
     """One cell as its author wrote it. `line` is its marker's, `first` that of its first line of source; `claim` names
-    what its outcome shows (benchmarks/claims.py); `extra` holds metadata that no role knows.
+    what its outcome shows (benchmarks/claims.py); `long` says why it has more lines than a cell should; `extra` holds
+    metadata that no role knows.
     """
 
     kind: str
@@ -60,12 +61,18 @@ class LessonCell:
     exercise: str = ""
     timed: object = False
     claim: str = ""
+    long: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_code(self) -> bool:
         """Whether it is executed."""
         return self.kind == "code"
+
+    @property
+    def explains(self) -> bool:
+        """Whether it is the text of an answer, which the build puts into the code cell above it."""
+        return self.kind == "markdown" and self.role == "answer"
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,11 @@ class Lesson:
     def solved(self) -> dict[str, str]:
         """The functions and classes of its solutions, by name, as a later lesson gives them."""
         return {name: text for cell in self.with_role("solution") for name, text in _definitions(cell.source).items()}
+
+    @property
+    def in_notebook(self) -> list[LessonCell]:
+        """The cells that are cells of the notebook too, in its order: the texts of answers aren't."""
+        return [cell for cell in self.cells if not cell.explains]
 
     def with_role(self, *roles: str) -> list[LessonCell]:
         """Its code cells that have one of the roles."""
@@ -211,8 +223,8 @@ def _cell(
     first = marker + 1
     while source.strip() and source.splitlines()[0].strip() and first < len(lines) and not lines[first].strip():
         first += 1  # jupytext drops blank lines between the marker and the source
-    fields = {key: metadata.pop(key) for key in ("role", "exercise", "timed", "claim") if key in metadata}
-    for key in ("role", "exercise", "claim"):
+    fields = {key: metadata.pop(key) for key in ("role", "exercise", "timed", "claim", "long") if key in metadata}
+    for key in ("role", "exercise", "claim", "long"):
         if not isinstance(fields.get(key, ""), str):
             wrong.append(f"{key} must be a string, not {fields.pop(key)!r}")
     return LessonCell(kind, source, marker + 1, first + 1, **fields, extra=metadata), wrong

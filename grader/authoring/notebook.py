@@ -28,6 +28,8 @@ METADATA = {
     },
 }
 EXAMPLE = "example"
+ANSWER_HINT = "# Run this cell, too. What it shows appears once you have guessed."
+BECAUSE = ', because=r"""'
 # The first cell of every notebook, for wherever one is opened without the course: Google Colab, VS Code. What it
 # installs is an address, or the wheel beside the notebook.
 INSTALL_ID = "install-the-course"
@@ -54,13 +56,23 @@ def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> N
     notebook.nbformat_minor = 5
     givens = iter(f"given-{number}" for number in range(1, len(lesson.cells) + 1))
     for cell, source, cell_id in zip(lesson.cells, filled(lesson), _ids(lesson), strict=True):
-        if cell.is_code:
+        if cell.explains:
+            _explain(notebook.cells[-1], source)
+        elif cell.is_code:
             metadata = _metadata(cell, exercises, givens)
             notebook.cells.append(nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata))
         else:
             notebook.cells.append(nbformat.v4.new_markdown_cell(source, id=cell_id))
     nbformat.validate(notebook)
     return notebook
+
+
+def _explain(answer: NotebookNode, text: str) -> None:
+    """Put the text of an answer into its cell, as the last argument of compare_guess, which ends it. The source is
+    collapsed: JupyterLab shows the first line of it."""
+    call = answer.source.rstrip().removesuffix(")").rstrip().removesuffix(",")
+    answer.source = f'{ANSWER_HINT}\n{call}{BECAUSE}\n{text}\n""")'
+    answer.metadata["jupyter"] = {"source_hidden": True}
 
 
 def _ids(lesson: Lesson) -> Iterator[str]:
@@ -76,11 +88,13 @@ def _ids(lesson: Lesson) -> Iterator[str]:
 
 
 def _metadata(cell: LessonCell, exercises: Mapping[str, Exercise], givens: Iterator[str]) -> dict[str, Any]:
-    """`course` is for this course's own tools, `nbgrader` for nbgrader, `tags` for nbval."""
+    """`course` is for this course's own tools, `nbgrader` for nbgrader, `tags` for nbval, `jupyter` for JupyterLab."""
     course = {"role": cell.role or EXAMPLE}
     metadata: dict[str, Any] = {"course": course}
     if cell.exercise:
         course |= {"exercise": cell.exercise, "kind": exercises[cell.exercise].kind}
+    if cell.role == "draw":
+        metadata["jupyter"] = {"source_hidden": True}
     if cell.timed:
         metadata["tags"] = ["nbval-ignore-output"]
     if cell.role == "solution":

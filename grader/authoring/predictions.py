@@ -1,10 +1,13 @@
-"""Every prediction of a lesson has one cell that answers it, further down, and doesn't give the answer away."""
+"""Every prediction of a lesson is followed by the cell that answers it and by the text that explains the answer."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from nbformat import NotebookNode
@@ -18,7 +21,16 @@ ASKS, ANSWERS = "predict", "compare_guess"
 # Their outputs are not in the students' notebook.
 HIDDEN = ("answer", "try")
 RESULT = f"{CAME_OUT}: "
+EXPLAINS = '# %% [markdown] role="answer"'
 SHORTEST = 3  # characters: a shorter output, such as a 2, is in many a question by chance
+
+
+@cache
+def is_unconverted(number: str) -> bool:
+    """Whether a lesson, by its number, need not keep to the newest rules yet: `format.exclude` in lessons/ruff.toml."""
+    settings = Path(__file__).parents[2] / "lessons" / "ruff.toml"
+    excluded = tomllib.loads(settings.read_text("utf-8"))["format"]["exclude"] if settings.exists() else []
+    return f"{number}_*.py" in excluded
 
 
 class Call(NamedTuple):
@@ -45,10 +57,42 @@ def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Proble
     for name in asked.keys() - answered.keys() - {""}:
         message = f'no cell answers it: role="{HIDDEN[0]}" with {ANSWERS}("{name}", ...), further down'
         yield lesson.problem(asked[name].cell, f'{ASKS}("{name}"): {message}', asked[name].line)
+    yield from _followed(lesson)
     with_answers = [call.cell for call in _calls(lesson) if call.function == ANSWERS]
     for cell in lesson.with_role(HIDDEN[0]):
         if cell not in with_answers:
             yield lesson.problem(cell, f'role="{HIDDEN[0]}" needs {ANSWERS}("...", what came out)')
+
+
+def _followed(lesson: Lesson) -> Iterator[Problem]:
+    """The three cells of a prediction stand together: question, answer, text."""
+    calls = {id(call.cell): call for call in _calls(lesson)}
+    for before, cell, after in zip((None, *lesson.cells), lesson.cells, (*lesson.cells[1:], None), strict=False):
+        call, is_explained = calls.get(id(cell)), after is not None and after.explains
+        if cell.explains:
+            above = calls.get(id(before))
+            message = _misplaced(cell, above.function if above else "")
+        elif call is None:
+            message = ""
+        elif call.function == ASKS:
+            below = calls.get(id(after))
+            answered = below is not None and (below.function, below.name) == (ANSWERS, call.name)
+            message = "" if answered else "the cell directly below it answers it"
+        elif not is_explained:
+            message = f"directly below its cell stands the text that explains the answer, {EXPLAINS}"
+        else:
+            message = "" if call.last else "it is the last statement of its cell"
+        if message and (is_explained or cell.explains or not is_unconverted(lesson.number)):
+            said = f'{call.function}("{call.name}"): ' if call else ""
+            yield lesson.problem(cell, said + message, call.line if call else None)
+
+
+def _misplaced(text: LessonCell, above: str) -> str:
+    """What is wrong with the text of an answer, below a cell that calls `above`."""
+    if above != ANSWERS:
+        return f"{EXPLAINS} stands directly below the cell with {ANSWERS}"
+    quotes = '"""' in text.source
+    return "the text of an answer can't hold three quotes in a row: the build puts it between them" if quotes else ""
 
 
 def _named(lesson: Lesson, call: Call) -> str:
@@ -78,7 +122,7 @@ def _in_turn(call: Call, seen: Mapping[str, Call], asked: Mapping[str, Call]) ->
 def given_away(lesson: Lesson, notebook: NotebookNode) -> list[Problem]:
     """Questions of an executed lesson that hold a line of the answering cell's output, or a number that came out."""
     calls = _calls(lesson)
-    outputs = {id(cell): _lines(done) for cell, done in zip(lesson.cells, notebook.cells, strict=True)}
+    outputs = {id(cell): _lines(done) for cell, done in zip(lesson.in_notebook, notebook.cells, strict=True)}
     answers = {call.name: outputs[id(call.cell)] for call in calls if call.function == ANSWERS}
     return [
         lesson.problem(call.cell, f'{ASKS}("{call.name}"): its question holds the answer: {line}', call.line)
@@ -91,7 +135,7 @@ def given_away(lesson: Lesson, notebook: NotebookNode) -> list[Problem]:
 
 def _lines(cell: NotebookNode) -> list[str]:
     """What a cell printed and what came out, as texts of some length."""
-    outputs = cell.get("outputs", ())
+    outputs = [output for output in cell.get("outputs", ()) if "text/markdown" not in output.get("data", {})]
     texts = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs]
     lines = [line.strip() for text in texts for line in text.splitlines()]
     # What came out may be a choice, which the question has to hold; a number is not.

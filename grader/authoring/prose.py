@@ -189,6 +189,8 @@ def describe_pictures(notebook: NotebookNode) -> None:
     for cell in reversed(notebook.cells):
         if cell.cell_type == "markdown":
             below = in_words(cell.source) or TEXT_BELOW
+        answers = [output.get("data", {}).get("text/markdown", "") for output in cell.get("outputs", [])]
+        below = next(filter(None, map(in_words, answers)), below)
         for output in cell.get("outputs", []):
             if PNG in output.get("data", {}):
                 described = output.metadata.setdefault(PNG, NotebookNode())

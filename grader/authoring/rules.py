@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
+from grader.authoring.predictions import is_unconverted
 from grader.authoring.prose import DIFFICULTY, TIME_MARK, unfolded
 from grader.authoring.regions import cut, has_region, region_errors
 from grader.authoring.statements import bound, parse, raises_when_defined
@@ -19,7 +21,8 @@ Rule = Callable[[Lesson, Exercises], Iterator[Problem]]
 ROLES = ("solution", "check", "given", "try", "draw", "train", "answer")  # and none: a worked example
 OF_AN_EXERCISE = ("solution", "check")
 MINUTES = re.compile(r"# (?:Difficulty \d of 5\b.*|\*\*Time:\*\*.*\d+ )minutes")
-CODE_WIDTH = 106  # characters that JupyterLab shows in a window of 1280 pixels, beside its file browser
+CODE_WIDTH = 80  # characters that the site and JupyterLab show in a window of 1280 pixels, beside what else they show
+CODE_LINES = 15  # of a cell: what one can keep in view
 CLAIM = re.compile(r"[a-z][a-z0-9_]*")
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
@@ -39,9 +42,11 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             if key == "points":
                 yield lesson.problem(cell, "points stand in the exercise's specification, not in the lesson")
             else:
-                yield lesson.problem(cell, f"unknown key `{key}`: a cell has exercise, role, timed and claim")
-        if not cell.is_code and (cell.kind != "markdown" or cell.role or cell.exercise or cell.timed or cell.claim):
-            yield lesson.problem(cell, f"a cell marked [{cell.kind}] must be [markdown] without metadata")
+                yield lesson.problem(cell, f"unknown key `{key}`: a cell has exercise, role, timed, claim and long")
+        given = bool((cell.role and not cell.explains) or cell.exercise or cell.timed or cell.claim or cell.long)
+        if not cell.is_code and (cell.kind != "markdown" or given):
+            message = 'must be [markdown] without metadata, or with role="answer" alone'
+            yield lesson.problem(cell, f"a cell marked [{cell.kind}] {message}")
         elif cell.role and cell.role not in ROLES:
             yield lesson.problem(cell, f'unknown role "{cell.role}": one of {", ".join(ROLES)}, or none')
         elif cell.role in OF_AN_EXERCISE and not cell.exercise:
@@ -182,11 +187,43 @@ def difficulties(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
 
 def widths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     """No line of code has to be scrolled to be read."""
-    for cell in (cell for cell in lesson.cells if cell.is_code):
+    if is_unconverted(lesson.number):
+        return
+    for cell in (cell for cell in lesson.cells if cell.is_code and cell.role != "given"):
         for at, line in enumerate(cell.source.splitlines()):
             if len(line) > CODE_WIDTH:
                 message = f"{len(line)} characters in a line of code: at most {CODE_WIDTH} are seen without scrolling"
                 yield lesson.problem(cell, message, cell.first + at)
+
+
+def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """No cell has more code than one can keep in view, or it says why. Of a solution cell counts what students get."""
+    if is_unconverted(lesson.number):
+        return
+    for cell in lesson.cells:
+        source = cut(cell.source) if cell.role == "solution" and not region_errors(cell.source) else cell.source
+        if not cell.is_code or cell.role == "given" or _syntax_error(source):
+            continue
+        count = len(code_lines(source))
+        if count > CODE_LINES and not cell.long:
+            message = f'{count} lines of code: divide the cell after at most {CODE_LINES}, or say why not, long="..."'
+            yield lesson.problem(cell, message)
+        elif count <= CODE_LINES and cell.long:
+            yield lesson.problem(cell, f'long="..." is for more than {CODE_LINES} lines of code: these are {count}')
+
+
+def code_lines(source: str) -> list[str]:
+    """The lines of a cell without blank ones, comments and docstrings."""
+    in_docstrings: set[int] = set()
+    for node in ast.walk(parse(source)):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            in_docstrings |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    lines = enumerate(source.splitlines(), 1)
+    return [
+        line for at, line in lines if at not in in_docstrings and line.strip() and not line.lstrip().startswith("#")
+    ]
 
 
 def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
@@ -227,6 +264,7 @@ RULES: tuple[Rule, ...] = (
     numbers,
     difficulties,
     widths,
+    lengths,
     times,
     predictions.pairs,
 )

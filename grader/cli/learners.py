@@ -42,3 +42,5 @@ def progress() -> None:
         say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
     earned, possible = kept.total(course, known)
     say(f"\n{earned:g} of {possible:g} points" + ("" if kept.location() else " (GRADER_PROGRESS=off: nothing is kept)"))
+    if guesses := kept.predictions():
+        say(guesses)

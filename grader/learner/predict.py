@@ -10,14 +10,15 @@ from functools import partial
 from typing import Any
 
 from grader.learner import progress
+from grader.learner.held import Bundle, holder, nobody_guesses
 from grader.markup import inline
 from grader.views.prediction import Prediction
 
 CAME_OUT = "It came out"
+LOOK = "show"  # in place of a guess
+NEAR = 0.1  # how far a number may be off to count as right: this share of what is possible, or else of what came out
 # The predictions of this session: where nothing can be kept, the guess is still in its view.
 _shown: dict[str, Prediction] = {}
-# The guesses beside which an outcome was shown first, in this kernel.
-_first_guesses: dict[str, str] = {}
 
 
 def predict(
@@ -32,14 +33,17 @@ def predict(
 ) -> Prediction:
     """Ask for a guess: one of `choices`, or a number from `low` to `high` in a `unit`.
 
-    The guess is kept with the progress, under `name`, and earns nothing. `guess` takes the place of the buttons where
-    none are shown: a letter or the text of a choice, or a number.
+    The guess is kept with the progress, under `name`, and earns nothing. Once what came out has been seen, it isn't
+    changed any more. `guess` takes the place of the buttons where none are shown: a letter or the text of a choice, a
+    number, or "show" to see what came out without a guess.
     """
-    kept = progress.guesses().get(name)
-    keep = partial(progress.record_guess, name)
-    shown = Prediction(question, choices, low=low, high=high, unit=unit, guess=kept, keep=keep)
+    kept, seen = progress.guesses().get(name), name in progress.outcomes()
+    shown = Prediction(question, choices, low=low, high=high, unit=unit, guess=kept, seen=seen)
+    shown.keep(partial(_keep, name))
     _shown[name] = shown
-    if guess is not None:
+    if guess == LOOK:
+        shown.looked = True
+    elif guess is not None:
         meant = shown.meant(guess)
         problem = shown.problem(meant)
         if problem:
@@ -49,12 +53,12 @@ def predict(
     return shown
 
 
-def compare_guess(name: str, outcome: Any) -> None:
-    """Show what was guessed at `predict(name, ...)` beside what came out.
+def compare_guess(name: str, outcome: Any, because: str = "") -> None:
+    """Show what was guessed at `predict(name, ...)` beside what came out, and then why it came out so.
 
-    outcome: the text of a choice, a number, or a tensor with one entry. Without a guess it says so, and shows what came
-    out. Raises nothing for what a learner does. Where a build runs the cell, an outcome that is none of the choices is
-    a ValueError.
+    outcome: the text of a choice, a number, or a tensor with one entry. because: markdown; where it is given, nothing
+    that the cell displays is seen before a guess. Raises nothing for what a learner does. Where a build runs the cell,
+    an outcome that is none of the choices is a ValueError.
     """
     with suppress(AttributeError, RuntimeError, ValueError):  # no tensor, or one with several entries
         outcome = outcome.item()
@@ -64,21 +68,75 @@ def compare_guess(name: str, outcome: Any) -> None:
         raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {choices}")
     from IPython.display import display
 
+    for made in (partial(_compared, name, outcome, not because), *([partial(Because, because)] if because else [])):
+        if _holder is None or not _holder.later(lambda made=made: _bundle(made())):  # type: ignore[misc]
+            display(made())
+
+
+def _bundle(shown: object) -> Bundle:
+    from IPython import get_ipython
+
+    data, metadata = get_ipython().display_formatter.format(shown)
+    return data, metadata
+
+
+def _keep(name: str, guess: str | float | None, sure: int | None) -> None:
+    """A guess was made, or None: somebody looks without one. Shows what waits for it."""
+    if guess is not None:
+        progress.record_guess(name, guess, sure)
+    elif name not in progress.outcomes():
+        progress.record_outcome(name, None)
+    if _holder is not None:
+        _holder.release(name)
+
+
+def _is_open(name: str) -> bool:
+    """Whether an answer may be seen."""
+    shown = _shown.get(name)
+    if shown is not None:
+        return nobody_guesses() or shown.guess is not None or shown.looked or shown.seen
+    return nobody_guesses() or name in progress.guesses() or name in progress.outcomes()
+
+
+def _example(name: str) -> str:
+    shown = _shown.get(name)
+    return "a" if shown is None or shown.choices else "0.5"
+
+
+def _compared(name: str, outcome: Any, is_open: bool) -> Comparison:
+    """The guess beside the outcome, which has been seen from now on."""
+    shown = _shown.get(name)
     guess = shown.guess if shown is not None else progress.guesses().get(name)
+    is_right = None if guess is None else _is_right(guess, outcome, shown)
+    if guess is not None or not is_open:
+        if not nobody_guesses():
+            progress.record_outcome(name, is_right)
+        if shown is not None:
+            shown.seen = True
     texts = _written(guess, shown), _written(outcome, shown)
-    first = _first_guesses.setdefault(name, texts[0]) if texts[0] else ""
-    display(Comparison(*texts, _remark(name, *texts, is_number=not isinstance(guess, str), first=first)))
+    return Comparison(
+        *texts, _remark(name, *texts, is_number=not isinstance(guess, str), is_right=is_right, is_open=is_open)
+    )
 
 
-def _remark(name: str, guess: str, outcome: str, is_number: bool, first: str) -> str:
-    if not guess:
-        return f'You haven\'t guessed yet: guess at predict("{name}", ...), then run this cell again.'
-    if first != guess:
-        return f"Before you saw what came out, you guessed: {first}."
+def _is_right(guess: str | float, outcome: Any, shown: Prediction | None) -> bool:
+    """Whether a guess counts as right: the same text, or a number that is near enough."""
+    if isinstance(guess, str) or not isinstance(outcome, int | float):
+        return str(guess) == str(outcome)
+    low, high = (shown.low, shown.high) if shown is not None else (None, None)
+    possible = abs(outcome) if low is None or high is None else high - low
+    return abs(guess - outcome) <= NEAR * possible
+
+
+def _remark(name: str, guess: str, outcome: str, *, is_number: bool, is_right: bool | None, is_open: bool) -> str:
+    if is_right is None:
+        asked = f'You haven\'t guessed yet: guess at predict("{name}", ...), then run this cell again.'
+        return asked if is_open else ""
     if guess == outcome:
         return "As you guessed."
-    # How near a number has to be is for the learner to say.
-    return "" if is_number else "Not what you guessed: can you say why?"
+    if is_right:
+        return "Near enough."
+    return f"Not {'near' if is_number else 'what you guessed'}: can you say why?"
 
 
 def _written(value: Any, shown: Prediction | None) -> str:
@@ -88,6 +146,19 @@ def _written(value: Any, shown: Prediction | None) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return shown.written(value) if shown is not None else f"{value:.4g}"
     return str(value)
+
+
+@dataclass(frozen=True)
+class Because:
+    """Why something came out as it did, in markdown."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text.strip()
+
+    def _repr_markdown_(self) -> str:
+        return self.text.strip()
 
 
 @dataclass(frozen=True)
@@ -109,3 +180,6 @@ class Comparison:
         texts = "".join(f"<td>{inline(text)}</td>" for _, text in cells)
         table = f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{texts}</tr></tbody></table>"
         return f"{table}<p>{inline(self.remark)}</p>" if self.remark else table
+
+
+_holder = holder(_is_open, _example)

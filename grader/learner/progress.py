@@ -112,23 +112,65 @@ def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
 
 def guesses() -> dict[str, str | float]:
     """The guess at each prediction, by its name: the text of a choice, or a number. Empty without a readable file."""
+    return _of_file("guesses", str, int, float)
+
+
+def sureness() -> dict[str, int]:
+    """How sure somebody was of a guess, from 0 to 100, by the prediction's name; where they said it."""
+    return _of_file("sure", int)
+
+
+def outcomes() -> dict[str, bool | None]:
+    """Whether the guess was right, for each prediction whose outcome was seen; None if it was seen without a guess."""
+    return _of_file("outcomes", bool, type(None))
+
+
+def record_guess(name: str, guess: str | float, sure: int | None = None) -> None:
+    """Keep a guess, in place of an earlier one at the same prediction. It earns nothing."""
+
+    def edit(document: dict[str, Any]) -> None:
+        document["guesses"] = {**_entries(document, "guesses", str, int, float), name: guess}
+        document["sure"] = {**_entries(document, "sure", int), **({} if sure is None else {name: sure})}
+
+    _rewrite(edit)
+
+
+def record_outcome(name: str, is_right: bool | None) -> None:
+    """Keep that an outcome was seen; the first time counts."""
+    if name not in outcomes():
+        _rewrite(
+            lambda document: document.update(
+                outcomes={name: is_right, **_entries(document, "outcomes", bool, type(None))}
+            )
+        )
+
+
+def predictions() -> str:
+    """How often guesses were right and how sure one was, as a sentence; empty before the first outcome was seen."""
+    right = {name: is_right for name, is_right in outcomes().items() if is_right is not None}
+    if not right:
+        return ""
+    said = f"Predictions: {sum(right.values())} of {len(right)} guesses were right"
+    sure = {name: percent for name, percent in sureness().items() if name in right}
+    if not sure:
+        return f"{said}."
+    share = sum(right[name] for name in sure) / len(sure)
+    mean = sum(sure.values()) / len(sure)
+    return f"{said}. Where you said how sure you were: {mean:.0f} % sure on average, {100 * share:.0f} % right."
+
+
+def _of_file(key: str, *kinds: type) -> dict[str, Any]:
     path = location()
     try:
-        return {} if path is None else _guesses(json.loads(path.read_text(encoding="utf-8")))
+        return {} if path is None else _entries(json.loads(path.read_text(encoding="utf-8")), key, *kinds)
     except (OSError, ValueError, RecursionError):
         return {}
 
 
-def record_guess(name: str, guess: str | float) -> None:
-    """Keep a guess, in place of an earlier one at the same prediction. It earns nothing."""
-    _rewrite(lambda document: document.update(guesses={**_guesses(document), name: guess}))
-
-
-def _guesses(document: Any) -> dict[str, str | float]:
-    kept = document.get("guesses") if isinstance(document, dict) else None
-    if not isinstance(kept, dict):
-        return {}
-    return {name: guess for name, guess in kept.items() if type(guess) in (str, int, float)}
+def _entries(document: Any, key: str, *kinds: type) -> dict[str, Any]:
+    """What a file holds by name under a key, without what is of no such kind."""
+    kept = document.get(key) if isinstance(document, dict) else None
+    return {name: value for name, value in kept.items() if type(value) in kinds} if isinstance(kept, dict) else {}
 
 
 def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
@@ -214,9 +256,9 @@ def _read_or_put_aside(path: Path) -> dict[str, Any]:
     known, odd = read(path)
     if not odd:
         return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {"exercises": {}}
-    kept = guesses()
+    kept = {"guesses": guesses(), "sure": sureness(), "outcomes": outcomes()}
     os.replace(path, path.with_suffix(f".damaged-{datetime.now(UTC):%Y%m%d%H%M%S}.json"))
-    return {"exercises": {name: asdict(record) for name, record in known.items()}, "guesses": kept}
+    return {"exercises": {name: asdict(record) for name, record in known.items()}, **kept}
 
 
 def _now() -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from grader.markup import inline
 from grader.views.picture import heatmap
 
 if TYPE_CHECKING:
@@ -16,26 +18,107 @@ WIDEST = 10  # the width of the line for a weight of 1, in points
 BEND = 0.4  # how far a line is bent, as a share of its length
 
 
-def print_table(
-    title: str, table: Tensor, rows: Sequence[str], columns: Sequence[str] | None = None, form: str = ".2f"
+Table = Tensor | Sequence[Sequence[Any]] | Sequence[Any]
+Names = Sequence[str] | str
+
+
+def show(
+    table: Table | Mapping[str, Table],
+    rows: Names = "",
+    columns: Names = "",
+    *,
+    title: str = "",
+    form: str = ".2f",
+    under: bool = False,
 ) -> None:
-    """Print a matrix (R, C) with a word before each row and one above each column.
+    """Show a table (R, C), or one row (C,), with a word before each row and one above each column.
 
-    `title` stands in the corner, `form` is how a number is written; without `columns`, they are called as the rows.
-    ValueError where the names don't fit the shape.
+    `table`: a tensor or lists, of numbers, texts or truth values. `rows` and `columns`: their words, or a text for a
+    single one; without `columns` they are called as the rows where that fits, and counted from 0 elsewhere. `title`
+    stands in the corner. Several tables, by title, stand side by side, or `under` each other. `form` is how a number
+    with a point is written. ValueError where the words don't fit the shape.
 
-    >>> import torch
-    >>> print_table("scores", torch.tensor([[2.0, 1.0], [1.0, 2.0]]), ["robot", "crate"], form=".1f")
+    >>> show(torch.tensor([[2.0, 1.0], [1.0, 2.0]]), ["robot", "crate"], title="scores", form=".1f")
     scores  robot  crate
     robot     2.0    1.0
     crate     1.0    2.0
+    >>> show([0.25, True, "yes"], "robot", ["weight", "thing", "heavy"])
+           weight  thing  heavy
+    robot    0.25   True    yes
     """
+    from IPython.display import display
+
+    named = dict(table) if isinstance(table, Mapping) else {title: table}
+    display(Tables(tuple(_lined(name, one, rows, columns, form) for name, one in named.items()), under))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables as their lines, each a row of texts: the first one is the head, with the title in its corner."""
+
+    tables: tuple[list[list[str]], ...]
+    under: bool
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(_as_text, self.tables))
+
+    def _repr_html_(self) -> str:
+        direction = "column" if self.under else "row"
+        style = f"display:flex;flex-flow:{direction} wrap;gap:0 2rem;align-items:flex-start;overflow-x:auto"
+        return f'<div class="att-tables-shown" style="{style}">{"".join(map(_as_html, self.tables))}</div>'
+
+
+def _as_text(lines: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([first.ljust(widths[0]), *(c.rjust(width) for c, width in zip(cells, widths[1:], strict=True))])
+        for first, *cells in lines
+    )
+
+
+def _as_html(lines: list[list[str]]) -> str:
+    (corner, *heads), *rows = lines
+    title = f"<th>{inline(corner)}</th>" if corner else "<td></td>"
+    head = title + "".join(f'<th scope="col">{inline(text)}</th>' for text in heads)
+    body = "".join(
+        f'<tr><th scope="row">{inline(first)}</th>{"".join(f"<td>{inline(text)}</td>" for text in cells)}</tr>'
+        for first, *cells in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _lined(title: str, table: Table, rows: Names, columns: Names, form: str) -> list[list[str]]:
+    """A table as lines of texts, the head first."""
+    listed: list[Any] = table.tolist() if isinstance(table, Tensor) else [*table]
+    if not listed or not isinstance(listed[0], list | tuple):
+        listed = [listed]
+    height, width = len(listed), len(listed[0])
+    before = _words(rows, height, [str(at) for at in range(height)])
+    above = _words(columns, width, before if width == height else [str(at) for at in range(width)])
+    if (height, width) != (len(before), len(above)) or any(len(row) != width for row in listed):
+        shape = tuple(table.shape) if isinstance(table, Tensor) else (height, width)
+        raise ValueError(f"table: got shape {shape}, expected ({len(before)}, {len(above)}), by its names")
+    cells = [[_cell(value, form) for value in row] for row in listed]
+    return [[title, *above], *([name, *row] for name, row in zip(before, cells, strict=True))]
+
+
+def _words(names: Names, count: int, otherwise: list[str]) -> list[str]:
+    if isinstance(names, str):
+        return [names] if names and count == 1 else list(names) if names else otherwise
+    return list(names)
+
+
+def _cell(value: Any, form: str) -> str:
+    return format(value, form) if isinstance(value, float) else str(value)
+
+
+def print_table(
+    title: str, table: Tensor, rows: Sequence[str], columns: Sequence[str] | None = None, form: str = ".2f"
+) -> None:
+    """What `show` replaces."""
     columns = _named(table, rows, columns)
     numbers = [[format(number, form) for number in row] for row in table.tolist()]
-    first = max(len(name) for name in (title, *rows))
-    widths = [max(map(len, column)) for column in zip(columns, *numbers, strict=True)]
-    for name, cells in [(title, columns), *zip(rows, numbers, strict=True)]:
-        print("  ".join([name.ljust(first), *(c.rjust(width) for c, width in zip(cells, widths, strict=True))]))
+    print(_as_text([[title, *columns], *([name, *row] for name, row in zip(rows, numbers, strict=True))]))
 
 
 def draw_table(

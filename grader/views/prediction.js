@@ -1,4 +1,5 @@
-// A question with choices or a field for a number. A guess is kept when the button is pressed, and can be changed.
+// A question with choices or a field for a number. A guess is kept when the button is pressed, and can be changed until
+// what came out has been seen. On a page, `att-answer` tells that it may be shown.
 
 import { make } from "./frame.js";
 import { rendering, View } from "./view.js";
@@ -31,13 +32,16 @@ class Prediction extends View {
     this.inputs = this.choices.length ? this.choices.map((_, at) => this.#radio(at)) : [this.#field()];
     this.complaint = make("p", { class: "att-complaint", role: "alert" });
     this.button = make("button", { type: "submit", text: "This is my guess" });
-    this.form = make("form", { novalidate: true }, this.#group(), this.button, this.complaint);
+    this.look = make("button", { type: "button", text: "Show me without a guess", onclick: () => this.#look() });
+    const buttons = make("p", { class: "att-buttons" }, this.button, this.look);
+    this.form = make("form", { novalidate: true }, this.#group(), this.#slider(), buttons, this.complaint);
     this.form.addEventListener("submit", (event) => this.#guess(event));
-    this.guessed = make("p", { class: "att-sum" });
+    this.guessed = make("p", { class: "att-sum", tabindex: -1 });
     this.again = make("button", { type: "button", text: "Guess again", onclick: () => this.#open() });
     this.done = make("div", { class: "att-guessed" }, this.#heading(), this.guessed, this.again);
     this.lay(this.form, this.done);
-    this.listen({ "change:guess": () => this.#draw() });
+    const draw = () => this.#draw();
+    this.listen({ "change:guess": draw, "change:seen": draw, "change:looked": draw });
     this.#draw();
   }
 
@@ -55,6 +59,23 @@ class Prediction extends View {
       // JupyterLab keeps Enter in a field from submitting the form.
       onkeydown: (event) => event.key === "Enter" && this.#guess(event),
     });
+  }
+
+  /** How sure one is; nothing is kept of it until it is moved. */
+  #slider() {
+    this.said = make("span", { text: "not said" });
+    this.sure = make("input", {
+      type: "range",
+      min: 0,
+      max: 100,
+      step: 10,
+      value: 50,
+      oninput: () => {
+        this.isSaid = true;
+        this.said.textContent = `${this.sure.value} %`;
+      },
+    });
+    return make("label", { class: "att-sure" }, make("span", { text: "How sure are you? (optional)" }), this.sure, this.said);
   }
 
   #wanted() {
@@ -88,10 +109,21 @@ class Prediction extends View {
       return;
     }
     this.complaint.textContent = "";
-    this.set({ guess });
+    this.#tell({ guess, sure: this.isSaid ? Number(this.sure.value) : null });
+  }
+
+  /** Shows what came out to somebody who has no guess. */
+  #look() {
+    this.#tell({ looked: true });
+  }
+
+  #tell(state) {
+    // On a page what came out is shown at once; in a notebook Python says when it was.
+    this.set(this.model.get("on_page") ? { ...state, seen: true } : state);
     this.#draw();
-    this.again.focus();
+    this.guessed.focus();
     this.announcer.say(this.guessed.textContent);
+    this.root.dispatchEvent(new CustomEvent("att-answer", { bubbles: true }));
   }
 
   #read() {
@@ -113,17 +145,28 @@ class Prediction extends View {
   #draw() {
     const guess = this.model.get("guess");
     const has = guess !== null && guess !== undefined;
-    this.form.hidden = has;
-    this.done.hidden = !has;
+    const isSeen = Boolean(this.model.get("seen"));
+    const isDone = has || isSeen || Boolean(this.model.get("looked"));
+    this.form.hidden = isDone;
+    this.done.hidden = !isDone;
+    this.again.hidden = isSeen;
     if (has) {
       this.choices.forEach((text, at) => {
         this.inputs[at].checked = text === guess;
       });
       const unit = this.choices.length ? "" : ` ${this.model.get("unit")}`.trimEnd();
-      const then = this.model.get("on_page") ? "Now read on." : "Now run the next cells.";
-      this.guessed.replaceChildren("Your guess: ", ...inline(`${guess}${unit}`), `. ${then}`);
+      this.guessed.replaceChildren("Your guess: ", ...inline(`${guess}${unit}`), `. ${this.#then(isSeen)}`);
+    } else if (isDone) {
+      this.guessed.textContent = `You look without a guess. ${this.#then(false)}`;
     }
     this.finish();
+  }
+
+  #then(isSeen) {
+    if (this.model.get("on_page")) {
+      return "Now read on.";
+    }
+    return isSeen ? "You have seen what came out, so it stays." : "Now run the next cells.";
   }
 }
 

@@ -10,11 +10,15 @@ import traitlets
 
 from grader.views.base import KernelView, module, style
 
+Keep = Callable[[str | float | None, int | None], object]
+
 
 class Prediction(KernelView):
     """Takes a guess: one of `choices`, or, without any, a number from `low` to `high` in some `unit`.
 
-    `guess` is the text of a choice or a number, and None before there is one. `keep` is called with every guess.
+    `guess` is the text of a choice or a number, and None before there is one; `sure` says how sure somebody is of it,
+    from 0 to 100, or None. `looked` becomes true where somebody wants to see what came out without a guess, `seen` once
+    it was shown; from then on the guess stays. What `keep` takes is called with every guess, and with None for a look.
 
     >>> prediction = Prediction("Which row is larger?", ["row 0", "row 1"])
     >>> prediction
@@ -38,6 +42,9 @@ class Prediction(KernelView):
     high = traitlets.Float(None, allow_none=True).tag(sync=True)
     unit = traitlets.Unicode().tag(sync=True)
     guess = traitlets.Any(None, allow_none=True).tag(sync=True, echo_update=False)
+    sure = traitlets.Int(None, min=0, max=100, allow_none=True).tag(sync=True)
+    looked = traitlets.Bool(False).tag(sync=True)
+    seen = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -48,16 +55,20 @@ class Prediction(KernelView):
         high: float | None = None,
         unit: str = "",
         guess: str | float | None = None,
-        keep: Callable[[str | float], object] = lambda _guess: None,
+        seen: bool = False,
     ) -> None:
         if len(choices) == 1 or len(set(choices)) < len(choices):
             raise ValueError(f"choices: got {list(choices)}, expected several different ones, or none for a number")
         super().__init__(question=question, choices=list(choices), low=low, high=high, unit=unit)
-        self._keep: Callable[[str | float], object] = lambda _guess: None
+        self._keep: Keep = lambda _guess, _sure: None
         if guess is not None and not self.problem(guess):
             self.guess = guess
-        self._keep = keep
+        self.seen = seen and (self.guess is not None or guess is None)  # not where the question is a new one
         self.summary = self._in_words()
+
+    def keep(self, keep: Keep) -> None:
+        """What is done with every guess from now on."""
+        self._keep = keep
 
     def problem(self, guess: object) -> str:
         """What is wrong with a guess; empty if nothing is."""
@@ -86,7 +97,7 @@ class Prediction(KernelView):
 
     @traitlets.validate("guess")
     def _possible(self, proposal: traitlets.Bunch) -> str | float | None:
-        guess: str | float | None = proposal["value"]
+        guess: str | float | None = self.guess if self.seen else proposal["value"]
         problem = "" if guess is None else self.problem(guess)
         if problem:
             raise traitlets.TraitError(f"guess: got {guess!r}, {problem}")
@@ -96,7 +107,12 @@ class Prediction(KernelView):
     def _on_guess(self, _change: traitlets.Bunch) -> None:
         self.summary = self._in_words()
         if self.guess is not None:
-            self._keep(self.guess)
+            self._keep(self.guess, self.sure)
+
+    @traitlets.observe("looked")
+    def _on_look(self, _change: traitlets.Bunch) -> None:
+        if self.guess is None:
+            self._keep(None, None)
 
     def _in_words(self) -> str:
         lines = [f"Predict: {self.question}"]

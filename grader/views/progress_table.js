@@ -50,9 +50,11 @@ class ProgressTable extends View {
   constructor(model, element) {
     super("Your progress", model, element);
     this.lessons = make("div", { class: "att-progress" });
-    this.lay(this.lessons);
+    this.told = make("p", { class: "att-sum" });
+    this.lay(this.lessons, this.told);
     this.listen({
       "change:rows": () => this.#draw(),
+      "change:told": () => this.#draw(),
       "change:summary": () => this.announcer.say(model.get("summary")),
     });
     this.#draw();
@@ -68,6 +70,8 @@ class ProgressTable extends View {
     const isOpen = (lesson, at) => this.lessons.querySelector(`[data-lesson="${lesson}"]`)?.open ?? at < 2;
     const lessons = byLesson(this.model.get("rows"));
     this.lessons.replaceChildren(...lessons.map((entry, at) => lessonTable(entry, isOpen(entry.lesson, at))));
+    this.told.textContent = this.model.get("told") ?? "";
+    this.told.hidden = !this.told.textContent;
     this.finish();
   }
 }

@@ -13,8 +13,8 @@ Rows = list[list[str]]
 
 
 class ProgressTable(KernelView):
-    """A table of lesson, exercise, state, points and tries. `read` gives the rows, every two seconds while the table
-    is in sight.
+    """A table of lesson, exercise, state, points and tries. `read` gives the rows, `tell` a sentence about guesses at
+    predictions, every two seconds while the table is in sight.
 
     >>> ProgressTable(lambda: [["00_start_here", "first_steps", "passed", "1 of 1", "2"]])
     Progress, 1 exercises: 1 passed.
@@ -26,10 +26,11 @@ class ProgressTable(KernelView):
     _css = style("progress_table.css")
 
     rows: traitlets.List[list[str]] = traitlets.List().tag(sync=True)
+    told = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, read: Callable[[], Sequence[Sequence[str]]]) -> None:
-        self._read = read
-        super().__init__(rows=[list(row) for row in read()])
+    def __init__(self, read: Callable[[], Sequence[Sequence[str]]], tell: Callable[[], str] = lambda: "") -> None:
+        self._read, self._tell = read, tell
+        super().__init__(rows=[list(row) for row in read()], told=tell())
         self.summary = self._in_words()
         self.on_msg(self._on_message)
 
@@ -37,8 +38,9 @@ class ProgressTable(KernelView):
         """Read the rows again: every message asks for that. An unchanged trait isn't sent."""
         with self.hold_sync():
             self.rows = [list(row) for row in self._read()]
+            self.told = self._tell()
             self.summary = self._in_words()
 
     def _in_words(self) -> str:
         passed = sum(row[2].startswith("passed") for row in self.rows)
-        return f"Progress, {len(self.rows)} exercises: {passed} passed."
+        return f"Progress, {len(self.rows)} exercises: {passed} passed. {self.told}".rstrip()

@@ -132,7 +132,10 @@ def test_students_see_the_examples_outputs_and_no_others(solution, student):
 
 def test_the_cell_that_answers_a_prediction_is_there_without_its_output(solution, student):
     (shown,), (hidden,) = _by_role(solution, "answer"), _by_role(student, "answer")
-    assert shown.outputs[0].text == "It came out: 1725\n"
+    assert shown.outputs[0].text == "It came out: 1725\nOne carries, $1_0$.\n"
+    assert hidden.source == shown.source
+    assert hidden.metadata["jupyter"] == {"source_hidden": True}
+    assert all("One carries" not in cell.source for cell in student.cells if cell is not hidden)
     assert (hidden.source, hidden.outputs, hidden.execution_count) == (shown.source, [], None)
     assert "raises-exception" not in hidden.metadata.get("tags", [])  # nbval runs it, and it has to run
 
@@ -267,11 +270,11 @@ def test_the_users_own_configuration_does_not_reach_the_lesson(make_course: Make
     monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "progress.json"))
     source = (
         "# %%\nimport os\n\nimport matplotlib\n\n"
-        'print("mine" in globals(), matplotlib.rcParams["figure.dpi"], os.environ["GRADER_PROGRESS"])\n'
+        'print("mine" in globals(), matplotlib.rcParams["figure.dpi"])\nprint(os.environ["GRADER_PROGRESS"])\n'
     )
     course = make_course(**{"02_users": source})
     _build(course)
-    assert _read(course.solutions / "02_users.ipynb").cells[1].outputs[0].text == "False 100.0 off\n"
+    assert _read(course.solutions / "02_users.ipynb").cells[1].outputs[0].text == "False 100.0\noff\n"
 
 
 def test_a_lesson_can_be_meant_by_name_number_or_file(built: Repository):

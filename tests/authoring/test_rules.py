@@ -133,8 +133,43 @@ MISTAKES = {
     ),
     "a line of code that is cut off": (
         'print("the same")',
-        f'print("{98 * "x"}")',
-        r"\d+: 107 characters in a line of code: at most 106",
+        f'print("{72 * "x"}")',
+        r"\d+: 81 characters in a line of code: at most 80",
+    ),
+    "a cell that is too long": (
+        'print("the same")',
+        "\n".join(f"print({i})\n\n# a comment" for i in range(16)),
+        r'\d+: 16 lines of code: divide the cell after at most 15, or say why not, long="..."',
+    ),
+    "a short cell that says why it is long": (
+        EXAMPLE,
+        EXAMPLE.replace("# %%", '# %% long="why"'),
+        r'\d+: long="..." is for more than 15 lines of code: these are 1',
+    ),
+    "a question that isn't answered at once": (
+        '# %% role="answer"',
+        '# %%\nprint(1)\n\n# %% role="answer"',
+        r'\d+: predict\("01_sum"\): the cell directly below it answers it',
+    ),
+    "an answer without its text": (
+        '# %% [markdown] role="answer"',
+        "# %% [markdown]",
+        r'\d+: compare_guess\("01_sum"\): directly below its cell stands the text that explains the answer',
+    ),
+    "the text of an answer elsewhere": (
+        '# %% [markdown] role="answer"',
+        '# %% [markdown]\n# More.\n\n# %% [markdown] role="answer"',
+        r'\d+: # %% \[markdown\] role="answer" stands directly below the cell with compare_guess',
+    ),
+    "a text that would end the string around it": (
+        "# One carries",
+        '# """',
+        r"\d+: the text of an answer can't hold three quotes",
+    ),
+    "an answer that goes on": (
+        'compare_guess("01_sum", total)',
+        'compare_guess("01_sum", total)\nprint(1)',
+        r'\d+: compare_guess\("01_sum"\): it is the last statement of its cell',
     ),
     "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: cannot read the header"),
     "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: about and picture"),

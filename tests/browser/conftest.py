@@ -73,6 +73,7 @@ def notebook(request: pytest.FixtureRequest, page: Page, lab: Lab) -> Notebook:
     """The module's EXCERPT, open in the light theme. Nothing of it has been run."""
     opened = Notebook(page, lab, request.module.EXCERPT.write(lab.folder))
     opened.theme("light")
+    opened.show_code()
     return opened
 
 

@@ -10,8 +10,8 @@ import torch
 import traitlets
 
 from grader import compare_guess, predict
+from grader.learner import held, progress
 from grader.learner import predict as module
-from grader.learner import progress
 from grader.learner.progress import Record
 
 CHOICES = ["row 0", "row 1", "neither"]
@@ -21,7 +21,8 @@ CHOICES = ["row 0", "row 1", "neither"]
 def kept(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setattr(module, "_shown", {})
-    monkeypatch.setattr(module, "_first_guesses", {})
+    for name in held.NOBODY_GUESSES:
+        monkeypatch.delenv(name, raising=False)
     return tmp_path / "progress.json"
 
 
@@ -43,15 +44,45 @@ def test_a_guess_is_kept_and_compared(capsys):
     assert compared("01_row", "row 0", capsys)[1:] == ["It came out: row 0", "Not what you guessed: can you say why?"]
 
 
-def test_a_guess_that_is_changed_after_the_outcome_was_shown_is_told(capsys):
+def test_a_guess_stays_once_the_outcome_was_seen_in_this_session_and_the_next(monkeypatch, capsys):
     prediction = predict("01_row", "Which row is larger?", CHOICES)
-    assert compared("01_row", "row 1", capsys)[0] == "It came out: row 1"  # without a guess nothing is kept
-    prediction.guess = "row 0"
+    prediction.guess = "row 0"  # nothing was seen yet
     assert compared("01_row", "row 1", capsys)[-1] == "Not what you guessed: can you say why?"
     prediction.guess = "row 1"
-    assert compared("01_row", "row 1", capsys)[-1] == "Before you saw what came out, you guessed: row 0."
-    prediction.guess = "row 0"
-    assert compared("01_row", "row 1", capsys)[-1] == "Not what you guessed: can you say why?"
+    assert prediction.guess == "row 0"
+    restart(monkeypatch)
+    again = predict("01_row", "Which row is larger?", CHOICES, guess="b")
+    assert (again.guess, again.seen) == ("row 0", True)
+    assert progress.outcomes() == {"01_row": False}
+
+
+def test_who_looks_without_a_guess_has_none_afterwards(monkeypatch, capsys):
+    prediction = predict("01_row", "Which row is larger?", CHOICES, guess="show")
+    assert compared("01_row", "row 1", capsys)[0] == "It came out: row 1"
+    restart(monkeypatch)
+    prediction = predict("01_row", "Which row is larger?", CHOICES)
+    prediction.guess = "row 1"
+    assert prediction.guess is None
+    assert (progress.guesses(), progress.outcomes()) == ({}, {"01_row": None})
+    assert progress.predictions() == ""
+
+
+def test_the_text_comes_after_the_comparison(capsys):
+    predict("01_row", "Which row is larger?", CHOICES).guess = "row 1"
+    capsys.readouterr()
+    compare_guess("01_row", "row 1", because="\nIts *sum* is.\n")
+    assert capsys.readouterr().out.splitlines()[-2:] == ["As you guessed.", "Its *sum* is."]
+
+
+def test_how_often_guesses_were_right_and_how_sure_one_was(capsys):
+    for name, guess, sure, outcome in [("a", 0.5, 90, 0.56), ("b", 0.5, 70, 0.9), ("c", 0.2, None, 0.2)]:
+        prediction = predict(f"01_{name}", "How much?", low=0, high=1)
+        prediction.set_state({"guess": guess, "sure": sure})
+        compare_guess(f"01_{name}", outcome)
+    assert progress.outcomes() == {"01_a": True, "01_b": False, "01_c": True}
+    assert progress.predictions() == (
+        "Predictions: 2 of 3 guesses were right. Where you said how sure you were: 80 % sure on average, 50 % right."
+    )
 
 
 def test_who_has_not_guessed_sees_what_came_out_and_is_asked(capsys):
@@ -82,11 +113,14 @@ def test_where_nothing_can_be_kept_the_session_still_knows(monkeypatch, capsys):
     assert compared("01_row", "row 0", capsys)[-1] == "As you guessed."
 
 
-def test_numbers_are_shown_with_their_unit_and_without_a_verdict(capsys):
+def test_numbers_are_shown_with_their_unit_and_may_be_off_by_a_tenth_of_what_is_possible(capsys):
     predict("01_much", "How much?", low=0, high=2, unit="nats").guess = 0.5
-    assert compared("01_much", torch.tensor(1.23456), capsys) == ["You guessed: 0.5 nats", "It came out: 1.235 nats"]
-    assert compared("01_much", torch.tensor(0.5) + 1e-7, capsys)[-1] == "As you guessed."
-    assert compared("01_much", torch.ones(2), capsys)[-1] == "It came out: tensor([1., 1.])"
+    came_out = ["You guessed: 0.5 nats", "It came out: 1.235 nats", "Not near: can you say why?"]
+    assert compared("01_much", torch.tensor(1.23456), capsys) == came_out
+    assert compared("01_much", torch.tensor(0.5), capsys)[-1] == "As you guessed."
+    assert compared("01_much", 0.65, capsys)[-1] == "Near enough."
+    assert compared("01_much", 0.75, capsys)[-1] == "Not near: can you say why?"
+    assert compared("01_much", torch.ones(2), capsys)[1] == "It came out: tensor([1., 1.])"
 
 
 @pytest.mark.parametrize(("guess", "meant"), [("b", "row 1"), ("B", "row 1"), ("neither", "neither")])

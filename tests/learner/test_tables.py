@@ -6,7 +6,8 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from grader import draw_attention, draw_table, print_table
+from grader import draw_attention, draw_table, show
+from grader.learner.tables import Tables
 
 WORDS = ["robot", "lift", "crate"]
 ROW = torch.tensor([0.5, 0.25, 0.25])
@@ -17,7 +18,7 @@ def axes():
 
 
 def test_a_column_is_as_wide_as_its_word_or_its_longest_number(capsys):
-    print_table("to", torch.tensor([[1.0, -10.25], [2.0, 0.5]]), ["a", "longer"], ["translate", "me"])
+    show(torch.tensor([[1.0, -10.25], [2.0, 0.5]]), ["a", "longer"], ["translate", "me"], title="to")
     assert capsys.readouterr().out == (
         "to      translate      me\n"  #
         "a            1.00  -10.25\n"
@@ -25,10 +26,30 @@ def test_a_column_is_as_wide_as_its_word_or_its_longest_number(capsys):
     )
 
 
-@pytest.mark.parametrize("show", [print_table, lambda *args: draw_table(axes(), *args)])
-def test_names_that_do_not_fit_are_refused_with_both_shapes(show):
+@pytest.mark.parametrize("shown", [show, lambda *args: draw_table(axes(), "scores", *args)])
+def test_names_that_do_not_fit_are_refused_with_both_shapes(shown):
     with pytest.raises(ValueError, match=r"table: got shape \(2, 3\), expected \(3, 3\), by its names"):
-        show("scores", torch.zeros(2, 3), WORDS)
+        shown(torch.zeros(2, 3), WORDS, WORDS)
+
+
+def test_rows_stand_for_columns_where_that_fits_and_are_counted_elsewhere(capsys):
+    show(torch.eye(2), ["a", "b"], form=".0f")
+    show(torch.zeros(2, 3, dtype=torch.int64), ["a", "b"])
+    show([[True, 0.5], ["no", 2]])
+    assert capsys.readouterr().out == (
+        "   a  b\na  1  0\nb  0  1\n   0  1  2\na  0  0  0\nb  0  0  0\n      0     1\n0  True  0.50\n1    no     2\n"
+    )
+
+
+def test_several_tables_have_titles_and_a_single_row_one_word(capsys):
+    show({"a": torch.ones(2), "b": [3, 4]}, "row", ["x", "y"])
+    assert capsys.readouterr().out == "a       x     y\nrow  1.00  1.00\n\nb    x  y\nrow  3  4\n"
+
+
+def test_a_table_is_html_with_heads_of_rows_and_columns():
+    html = Tables(([["t", "<x>"], ["`a`", "1"]],), under=False)._repr_html_()
+    assert '<th>t</th><th scope="col">&lt;x&gt;</th>' in html
+    assert '<th scope="row"><code>a</code></th><td>1</td>' in html
 
 
 def test_weights_are_coloured_from_0_to_1_and_scores_by_their_range():

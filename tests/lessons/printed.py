@@ -20,11 +20,17 @@ TOLERANCE = 0.56
 
 
 def printed_text(lesson: str) -> str:
-    """All that the cells of `solutions/LESSON.ipynb` printed, in order; an output may come in several pieces."""
+    """All that the cells of `solutions/LESSON.ipynb` printed or showed as tables, in order."""
     cells = json.loads((SOLUTIONS / f"{lesson}.ipynb").read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
-    streams = [[o for o in cell["outputs"] if o["output_type"] == "stream"] for cell in code]
-    return "\n".join("".join("".join(output["text"]) for output in pieces) for pieces in streams)
+    return "\n".join("".join(map(_text, cell["outputs"])) for cell in code)
+
+
+def _text(output: dict[str, Any]) -> str:
+    if output["output_type"] == "stream":
+        return "".join(output["text"])
+    data = output.get("data", {})
+    return "".join(data["text/plain"]) + "\n" if "<table>" in "".join(data.get("text/html", "")) else ""
 
 
 def labelled(text: str) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
+from grader.authoring.predictions import is_unconverted
 from tools.lab import CHROMIUM_FLAGS, chromium, page_of, press, running_browser
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,11 @@ CUT = """view => {
   const pushed = shown.filter(one => getComputedStyle(one).overflowX === "auto" && one.scrollWidth > one.clientWidth);
   return [...out, ...pushed].map(one => one.className);
 }"""
+# What has to be pushed sideways, outside of views, which have a test of their own. What holds `spared` may.
+PUSHED = """spared => [...document.querySelectorAll("article *")].filter(one =>
+    one.clientWidth && one.scrollWidth > one.clientWidth + 1 && !one.closest(".course-view")
+    && ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && !one.querySelector(spared))
+  .map(one => `${one.tagName} ${one.className}: ${one.textContent.trim().slice(0, 60)}`)"""
 OPAQUE = "one => getComputedStyle(one).backgroundColor"
 CUT_HEADINGS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4)")].filter(
   one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
@@ -291,6 +297,39 @@ def test_the_plots_letters_can_be_read_on_a_phone(page: Page, address: str):
     plots = page.locator(".att-plot svg").all()
     assert plots
     assert all(plot.evaluate(SMALLEST_LETTERS) >= 9 for plot in plots)
+
+
+def test_an_answer_is_folded_until_there_is_a_guess_or_somebody_looks(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    figures = page.locator("figure[data-view=prediction]")
+    for at, name in enumerate(["This is my guess", "Show me without a guess"]):
+        figure = figures.nth(at)
+        figure.scroll_into_view_if_needed()
+        figure.evaluate(LIVE)
+        fold = page.locator(".tag_hide-output > details").nth(at)
+        assert fold.get_attribute("open") is None
+        figure.get_by_role("textbox").fill("1")
+        press(figure.get_by_role("button", name=name), "Enter")
+        assert fold.get_attribute("open") is not None
+        assert figure.get_by_role("button", name="Guess again").is_hidden()
+
+
+def test_code_that_only_draws_is_folded_below_its_picture(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    code = page.locator(".tag_hide-input > details", has_text="draw_attention(panel")
+    assert code.first.get_attribute("open") is None
+    picture = code.first.locator("xpath=../preceding-sibling::*[1]").locator("img")
+    assert picture.first.is_visible()
+
+
+@pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if not is_unconverted(lesson[:2])])
+def test_no_block_is_cut_off(page: Page, address: str, lesson: str):
+    page.goto(f"{address}/lessons/{lesson}.html")
+    views_of(page)
+    assert page.evaluate(PUSHED, "none") == []
+    page.set_viewport_size(PHONE)
+    assert page.evaluate(PUSHED, "table") == []
+    assert page.evaluate(TOO_WIDE) == 0
 
 
 def test_a_step_is_told_with_a_pause_after_its_number(page: Page, address: str):
