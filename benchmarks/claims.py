@@ -227,7 +227,8 @@ def remembering(names: Names) -> list[float]:
     off = {place: scores.names_right for place, scores in names["my_off"].items()}
     scores = names["my_run"].judged[names["my_run"].done]
     without = off.pop(found)
-    return [scores.loss, names["best_table"], scores.names_right, without, min(off.values()), int((mean > 0.5).sum()), float(mean.max())]
+    heads = int((mean > 0.5).sum()), float(mean.max())
+    return [scores.loss, names["best_table"], scores.names_right, without, min(off.values()), *heads]
 
 
 # Lesson 02's readers, with more and fewer steps and examples.

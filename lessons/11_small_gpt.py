@@ -215,7 +215,7 @@ print(f"bigram: {my_bigram:.2f} nats, perplexity {math.exp(my_bigram):.1f}")
 # words were never seen, so a good table mixes in what it knows of shorter ones.
 
 
-# %%
+# %% long="a table is counted and asked"
 def counted(ids, back):
     """What came after every piece of 0 to `back` tokens, and how often."""
     after = defaultdict(Counter)
@@ -387,7 +387,7 @@ class RotaryAttention(MultiHeadAttention):
 
 # %% exercise="GPTBlock" role="solution"
 class GPTBlock(nn.Module):
-    """Attention, then the feed-forward layers: a norm before, an addition after.
+    """Attention, then feed-forward layers: a norm before, an addition after.
 
     Has norm1 and norm2 (nn.LayerNorm), attention (RotaryAttention),
     feed_forward (FeedForward) and dropout (nn.Dropout). forward takes
@@ -447,7 +447,7 @@ check(GPTBlock)
 # </details>
 
 
-# %% exercise="GPT" role="solution"
+# %% exercise="GPT" role="solution" long="a class with all its sizes"
 class GPT(nn.Module):
     """A decoder-only language model.
 
@@ -647,7 +647,7 @@ check(fit)
 
 # %% long="one class: what a training keeps, and its step"
 class Training:
-    """A model that learns by `fit`, step by step. It can be stopped and go on."""
+    """A model that learns by `fit`. It can be stopped and go on."""
 
     def __init__(
         self, model, fit, ids=train_ids, steps=1200, seed=0, peak=0.008
@@ -679,17 +679,19 @@ class Training:
 def go_on(run, until, monitor=None, every=50):
     """Up to step `until`, or until the kernel is interrupted: the model."""
     try:
-        while run.done < until:
-            run.one_step()
-            if run.done % every == 0 or run.done == until:
+        while True:
+            due = run.done % every == 0 or run.done >= until
+            if due and run.done not in run.judged:
                 run.judged[run.done] = judged(run.model)
             if monitor is not None:
                 right = {step: row.right for step, row in run.judged.items()}
                 monitor.show(run.losses, right)
+            if run.done >= until:
+                return run.model
+            run.one_step()
     except KeyboardInterrupt:
         at = f"Stopped at step {run.done} of {run.steps}."
         raise Stopped(f"{at} Run this cell again to go on.") from None
-    return run.model
 
 
 # %% role="try"
@@ -785,7 +787,9 @@ my_late = []
 for my_step, my_scores in my_run.judged.items():
     my_late += [my_step] if my_scores.names_right > 1 / 3 else []
     if my_step % 200 == 0:
-        print(f"step {my_step:4}: names {my_scores.names_loss:.2f} nats", end="")
+        print(
+            f"step {my_step:4}: names {my_scores.names_loss:.2f} nats", end=""
+        )
         print(f", {my_scores.names_right:.0%} right")
 draw_ladder(my_run, my_bigram)
 compare_guess("11_names", min(my_late, default=1200))
@@ -1391,11 +1395,6 @@ check(quiz_11, "quiz_11")
 
 # %%
 few_tales = encode("".join(train_text.splitlines(keepends=True)[:30]))[0]
-predict(
-    "11_few",
-    "600 steps on 30 tales. How does the loss on held-out tales go?",
-    ["it falls to the end", "it falls, then stays", "it falls, then rises"],
-)
 
 # %% role="try"
 my_few = {}
@@ -1403,6 +1402,13 @@ for my_dropout in (0.0, 0.2):
     _ = torch.manual_seed(0)
     my_model = GPT(V, **SIZES, dropout=my_dropout)
     my_few[my_dropout] = Training(my_model, fit, ids=few_tales, steps=600)
+
+# %%
+predict(
+    "11_few",
+    "600 steps on 30 tales. How does the loss on held-out tales go?",
+    ["it falls to the end", "it falls, then stays", "it falls, then rises"],
+)
 
 # %% role="try" timed=true claim="few_tales_overfit"
 for my_dropout, my_short in my_few.items():

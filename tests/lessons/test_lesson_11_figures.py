@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import itertools
 import textwrap
 from typing import Any
 
 import pytest
 import torch
 
+from grader import Stopped
 from grader.models.gpt import trained_gpt
 from scripts.tales import NAMES
 from scripts.train_dates import run_lesson
@@ -104,6 +107,27 @@ def test_a_stopped_training_goes_on_where_it_was(lesson):
     lesson["go_on"](stopped, until=4)
     assert stopped.losses == straight.losses
     assert len(stopped.losses) == 4
+
+
+def test_a_training_stopped_in_any_step_or_while_it_is_judged_misses_nothing(lesson, monkeypatch):
+    straight = training(lesson)
+    lesson["go_on"](straight, until=4, every=2)
+    for at in range(6):  # four steps, judged after two of them
+        run, calls = training(lesson), itertools.count()
+
+        def stopped_once(function, *given, calls=calls, at=at):
+            if next(calls) == at:
+                raise KeyboardInterrupt
+            return function(*given)
+
+        run.fit = functools.partial(stopped_once, lesson["fit"])
+        with monkeypatch.context() as patch:
+            patch.setitem(lesson, "judged", functools.partial(stopped_once, lesson["judged"]))
+            with pytest.raises(Stopped, match="Run this cell again to go on"):
+                lesson["go_on"](run, until=4, every=2)
+            lesson["go_on"](run, until=4, every=2)
+        assert run.losses == straight.losses
+        assert run.judged == straight.judged
 
 
 def test_the_learning_rate_rises_and_ends_above_zero(lesson):
