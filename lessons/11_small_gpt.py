@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 11 · A small GPT that writes
 #
-# *Once there was a heron called Odile, who was afraid of soup. One day Percy the owl came from the mill. "What a
-# golden trumpet!" said …* You know who says it, because you remember who came. A table that counts which word follows
-# which can write sentences like these, and in the next one it has forgotten Percy.
+# *Once there was a heron called Odile, who was afraid of soup. One day Percy the owl came from the mill. "What a golden
+# trumpet!" said …* You know who says it, because you remember who came. A table that counts which word follows which
+# can write sentences like these, and in the next one it has forgotten Percy.
 #
 # You build a language model from parts that you know, and train it on such tales. It beats every table of counts. Then
 # you look inside, and find out how it remembers who is who.
@@ -34,7 +34,7 @@
 # - draw the next token with temperature, top-k and top-p, with a cache and without.
 #
 # **Time:** <!-- time -->. It is made for two sittings. Break at the end of section 5: by then your model has learnt, and
-# leaves you with a riddle. (When you come back, run all cells once more. That takes a minute or two.)
+# leaves you with a riddle. (When you come back, run all cells again.)
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
@@ -103,16 +103,16 @@ BEGINNING = decode(train_ids[:4])  # every text that is written begins so
 print(f"“{BEGINNING}” as ids:", train_ids[:4].tolist())
 
 # %% [markdown]
-# A language model answers one question: *what comes next?* A piece of 96 tokens holds 96 such questions, and the answers
-# are in the text, one place further on. Nobody has to label anything. That is why such models can be trained on any
-# text.
+# A language model answers one question: *what comes next?* A piece of 96 tokens holds 96 such questions, and the
+# answers are in the text, one place further on. Nobody has to label anything. That is why such models can be trained on
+# any text.
 #
 # ### Exercise 1: `language_batch`
 #
 # Difficulty 1 of 5
 #
-# `ids` is the whole text as numbers, on one axis. Cut one piece of it for each entry of `starts`: `inputs[b]` holds
-# the `block_size` ids from place `starts[b]` on, and `labels[b]` the ids one place further on.
+# `ids` is the whole text as numbers, on one axis. Cut one piece of it for each entry of `starts`: `inputs[b]` holds the
+# `block_size` ids from place `starts[b]` on, and `labels[b]` the ids one place further on.
 #
 # With ids 10, 11, 12, …, `starts` 0 and 5 and a `block_size` of 3, `inputs` is [[10, 11, 12], [15, 16, 17]] and
 # `labels` is [[11, 12, 13], [16, 17, 18]].
@@ -152,9 +152,10 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# Is a loss of 1 nat good? You need one to compare it with. Lesson 08 had log V, here 5.80: all V tokens are equally
-# probable. A **unigram** model knows how often each token occurs. A **bigram** model predicts a token from the one
-# before it: after "once" comes "there". It is a table of counts with V rows and V columns.
+# Is a loss of 1 nat good? You need one to compare it with. Lesson 08 had log V, the loss of a model to which all V
+# tokens are equally probable; here that is 5.80. A **unigram** model knows how often each token occurs. A **bigram**
+# model predicts a token from the one before it: after "once" comes "there". It is a table of counts with V rows and V
+# columns.
 #
 # ### Exercise 2: `bigram_loss`
 #
@@ -208,8 +209,8 @@ my_bigram = bigram_loss(train_ids, test_ids, V)
 print(f"bigram: {my_bigram:.2f} nats, perplexity {math.exp(my_bigram):.1f}")
 
 # %% [markdown]
-# Whoever hesitates between 13 equally probable words has a loss of log 13, about 2.6. So e to the power of the loss, the
-# **perplexity**, says among how many words a model hesitates on average.
+# Whoever hesitates between 13 equally probable words has a loss of log 13, about 2.6. So e to the power of the loss,
+# the **perplexity**, says among how many words a model hesitates on average.
 #
 # Why stop at one word? A table can count what comes after the last two words, or the last five. Most beginnings of five
 # words were never seen, so a good table mixes in what it knows of shorter ones.
@@ -243,9 +244,9 @@ def table_probability(after, before, token):
 after = counted(train_ids, 5)
 
 # %% [markdown]
-# All models are judged on the same places: the first 128 tokens from the beginning of each held-out tale. And we ask for
-# one kind of word separately: **names that were named before** in that piece. Whoever remembers can know them. (A name
-# has a capital letter right after a word without one: "said Odile".)
+# All models are judged on the same places: the first 128 tokens from the beginning of each held-out tale. And we ask
+# for one kind of word separately: **names that were named before** in that piece. Whoever remembers can know them. (A
+# name has a capital letter right after a word without one: "said Odile".)
 
 # %%
 line_ends = (test_ids == id_of["\n"]).nonzero().flatten()
@@ -301,8 +302,8 @@ compare_guess("11_again", round(best_names, 1))
 
 # %% [markdown] role="answer"
 # Counting improves, and then it is over: for five words back there are too few examples. About names no table learns
-# anything. They are worse than a draw from all the names, because they often don't even expect a name. It stands up to
-# eighty words back, and to count such beginnings would take more tales than there are atoms in the world.
+# anything. They are worse than a draw from all the names, because they often don't even expect a name. It stands four
+# to forty words back, and to count such beginnings would take more tales than there are atoms in the world.
 
 # %% [markdown]
 # And yet a table can write. This is what the one with three words back makes of the beginning:
@@ -323,11 +324,10 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 #
 # A Transformer without an encoder is called **decoder-only**: there is no source and no cross-attention. Its block has
 # one attention, over the text so far, and the feed-forward layers. Three things differ from lesson 07's encoder block:
-# the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries and keys (lesson 06), and the
-# mask hides later tokens (lesson 04).
+# the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries and keys (lesson 06), and
+# the mask hides later tokens (lesson 04).
 #
-# You get these two cells: lesson 03's attention, lesson 06's rotation and lesson 07's feed-forward layers, and what
-# joins the first two.
+# You get these two cells: what earlier lessons made, and attention and rotation joined.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -431,8 +431,8 @@ check(GPTBlock)
 #
 # You get the embedding, the limit `max_length`, and the line that returns. Make `blocks` (an `nn.ModuleList` of
 # `num_layers` blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's: one
-# parameter with two names. Use the head's for both, `self.token_embedding.weight = self.head.weight`. Then write the way to `logits`. Each
-# block gets the `cache`, which may be None.
+# parameter with two names. Use the head's for both, `self.token_embedding.weight = self.head.weight`. Then write the
+# way to `logits`. Each block gets the `cache`, which may be None.
 #
 # <details><summary>Why the head's weight, and not the embedding's?</summary>
 #
@@ -527,19 +527,19 @@ def judged(model):
 # %% [markdown]
 # ## 5 · Training
 #
-# Large models are trained with one thing that lesson 08 didn't need. Now and then a batch gives a gradient many times as
-# long as usual, and one such step can spoil what a thousand have learnt. So the gradient's length is limited before the
-# step: **clipping**. Our small model doesn't need it either: without it we got the same losses. But you will meet it in
-# every training loop that matters.
+# Large models are trained with one thing that lesson 08 didn't need. Now and then a batch gives a gradient many times
+# as long as usual, and one such step can spoil what a thousand have learnt. So the gradient's length is limited before
+# the step: **clipping**. Our small model doesn't need it either: without it we got the same losses. But you will meet
+# it in every training loop that matters.
 #
 # ### Exercise 5: `clip_gradients`
 #
 # Difficulty 2 of 5
 #
-# All gradients together are one long vector. Its length, or norm, is the root of the
-# sum of the squares of every entry of every parameter. If it is larger than `max_norm`, multiply every gradient by
-# max_norm / norm, in place: `.grad` stays the tensor that it is. Otherwise leave the gradients as they are. In both
-# cases return the norm *before* clipping, as a float.
+# All gradients together are one long vector. Its length, or norm, is the root of the sum of the squares of every entry
+# of every parameter. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in place: `.grad`
+# stays the tensor that it is. Otherwise leave the gradients as they are. In both cases return the norm *before*
+# clipping, as a float.
 #
 # `parameters` is what `model.parameters()` gives: a loop can walk over it only **once**. A parameter that took no part
 # in the loss has `.grad` None. Don't use torch's own clipping (`clip_grad_norm_` and its relatives).
@@ -584,10 +584,10 @@ check(clip_gradients)
 #
 # Difficulty 3 of 5
 #
-# The whole loop. `starts` (steps, B) has a row for each step. Every step cuts its batch with `language_batch`, and
-# computes the mean loss over all its labels. Then come the gradients, from nothing: what was in `.grad` before the
-# first step must not count either. They are clipped to `max_norm` by `clip_gradients`, and the optimiser takes its
-# step. Collect in `losses` the loss *before* each step, as a plain number.
+# The whole loop, and it is yours. `starts` (steps, B) has a row for each step. Every step cuts its batch with
+# `language_batch`, and computes the mean loss over all its labels. Then come the gradients, from nothing: what was in
+# `.grad` before the first step must not count either. They are clipped to `max_norm` by `clip_gradients`, and the
+# optimiser takes its step. Collect in `losses` the loss *before* each step, as a plain number.
 #
 # Take the optimiser as it is, with its learning rate and its memory of earlier steps: `fit` will be called piece by
 # piece, and has to go on where it was. What stands around the loop is lesson 08's: train mode, and at the end the mode
@@ -703,8 +703,8 @@ print("parameters:", sum(my_weight.numel() for my_weight in my_parameters))
 print(f"loss of the untrained model: {my_run.judged[0].loss:.2f} nats")
 
 # %% [markdown]
-# Now it learns, for less than half a minute; on a busy machine a few times that. The monitor shows the loss, and how many
-# of all held-out words are guessed right.
+# Now it learns, for less than half a minute; on a busy machine a few times that. The monitor shows the loss, and how
+# many of all held-out words are guessed right.
 
 # %%
 from grader.views import TrainingMonitor
@@ -720,8 +720,7 @@ for my_step in (50, 100, 200, 400, 800, 1200):
 print(f"best table: {best_table:.2f} nats")
 
 # %% [markdown]
-# Within the first hundred steps it beats every table. And the names? They were judged, too, every 50 steps. (The next
-# cell only draws.)
+# Within the first hundred steps it beats every table. And the names? They were judged too, every 50 steps.
 
 
 # %% role="draw" long="two functions that only draw"
@@ -845,9 +844,8 @@ compare_guess("11_context", round(100 * my_contexts[8].names_right))
 # names usually stand here.
 
 # %% [markdown]
-# Only attention carries anything from one token to another, and the model has four heads, two
-# in each layer. To see what they look at, compute their weights once more: the same queries and keys, lesson 06's
-# rotation, lesson 04's mask.
+# Only attention carries anything from one token to another, and the model has four heads, two in each layer. To see
+# what they look at, compute their weights once more: the same queries and keys, lesson 06's rotation, lesson 04's mask.
 
 
 # %%
@@ -929,8 +927,8 @@ my_weights = attention_weights(my_gpt, my_ids[None])[my_layer, my_head]
 draw_arcs(my_ids, my_labels, my_weights)
 
 # %% [markdown]
-# In practically every tale it is the same one. In the picture an arc leads from each place where a name comes next back
-# to each word that gets at least a tenth of this head's weight. The darker, the more.
+# In practically every tale it is the same one. An arc leads from each place where a name comes next back to each word
+# that gets at least a tenth of this head's weight. The darker, the more.
 #
 # *The picture in words:* seventy words of a tale in a row, the names in bold. Nearly all arcs end at a name, the dark
 # ones at the name that comes next.
@@ -978,8 +976,8 @@ compare_guess("11_off", round(100 * my_right))
 #
 # <details><summary>Is it always one head?</summary>
 #
-# With these sizes it was in all of our five seeds. With four heads a layer, or at twice the rate, often two of them share
-# the work. Put `num_heads` 4 into `SIZES`, run on from there, and see.
+# With these sizes it was in all of our five seeds. With four heads a layer, or at twice the rate, often two of them
+# share the work. Put `num_heads` 4 into `SIZES`, run on from there, and see.
 #
 # </details>
 
@@ -987,11 +985,11 @@ compare_guess("11_off", round(100 * my_right))
 # <details><summary>What is such a head called, and where does yours differ?</summary>
 #
 # Elhage et al. (2021) and Olsson et al. (2022) found *induction heads* in models of all sizes: after "… Odile Percy …
-# Odile" they look back at what came after the earlier "Odile", and copy it. These, too, appear suddenly during training,
-# and take two layers: one head tells each token what stood before it, a head in a later layer searches by that. Wang et
-# al. (2023) found *name mover heads* in GPT-2: where a name is due, they look back at the names and copy one. Yours is of
-# that second kind, only simpler. It stands in the first layer and compares no beginnings: a place before a name asks for
-# names at a certain distance. That is why it sometimes takes the other animal of the tale.
+# Odile" they look back at what came after the earlier "Odile", and copy it. These, too, appear suddenly during
+# training, and take two layers: one head tells each token what stood before it, a head in a later layer searches by
+# that. Wang et al. (2023) found *name mover heads* in GPT-2: where a name is due, they look back at the names and copy
+# one. Yours is of that second kind, only simpler. It stands in the first layer and compares no beginnings: a place
+# before a name asks for names at a certain distance. That is why it sometimes takes the other animal of the tale.
 #
 # </details>
 #
@@ -1012,9 +1010,9 @@ for step, wrote in course.samples.items():
 #
 # ## 7 · From logits to a distribution
 #
-# Softmax makes V probabilities of the model's V logits, and one token has to be chosen. If it is always the likeliest, as
-# in lesson 08, every tale is the same. If you draw from the probabilities as they are, there are too many mistakes: a
-# hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed first, in up to three
+# Softmax makes V probabilities of the model's V logits, and one token has to be chosen. If it is always the likeliest,
+# as in lesson 08, every tale is the same. If you draw from the probabilities as they are, there are too many mistakes:
+# a hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed first, in up to three
 # ways.
 #
 # **Temperature.** The logits are divided by a number before softmax. Below 1 the likely tokens become likelier; above 1
@@ -1048,9 +1046,9 @@ compare_guess("11_hot", needed)
 # The hotter, the more words stand a chance, wrong ones too.
 
 # %% [markdown]
-# **Top-k** keeps the k likeliest and drops the rest. But ten
-# are too many where the model is sure, and too few where it isn't. **Top-p** keeps the fewest words that together reach
-# the probability p, for example 0.9. Run the view, then try:
+# **Top-k** keeps the k likeliest and drops the rest. But ten are too many where the model is sure, and too few where it
+# isn't. **Top-p** keeps the fewest words that together reach the probability p, for example 0.9. Run the view, then
+# try:
 #
 # 1. Draw 40 words with the settings as they are. Does the tale keep its names?
 # 2. Set the temperature to 0, start again and draw 40. Once more. What happens?
@@ -1081,8 +1079,8 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # Tokens that don't stay get probability 0, the others are divided by their sum. `F.normalize(p, p=1, dim=-1)` divides
 # rows by their sum. The result is in the vocabulary's order. If only one of two equal logits can stay, either may.
 #
-# With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5, the first two 0.8. So two
-# stay, with 0.625 and 0.375.
+# With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5, the first two 0.8. So two stay,
+# with 0.625 and 0.375.
 #
 # <details><summary>One token too few stays under top-p</summary>
 #
@@ -1207,8 +1205,8 @@ for my_when, my_writer in my_writers.items():
 
 # %% [markdown]
 # What your model writes is no copy: the names, things and habits are put together anew. It has learnt from the text
-# alone how a quotation closes, who answers, and how a tale ends. (It has not learnt what an owl is.) Without its head it
-# writes as the table did: fluently, and nobody is who they were.
+# alone how a quotation closes, who answers, and how a tale ends. (It has not learnt what an owl is.) Without its head
+# it writes as the table did: fluently, and nobody is who they were.
 #
 # ## 9 · With a cache
 #
@@ -1220,10 +1218,10 @@ for my_when, my_writer in my_writers.items():
 #
 # Difficulty 2 of 5
 #
-# Return the same tokens as `generate` with a generator of the same seed. `model(tokens, cache)` returns
-# `(logits, cache)`; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then only
-# the newest token each time. The very last one doesn't go through the model: nobody asks what follows it. Prompt and new
-# tokens together are at most `model.max_length` here.
+# Return the same tokens as `generate` with a generator of the same seed. `model(tokens, cache)` returns the logits and
+# the cache, a pair; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then only the newest
+# token each time. The very last one doesn't go through the model: nobody asks what follows it. Prompt and new tokens
+# together are at most `model.max_length` here.
 #
 # <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
 #
@@ -1283,8 +1281,8 @@ print("                              with it        ", 4 + 399)
 #
 # <details><summary>Can the two texts differ?</summary>
 #
-# The arithmetic is the same, but in another order, so the last digits of the logits differ. If a random number lies just
-# at the border between two tokens, another one may be drawn. Then the rest differs too.
+# The arithmetic is the same, but in another order, so the last digits of the logits differ. If a random number lies
+# just at the border between two tokens, another one may be drawn. Then the rest differs too.
 #
 # </details>
 #
@@ -1457,9 +1455,9 @@ if my_share > 0.45:
 compare_guess("11_strangers", my_verdict)
 
 # %% [markdown] role="answer"
-# The head may look back at "Agnes", but the model can't say it. A token that never occurs in training is never the right
-# answer, so every step makes its logit smaller, and its vector is still the random one of the beginning. What the head
-# copies must mean something to the layer that reads it.
+# The head may look back at "Agnes", but the model can't say it. A token that never occurs in training is never the
+# right answer, so every step makes its logit smaller, and its vector is still the random one of the beginning. What the
+# head copies must mean something to the layer that reads it.
 
 # %% [markdown]
 # Large models have no such words. With characters as tokens, texts are long; with words, the vocabulary has no end.
@@ -1590,10 +1588,10 @@ compare_with_course(FromMemory)
 #
 # ## The end of the course
 #
-# In lesson 01 there was a sentence about a robot and a crate, and a plain average. Since then you have written attention
-# by hand and trained it, given it many heads and masks, norms, residuals and positions, and made an encoder, a decoder
-# and a whole Transformer of them. You have trained it, found the bugs that the loss hides, made it need less memory, and
-# looked inside. And today it wrote, and remembered who is who.
+# In lesson 01 there was a sentence about a robot and a crate, and a plain average. Since then you have written
+# attention by hand and trained it, given it many heads and masks, norms, residuals and positions, and made an encoder,
+# a decoder and a whole Transformer of them. You have trained it, found the bugs that the loss hides, made it need less
+# memory, and looked inside. And today it wrote, and remembered who is who.
 #
 # Where to go from here? Take a model whose weights are public and load them into classes that you have written
 # yourself. If the numbers come out the same, you have understood it; if not, you know how to find out why.
