@@ -104,8 +104,7 @@ print(f"“{BEGINNING}” as ids:", train_ids[:4].tolist())
 
 # %% [markdown]
 # A language model answers one question: *what comes next?* A piece of 96 tokens holds 96 such questions, and the
-# answers are in the text, one place further on. Nobody has to label anything. That is why such models can be trained on
-# any text.
+# answers are in the text, one place further on. Nobody has to label anything.
 #
 # ### Exercise 1: `language_batch`
 #
@@ -245,8 +244,7 @@ after = counted(train_ids, 5)
 
 # %% [markdown]
 # All models are judged on the same places: the first 128 tokens from the beginning of each held-out tale. And we ask
-# for one kind of word separately: **names that were named before** in that piece. Whoever remembers can know them. (A
-# name has a capital letter right after a word without one: "said Odile".)
+# for one kind of word separately: **names that were named before** in that piece. Whoever remembers can know them.
 
 # %%
 line_ends = (test_ids == id_of["\n"]).nonzero().flatten()
@@ -255,6 +253,7 @@ begins = begins[begins + 129 <= len(test_ids)]
 test_rows = test_ids[begins[:, None] + torch.arange(129)]
 test_inputs, test_labels = test_rows[:, :-1], test_rows[:, 1:]
 
+# A name has a capital letter after a word without one: "said Odile".
 text_words = words_of(train_text + test_text + strange_text)
 pairs = itertools.pairwise(text_words)
 names = {b for a, b in pairs if a[0].islower() and b[0].isupper()}
@@ -427,7 +426,7 @@ check(GPTBlock)
 # Difficulty 2 of 5
 #
 # Token ids (B, T) in, logits (B, T, V) out: `token_embedding`, then each of the `blocks`, then the last `norm`, then
-# `head`. A pre-norm block ends in an addition, so the last norm is needed. There is no table of positions.
+# `head`. A pre-norm block ends in an addition, so the last norm is needed.
 #
 # You get the embedding, the limit `max_length`, and the line that returns. Make `blocks` (an `nn.ModuleList` of
 # `num_layers` blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's: one
@@ -642,7 +641,7 @@ check(fit)
 # %% [markdown]
 # Around it goes bookkeeping. `Training` draws all pieces beforehand and calls your `fit` for one row at a time, because
 # the learning rate changes with each step: it rises for 50 steps and then falls. So a training that was stopped goes on
-# with the next row. AdamW is Adam, which also makes all weights a little smaller in each step.
+# with the next row.
 
 
 # %% long="one class: what a training keeps, and its step"
@@ -654,6 +653,7 @@ class Training:
     ):
         self.model, self.fit, self.ids = model, fit, ids
         self.steps, self.peak = steps, peak
+        # Adam, which also makes all weights a little smaller in each step
         self.optimizer = torch.optim.AdamW(
             model.parameters(), betas=(0.9, 0.98), weight_decay=0.01
         )
@@ -1129,8 +1129,7 @@ check(next_token_probabilities)
 # %% [markdown]
 # ## 8 · Writing
 #
-# One token is drawn and appended, and the longer text goes through the model again. That is all. A model that writes a
-# page has answered the same question some hundred times.
+# One token is drawn and appended, and the longer text goes through the model again. That is all.
 #
 # ### Exercise 9: `generate`
 #
@@ -1142,8 +1141,7 @@ check(next_token_probabilities)
 # `torch.multinomial(probabilities, 1, generator=generator)` draws; a generator that starts with the same seed draws the
 # same tokens.
 #
-# The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens. What
-# stands around the loop is lesson 08's.
+# The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens.
 #
 # <details><summary>What are the two stars before <code>sampling</code>?</summary>
 #
@@ -1219,9 +1217,9 @@ for my_when, my_writer in my_writers.items():
 # Difficulty 2 of 5
 #
 # Return the same tokens as `generate` with a generator of the same seed. `model(tokens, cache)` returns the logits and
-# the cache, a pair; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then only the newest
-# token each time. The very last one doesn't go through the model: nobody asks what follows it. Prompt and new tokens
-# together are at most `model.max_length` here.
+# the cache, a pair; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then only
+# the newest token each time. The very last one doesn't go through the model: nobody asks what follows it. Prompt and
+# new tokens together are at most `model.max_length` here.
 #
 # <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
 #
@@ -1289,9 +1287,8 @@ print("                              with it        ", 4 + 399)
 # ## 10 · The large ones
 #
 # How does your model differ from those that people talk to? Less in its code than in its size and in its tokens, which
-# are pieces of words. (How they are made stands at the end, for those who want more.) GPT-2 small (2019) has 12 layers,
-# 12 heads, vectors of 768 numbers and 3072 in the feed-forward layers, a vocabulary of 50 257 and a learnt vector for
-# each of 1024 positions.
+# are pieces of words (how they are made stands at the end). GPT-2 small (2019) has 12 layers, 12 heads, vectors of 768
+# numbers and 3072 in the feed-forward layers, a vocabulary of 50 257 and a learnt vector for each of 1024 positions.
 
 # %%
 predict(
