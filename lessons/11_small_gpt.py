@@ -1070,8 +1070,8 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # Turn logits (..., V) into probabilities (..., V), in three steps. Top-k and top-p may be left out. Each step ends with
 # rows that sum to one:
 #
-# 1. **Temperature.** Divide the logits by `temperature`, then softmax. (You can't divide by temperature 0: there, all
-#    the probability is on the largest logit. You get these lines.)
+# 1. **Temperature.** Divide the logits by `temperature`, then softmax. (Nothing can be divided by 0. There, all the
+#    probability is on the largest logit: the lines that you get see to it.)
 # 2. **Top-k.** Only the `top_k` most probable tokens stay. If `top_k` is larger than V, all stay.
 # 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay: the most probable ones, and
 #    at least one.
@@ -1108,9 +1108,9 @@ def next_token_probabilities(
     rows sum to one. temperature 0 puts all on the largest. top_p in (0, 1]:
     the fewest tokens that reach it, at least one.
     """
-    if temperature == 0:
-        largest = logits.argmax(dim=-1)
-        return F.one_hot(largest, logits.shape[-1]).to(logits.dtype)
+    if temperature == 0:  # 0 for the largest, minus infinity for all others
+        largest = F.one_hot(logits.argmax(dim=-1), logits.shape[-1])
+        logits, temperature = largest.to(logits.dtype).log(), 1.0
     ### BEGIN SOLUTION
     p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
     if top_k is not None:
