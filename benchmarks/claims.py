@@ -12,6 +12,7 @@ Prints a table, and exits with 1 if a line of it fails.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
 import io
@@ -42,7 +43,7 @@ from grader.subject.names import names_of  # noqa: E402
 SEEDS = range(5)
 OF_AN_EDIT = range(2)
 APART = 1000  # a lesson's own seeds are smaller
-# These run only where the claim is their own.
+# These run only where the claim is their own; a cell that defines how something is drawn runs where that is called.
 LEFT_OUT = ("check", "draw")
 BUILT_IN = frozenset(dir(builtins))  # a cell that calls `sum` doesn't change it
 
@@ -73,7 +74,7 @@ def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
 def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
     """The cell at `place` and those before it that it needs, in order. A name that a cell binds itself is its own, such
     as that of a loop."""
-    cells = [cell for cell in lesson.cells[:place] if cell.is_code and cell.role not in LEFT_OUT]
+    cells = [cell for cell in lesson.cells[:place] if cell.is_code and (cell.role not in LEFT_OUT or _defines(cell))]
     functions = {name for cell in cells for name in names_of_example(cell.source, definitions=True).makes}
     wanted = [lesson.cells[place]]
     words = names_of_example(wanted[0].source).uses - _binds(wanted[0])
@@ -84,6 +85,10 @@ def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
             wanted.append(cell)
             words |= names.uses - _binds(cell)
     return wanted[::-1]
+
+
+def _defines(cell: LessonCell) -> bool:
+    return any(isinstance(node, ast.FunctionDef) for node in ast.parse(cell.source).body)
 
 
 def _binds(cell: LessonCell) -> frozenset[str]:
