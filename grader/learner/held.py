@@ -20,10 +20,10 @@ from IPython.display import DisplayHandle, display
 
 # An answer whose text belongs to it; the build has written it there.
 ANSWER = re.compile(r'compare_guess\(\s*"(?P<name>\w+)".*\bbecause=', re.DOTALL)
-WAITS = (
-    "What came out appears here once you have guessed above. (If it doesn't, run this cell again. Where no buttons "
-    'appear, add your guess there: predict(..., guess="{example}"), or guess="show" to look without one.)'
-)
+WAITS = """\
+What came out appears here once you have guessed above.
+If it doesn't, run this cell again. Where no buttons appear, add your guess:
+predict(..., guess="{example}"), or guess="show" to look without one."""
 # Where nobody can guess: a build, nbgrader and nbval (which pytest runs) show everything at once.
 NOBODY_GUESSES = ("NBGRADER_EXECUTION", "PYTEST_VERSION")
 

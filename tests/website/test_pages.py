@@ -306,7 +306,7 @@ def test_an_answer_is_folded_until_there_is_a_guess_or_somebody_looks(page: Page
         figure = figures.nth(at)
         figure.scroll_into_view_if_needed()
         figure.evaluate(LIVE)
-        fold = page.locator(".tag_hide-output > details").nth(at)
+        fold = figure.locator("xpath=following::details[contains(../@class, 'tag_hide-output')][1]")
         assert fold.get_attribute("open") is None
         figure.get_by_role("textbox").fill("1")
         press(figure.get_by_role("button", name=name), "Enter")
