@@ -291,12 +291,12 @@ ladder = {}
 for back in range(6):
     losses = table_losses(after, back)
     ladder[back] = losses.mean().item(), losses[again].mean().item()
-    print(f"{back} words back: {ladder[back][0]:.2f} nats", end="")
-    print(f", names {ladder[back][1]:.2f}")
+rows = [f"{back} words back" for back in ladder]
+show(list(ladder.values()), rows, ["all words", "names"], title="nats")
 best_table, best_names = (
     min(row) for row in zip(*ladder.values(), strict=True)
 )
-print(f"any of {len(names)} names at random: {math.log(len(names)):.2f}")
+print(f"any of {len(names)} names at random: {math.log(len(names)):.2f} nats")
 compare_guess("11_again", round(best_names, 1))
 
 # %% [markdown] role="answer"
@@ -504,6 +504,7 @@ SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 2, "d_ff": 128}
 
 
 Scores = namedtuple("Scores", "loss right names_loss names_right")
+COLUMNS = ["nats", "right", "nats, names", "right, names"]
 
 
 def scored(logits, labels, asked):
@@ -715,8 +716,9 @@ monitor
 # %% role="try" timed=true claim="names_come_late_and_suddenly"
 # Your model learns.
 my_gpt = go_on(my_run, until=1200, monitor=monitor)
-for my_step in (50, 100, 200, 400, 800, 1200):
-    print(f"step {my_step:4}: {my_run.judged[my_step].loss:.2f} nats")
+my_steps = [0, 50, 100, 200, 400, 800, 1200]
+my_rows = [my_run.judged[my_step][:2] for my_step in my_steps]
+show(my_rows, [f"step {my_step}" for my_step in my_steps], COLUMNS[:2])
 print(f"best table: {best_table:.2f} nats")
 
 # %% [markdown]
@@ -785,11 +787,9 @@ predict(
 my_late = []
 for my_step, my_scores in my_run.judged.items():
     my_late += [my_step] if my_scores.names_right > 1 / 3 else []
-    if my_step % 200 == 0:
-        print(
-            f"step {my_step:4}: names {my_scores.names_loss:.2f} nats", end=""
-        )
-        print(f", {my_scores.names_right:.0%} right")
+my_steps = range(0, 1201, 200)
+my_rows = [my_run.judged[my_step][2:] for my_step in my_steps]
+show(my_rows, [f"step {my_step}" for my_step in my_steps], COLUMNS[2:])
 draw_ladder(my_run, my_bigram)
 compare_guess("11_names", min(my_late, default=1200))
 
@@ -833,10 +833,8 @@ predict(
 my_contexts = {}
 for my_length in (4, 8, 16, 32, 64):
     my_contexts[my_length] = with_context(my_gpt, my_length)
-    my_scores = my_contexts[my_length]
-    print(f"{my_length:2} words: {my_scores.loss:.2f} nats", end="")
-    print(f", names {my_scores.names_loss:.2f} nats", end="")
-    print(f", {my_scores.names_right:.0%} right")
+my_rows = [f"{my_length} words" for my_length in my_contexts]
+show(list(my_contexts.values()), my_rows, COLUMNS)
 compare_guess("11_context", round(100 * my_contexts[8].names_right))
 
 # %% [markdown] role="answer"
@@ -958,14 +956,12 @@ predict(
 
 # %% role="try" timed=true claim="one_head_remembers"
 # Try it: each of the four heads switched off in turn.
-my_scores, my_off = my_run.judged[my_run.done], {}
-print(f"all heads              : {my_scores.loss:.2f} nats", end="")
-print(f", names {my_scores.names_right:.0%} right")
-for my_which in itertools.product(range(2), range(2)):
-    my_scores = my_off[my_which] = judged(without_head(my_gpt, *my_which))
-    print("without layer {}, head {}".format(*my_which), end="")
-    print(f": {my_scores.loss:.2f} nats", end="")
-    print(f", names {my_scores.names_right:.0%} right")
+my_off = {}
+for my_place in itertools.product(range(2), range(2)):
+    my_off[my_place] = judged(without_head(my_gpt, *my_place))
+my_rows = [f"without layer {i}, head {j}" for i, j in my_off]
+my_scores = [my_run.judged[my_run.done], *my_off.values()]
+show(my_scores, ["all heads", *my_rows], COLUMNS)
 my_right = my_off[my_layer, my_head].names_right
 compare_guess("11_off", round(100 * my_right))
 

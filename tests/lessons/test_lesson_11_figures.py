@@ -22,8 +22,8 @@ from tests.lessons.printed import printed_text
 LINES = [
     "331 different tokens; 91060 to learn from, 9194 held out",
     "73 names; 739 of 10240 places ask for one that was named before",
-    "3 words back: 1.30 nats, names 5.17",
-    "any of 73 names at random: 4.29",
+    "3 words back       1.30   5.17",
+    "any of 73 names at random: 4.29 nats",
     "parameters: 88256",
     "the course's model: 0.54 nats, 75% of the names right",
     "largest difference of the logits below 0.001",
