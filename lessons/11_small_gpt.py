@@ -726,6 +726,7 @@ print(f"best table: {best_table:.2f} nats")
 
 
 # %% role="draw" long="two functions that only draw"
+# Two functions that only draw.
 def draw_ladder(run, bigram):
     """The curves of a training; the losses of the tables as level lines."""
     _, axes = plt.subplots(figsize=(8, 4), layout="constrained")
@@ -955,9 +956,10 @@ predict(
 )
 
 # %% role="try" timed=true claim="one_head_remembers"
-# Try it: each of the four heads switched off in turn.
+# Try it: each of the heads switched off in turn.
 my_off = {}
-for my_place in itertools.product(range(2), range(2)):
+my_sizes = range(SIZES["num_layers"]), range(SIZES["num_heads"])
+for my_place in itertools.product(*my_sizes):
     my_off[my_place] = judged(without_head(my_gpt, *my_place))
 my_rows = [f"without layer {i}, head {j}" for i, j in my_off]
 my_scores = [my_run.judged[my_run.done], *my_off.values()]
