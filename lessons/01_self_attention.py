@@ -342,6 +342,7 @@ print(stable_softmax(torch.tensor([1000.0, 999.0, 998.0])))
 # %%
 four_weights = four_scores.softmax(-1)
 show(four_weights, words, title="weights", form=".4f")
+print("mixture for robot", robot_weights @ four, sep="\n")
 show(four_weights @ four, words, meaning, title="mixture")
 
 # %% role="draw"

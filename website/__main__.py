@@ -59,7 +59,7 @@ def write_sources(course: Course, folder: Path) -> None:
     write_exercises(course, pages)
     write_glossary(course, pages)
     write_guides(course, pages)
-    write_index(course, pages)
+    write_index(course, pages, folder / "extra")
     write_start(course, pages)
     shutil.copytree(course.root / "docs" / "pictures", folder / "extra" / "pictures" / "shared")
     shutil.copy(HERE / "reference.md", pages)

@@ -31,6 +31,7 @@ html_theme = "pydata_sphinx_theme"
 templates_path = ["templates"]
 html_title = "Attention and Transformers"
 html_math_renderer = "mathml"
+html_favicon = str(Path(__file__).parent / "static" / "favicon.svg")
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
 html_context = {"default_mode": "light", "addresses": Course().settings}

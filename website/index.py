@@ -1,22 +1,37 @@
-"""The first page: what the course is, how it is used, the lessons; and the lists that the menu is made from."""
+"""The first page: what the course is, something to operate, a report, the lessons; and the lists that the menu is made
+from."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from nbformat import NotebookNode
+
 from grader.authoring.prose import about
+from grader.errors import LessonError
 from website.course import HERE, Course
 from website.guides import CONTRIBUTORS, TEACHERS
+from website.pictures import Pictures
+from website.start import facts, filled
 
 LESSONS = "<!-- lessons -->"
+# What the first page shows of two lessons: how the cell begins that has it.
+REPORT = ("00", "check(wrong_on_purpose")
+EXPLORER = ("01", "from grader.views import AttentionExplorer")
 
 
-def write_index(course: Course, folder: Path) -> None:
-    """Write `index.md` and the lists of lessons and of documents."""
+def write_index(course: Course, folder: Path, extra: Path) -> None:
+    """Write `index.md` and the lists of lessons and of documents; a picture goes into `extra`. `LessonError` where a
+    lesson no longer has what the first page shows of it."""
     text = (HERE / "index.md").read_text(encoding="utf-8")
-    (folder / "index.md").write_text(
-        text.replace(LESSONS, _cards(course)).replace("<nexercises>", str(len(course.exercises))), encoding="utf-8"
-    )
+    known = {
+        **facts(course),
+        "first-lesson": course.by_number["01"].name,
+        "nexercises": str(len(course.exercises)),
+        "report": _report(course),
+        "explorer": _explorer(course, extra),
+    }
+    (folder / "index.md").write_text(filled(text.replace(LESSONS, _cards(course)), known), encoding="utf-8")
     names = [f"lessons/{name}" for name in course.lessons]
     lists = {
         "lessons/index": ("Lessons", _cards(course, "../"), [f"/{name}" for name in names]),
@@ -31,6 +46,34 @@ def write_index(course: Course, folder: Path) -> None:
         hidden = ":hidden:\n" if name.startswith("lessons") else ""
         tree = "\n".join(["```{toctree}", f"{hidden}:maxdepth: 1", "", *pages, "```", ""])
         (folder / f"{name}.md").write_text(f"# {title}\n\n{lead}\n\n{tree}", encoding="utf-8")
+
+
+def _report(course: Course) -> str:
+    """The report on the wrong answer of lesson 00."""
+    cell = _cell(course, *REPORT)
+    return _raw(str(cell.outputs[0].data["text/html"]))
+
+
+def _explorer(course: Course, extra: Path) -> str:
+    """The attention explorer of lesson 01, as on its page."""
+    lesson, cell = course.by_number[EXPLORER[0]].name, _cell(course, *EXPLORER)
+    picture = next(output for output in cell.outputs if "image/png" in output.get("data", {}))
+    words = picture.metadata["image/png"]["alt"]
+    pictures = Pictures(extra / "pictures" / "index", "pictures/index")
+    return _raw(pictures.view(lesson, cell.id, 0, picture.data["image/png"], words))
+
+
+def _cell(course: Course, number: str, begin: str) -> NotebookNode:
+    lesson = course.by_number[number]
+    for cell in course.solved(lesson).cells:
+        if cell.source.startswith(begin):
+            return cell
+    message = f"the first page shows the cell that begins {begin!r}: see {Path(__file__).name}"
+    raise LessonError([lesson.problem(lesson.cells[0], message)])
+
+
+def _raw(html: str) -> str:
+    return f"```{{raw}} html\n{html}\n```"
 
 
 def _cards(course: Course, up: str = "") -> str:

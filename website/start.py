@@ -24,10 +24,15 @@ COMMANDS = re.compile(r"(?s)(The first command of each way .*?)\nThen open `")
 
 def write_start(course: Course, folder: Path) -> None:
     """Write `install.md` and `about.md`. `CourseError` where a fact isn't found."""
-    known = {**_of_install(course), **_of_about(course)}
+    known = facts(course)
     for name in ("install.md", "about.md"):
         text = (HERE / name).read_text(encoding="utf-8")
         (folder / name).write_text(filled(text, known), encoding="utf-8")
+
+
+def facts(course: Course) -> dict[str, str]:
+    """Name -> what stands in its place on the pages that say how to start. `CourseError` where a fact isn't found."""
+    return {**_of_install(course), **_of_about(course)}
 
 
 def filled(text: str, known: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import nbformat
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+from jupyter_client.asynchronous import AsyncKernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -55,6 +56,13 @@ class _ThisInterpreter(KernelSpecManager):
         return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
 
 
+class _NoHeartbeat(AsyncKernelClient):
+    """Nobody asks for the heartbeat here, and a Ctrl+C while its thread starts ends that thread in a traceback."""
+
+    def start_channels(self, *args: bool, **kwargs: bool) -> None:
+        super().start_channels(*args, **{**kwargs, "hb": False})
+
+
 def environment(folder: str) -> dict[str, str]:
     """The variables of the kernel; `folder` is an empty one, for the configuration that nobody has made."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PERSONAL)}
@@ -80,7 +88,9 @@ def environment(folder: str) -> dict[str, str]:
 async def execute(notebook: NotebookNode, lesson: Lesson) -> States:
     """Run all cells and store their outputs in place; returns the states of the views among them. Raises `LessonError`
     for what fails or can't be repeated."""
-    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=_ThisInterpreter())
+    manager = AsyncKernelManager(
+        kernel_name="python3", kernel_spec_manager=_ThisInterpreter(), client_factory=_NoHeartbeat
+    )
     client = NotebookClient(
         notebook,
         km=manager,

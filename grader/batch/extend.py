@@ -20,7 +20,7 @@ from grader.book.gradebook import LessonGradebook, cause
 from grader.book.marks import score_of
 from grader.course.class_directory import ClassDirectory
 from grader.course.lateness import note_extension
-from grader.course.roster import Roster, did_you_mean
+from grader.course.roster import Roster, did_you_mean, full_names
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 
 A_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -80,7 +80,7 @@ def _writing() -> Iterator[None]:
 
 def _require_known(course: Path, book: Any, student: str) -> None:
     people = {str(one.id): f"{one.first_name or ''} {one.last_name or ''}".strip() for one in book.students}
-    people |= {who: person.full_name for who, person in Roster.of(course).people.items()}
+    people |= full_names(Roster.of(course).people)
     if student not in people:
         raise CourseError(f"Nobody is called {student!r} in the course.{did_you_mean(student, people)}")
 

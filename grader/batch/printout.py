@@ -50,14 +50,12 @@ def as_text(outcome: ClassOutcome) -> str:
     judged = {
         who: f"{marks[who].score:g}, by the judge {mark:g}{_late(marks[who])}" for who, mark in _judged(outcome).items()
     }
-    lines += _listed("have another mark in the gradebook than the judge's", judged)
-    lines += _listed(
+    lines += listed("have another mark in the gradebook than the judge's", judged)
+    lines += listed(
         "wait for a mark by hand", {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand}
     )
-    lines += _listed("handed in more than once; the best counts", outcome.best)
-    lines += _listed(
-        "have another mark than before this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)}
-    )
+    lines += listed("handed in more than once; the best counts", outcome.best)
+    lines += listed("have another mark than before this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)})
     if outcome.earlier:
         lines += [
             "",
@@ -69,7 +67,7 @@ def as_text(outcome: ClassOutcome) -> str:
     if outcome.to_settle:
         lines += ["", f"{len(outcome.to_settle)} to be settled (grader collect says how): {joined(outcome.to_settle)}"]
     left = _left(outcome)
-    lines += _listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
+    lines += listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
     return "\n".join([*lines, *(["", f"{len(left)} are not graded. {outcome.stopped}"] if outcome.stopped else [])])
 
 
@@ -93,7 +91,8 @@ def _late(mark: SubmissionMark) -> str:
     return f" (late: {-mark.penalty:g})" if mark.penalty else ""
 
 
-def _listed(what: str, students: Mapping[str, str]) -> list[str]:
+def listed(what: str, students: Mapping[str, str]) -> list[str]:
+    """Lines below a blank one: how many students there are of whom `what` is true, and of each what is said."""
     if not students:
         return []
     rows = [f"  {printable(student)}: {printable(said)}" for student, said in sorted(students.items())]

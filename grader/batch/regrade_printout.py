@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grader.batch.changes import ExerciseChange, StudentChange
+from grader.batch.printout import listed
 from grader.batch.regrade import Regrade
 from grader.batch.undo import Undone
 from grader.book.audit import AuditEntry
@@ -53,9 +54,7 @@ def as_text(regrade: Regrade) -> str:
     if regrade.waiting:
         names = joined(regrade.waiting)
         lines += ["", f"{len(regrade.waiting)} not graded yet, or not as it is now (grader autograde): {names}"]
-    if regrade.problems:
-        lines += ["", f"{len(regrade.problems)} to look at:"]
-        lines += [f"  {printable(who)}: {printable(said)}" for who, said in sorted(regrade.problems.items())]
+    lines += listed("to look at", regrade.problems)
     return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
 
 

@@ -19,7 +19,7 @@ from nbgrader.api import Gradebook
 
 from grader.course.class_directory import submissions_of
 from grader.course.lateness import Deadlines
-from grader.course.roster import Person, Roster, did_you_mean
+from grader.course.roster import Person, Roster, did_you_mean, full_names
 from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
@@ -112,7 +112,7 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
                 found.marks[who][assignment.name] = mark
         for who, lessons in rules.excused.items():
             if who not in found.marks:
-                meant = did_you_mean(who, {one: person.full_name for one, person in found.people.items()})
+                meant = did_you_mean(who, full_names(found.people))
                 said = f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.{meant}"
                 raise CourseError(said)
             found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}

@@ -37,7 +37,7 @@ from grader.course.folder import (
     mode_in,
 )
 from grader.course.lateness import timestamp
-from grader.course.roster import FILE, Person, Roster, did_you_mean, save
+from grader.course.roster import FILE, Person, Roster, did_you_mean, full_names, save
 from grader.errors import CourseError, Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
@@ -97,7 +97,7 @@ def steps_to_forget(course: Path, student: str) -> list[Removal]:
         others = [person for person in people.values() if person.id != student]
         steps.append(_lines(course, course / FILE, student, partial(save, course, others)))
     if not steps:
-        near = did_you_mean(student, {who: person.full_name for who, person in people.items()})
+        near = did_you_mean(student, full_names(people))
         raise CourseError(
             f"{course}: nobody knows {student!r}: no files, no line in the gradebook or in the roster.{near}"
         )

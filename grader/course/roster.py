@@ -54,6 +54,11 @@ class Person:
         return self.name or f"{self.first_name} {self.last_name}".strip()
 
 
+def full_names(people: Mapping[str, Person]) -> dict[str, str]:
+    """Their full names, by id."""
+    return {who: person.full_name for who, person in people.items()}
+
+
 def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
     """A question, with a space before it: is the person meant whose id, or whose name, is nearest? `names` are by id.
     Empty if none is near."""

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from grader.atomic import write_atomically
@@ -40,12 +40,7 @@ def save_to_settle(course: Path, lesson: str, works: Mapping[str, Mapping[str, s
     """Write the file anew; without works there is none."""
     path = folder_of(course, TO_SETTLE) / f"{lesson}.jsonl"
     lines = [{"format": FORMAT, "label": label, "students": dict(people)} for label, people in sorted(works.items())]
-    _write(path, lines, mode_in(course))
-
-
-def _write(path: Path, lines: Iterable[Mapping[str, object]], mode: int) -> None:
-    text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    if text:
-        write_atomically(path, text, mode)
+    if lines:
+        write_atomically(path, "".join(f"{json.dumps(line)}\n" for line in lines), mode_in(course))
     else:
         path.unlink(missing_ok=True)

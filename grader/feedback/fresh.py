@@ -18,7 +18,7 @@ from grader.book.gradebook import FeedbackMarks, LessonGradebook
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
-from grader.course.roster import Roster, did_you_mean
+from grader.course.roster import Roster, did_you_mean, full_names
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unreadable
 from grader.feedback.page import VERSION, Feedback
 from grader.printable import joined, printable
@@ -47,7 +47,7 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
     shown = shown_by(course.layout, course.lesson, course.config)
     unknown = sorted(set(students) - shown.keys())
     if unknown:
-        people = {who: person.full_name for who, person in Roster.of(course.root).people.items()}
+        people = full_names(Roster.of(course.root).people)
         if nobody := [who for who in unknown if who not in people]:
             meant = did_you_mean(nobody[0], dict.fromkeys(shown, "") | people)
             raise CourseError(f"{course.lesson}: there is no student {nobody[0]!r}.{meant}")

@@ -8,7 +8,7 @@ from glob import escape
 
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import CAME_FROM, FOLDER
-from grader.course.roster import Roster, did_you_mean, plain
+from grader.course.roster import Roster, did_you_mean, full_names, plain
 from grader.course.to_settle import save_to_settle, works_to_settle
 from grader.errors import CourseError
 from grader.handed_in.whose import MOODLE, Author, label
@@ -23,7 +23,7 @@ class Settling:
         self._works = works_to_settle(course.root, course.lesson)
         for called, student in told.items():
             if student not in roster.people:
-                meant = did_you_mean(student, {one: person.full_name for one, person in roster.people.items()})
+                meant = did_you_mean(student, full_names(roster.people))
                 raise CourseError(
                     f"--is {shlex.quote(f'{called}={student}')}: {student!r} is no id in roster.csv.{meant}"
                 )

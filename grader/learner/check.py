@@ -212,6 +212,8 @@ def _one_line(report: Report) -> str:
 
 if shell() is not None:  # else nobody runs cells, and IPython may not be there
     from grader.learner.interrupted import watch_for_interrupts
+    from grader.learner.unwritten import say_so_in_a_line
 
     watch_cells()
     watch_for_interrupts()
+    say_so_in_a_line()

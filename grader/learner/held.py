@@ -10,7 +10,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,8 +71,17 @@ class _Displayed(DisplayPublisher):
         super().__init__()
         self._held = held
 
-    def publish(self, data: dict[str, Any], metadata: Mapping[str, Any] | None = None, **more: Any) -> None:
-        if not more.get("update"):
+    def publish(  # IPython's own
+        self,
+        data: Any,
+        metadata: Any = None,
+        source: Any = None,
+        *,
+        transient: Any = None,
+        update: Any = False,
+        **more: Any,
+    ) -> None:
+        if not update:
             self._held.outputs.append((data, dict(metadata or {})))
 
     def clear_output(self, wait: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -66,11 +66,17 @@ def compare_guess(name: str, outcome: Any, because: str = "") -> None:
     choices = shown.choices if shown is not None else []
     if choices and str(outcome) not in choices and os.environ.get("NBGRADER_EXECUTION") == "build":
         raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {choices}")
+    _show(partial(_compared, name, outcome, not because))
+    if because:
+        _show(partial(Because, because))
+
+
+def _show(made: Callable[[], object]) -> None:
+    """Display what `made` returns, now or once the answer may be seen."""
     from IPython.display import display
 
-    for made in (partial(_compared, name, outcome, not because), *([partial(Because, because)] if because else [])):
-        if _holder is None or not _holder.later(lambda made=made: _bundle(made())):  # type: ignore[misc]
-            display(made())
+    if _holder is None or not _holder.later(lambda: _bundle(made())):
+        display(made())
 
 
 def _bundle(shown: object) -> Bundle:

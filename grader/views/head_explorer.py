@@ -106,7 +106,7 @@ def patterns(queries: int, keys: int, places: bool, causal: bool) -> dict[str, T
     distance = torch.arange(keys) - torch.arange(queries)[:, None]
     first = torch.zeros(queries, keys, dtype=torch.float64)
     first[:, 0] = 1.0
-    tables = {"all alike": torch.ones(queries, keys, dtype=torch.float64), "the first": first}
+    tables = {"uniform": torch.ones(queries, keys, dtype=torch.float64), "the first": first}
     if places:
         near = {"itself": (0, 0), "the one before": (-1, -1), "the one after": (1, 1)}
         near |= {"neighbours within 1": (-1, 1), "neighbours within 2": (-2, 2)}

@@ -188,12 +188,12 @@ def set_theme(page: Page, name: str) -> None:
     page.evaluate("name => { document.documentElement.dataset.theme = name; }", name)
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str, site: Path, lesson: str, capsys):
+@pytest.mark.parametrize("name", ["index", *(f"lessons/{lesson}" for lesson in LESSONS)])
+def test_a_page_with_views_is_alive_light_and_for_everyone(page: Page, address: str, site: Path, name: str, capsys):
     page.add_init_script(FIRST)
     throttle = page.context.new_cdp_session(page)
     throttle.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-    page.goto(f"{address}/lessons/{lesson}.html")
+    page.goto(f"{address}/{name}.html")
     page.wait_for_function("window.firstDrawn")
     first = page.evaluate("window.firstDrawn")
     throttle.send("Emulation.setCPUThrottlingRate", {"rate": 1})
@@ -204,7 +204,7 @@ def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str
     page.wait_for_function("window.bootstrap")  # the theme's scripts come last
     kilobytes = weight(site, page)
     with capsys.disabled():
-        print(f"\n{lesson}: {len(figures)} views, {kilobytes} kB, the first drawn after {first:.0f} ms ", end="")
+        print(f"\n{name}: {len(figures)} views, {kilobytes} kB, the first drawn after {first:.0f} ms ", end="")
     assert kilobytes < MOST
     set_theme(page, "light")
     assert faults(page, "article") == []
@@ -391,9 +391,28 @@ def test_without_scripts_the_header_covers_the_text_and_all_can_be_read(browser:
     context.close()
 
 
-def test_the_first_page_leads_to_the_first_hour(page: Page, address: str):
+def test_the_first_page_leads_three_ways(page: Page, address: str):
+    """Each of its buttons is seen at once on a phone and leads to a first step; below them stands a report."""
+    page.set_viewport_size(PHONE)
+    ways = {"Read": "lessons/01_", "Learn": "install", "Teach": "docs/teaching"}
+    for word, target in ways.items():
+        page.goto(f"{address}/index.html")
+        way = page.locator("article").get_by_role("link", name=re.compile(f"^{word}"))
+        bottom = way.evaluate("one => one.getBoundingClientRect().bottom")
+        assert bottom < PHONE["height"]
+        way.click()
+        page.wait_for_url(f"**/{target}*")
     page.goto(f"{address}/index.html")
-    page.locator("article").get_by_role("link", name="Install and start").click()
+    report = page.locator(".grader-report")
+    assert "first_steps: not passed yet" in report.inner_text()
+    assert "added-before-doubling" in report.inner_text()
+    set_theme(page, "dark")
+    assert faults(page, "article") == []
+
+
+def test_the_page_of_the_first_hour_gives_the_package(page: Page, address: str):
+    page.goto(f"{address}/index.html")
+    page.locator("article").get_by_role("link", name="Install and start", exact=True).click()
     page.wait_for_url("**/install.html")
     set_theme(page, "light")
     assert faults(page, "article") == []

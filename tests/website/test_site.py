@@ -17,6 +17,7 @@ from grader import __version__
 from grader.authoring.notebook import loads
 from grader.authoring.prose import plain
 from grader.authoring.regions import is_mark
+from grader.errors import LessonError
 from grader.exercises.registry import exercises
 from grader.report.text import headline
 from grader.spec.evaluate import evaluate
@@ -25,6 +26,7 @@ from tests.test_make_environment import CPU_INDEX
 from tests.website.conftest import ROOT
 from website.course import Course
 from website.exercises import exercise_page
+from website.index import write_index
 from website.lessons import lesson_page
 from website.pictures import Pictures
 from website.start import WHEEL
@@ -61,6 +63,25 @@ def test_there_is_a_page_for_each_lesson_exercise_and_document(pages):
     expected += [f"docs/{name}.html" for name in GUIDES]
     expected += ["index.html", "search.html", "glossary.html", "reference.html", "CONTRIBUTING.html"]
     assert not set(expected) - set(pages)
+
+
+def test_the_first_page_says_what_it_takes_and_what_is_shown_comes_from_the_lessons(site, pages):
+    first = words(pages["index.html"].text)
+    hours = round(sum(times.total for times in Course().times.values()) / 60)
+    assert f"Nothing, and no account. What you invest is time: about {hours} hours for all twelve lessons" in first
+    assert f"There are {len(exercises())} exercises" in first
+    assert f"Version {__version__}," in first
+    assert re.search(r"<\w[\w-]*>", first) is None  # no fact that wasn't filled in
+    icon = next(tag["href"] for tag in pages["index.html"].all("link") if tag.get("rel") == "icon")
+    assert (site / icon).is_file()
+
+
+def test_a_lesson_without_what_the_first_page_shows_of_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("website.index.REPORT", ("00", "check(nobody"))
+    with pytest.raises(
+        LessonError, match=r"lessons/00_start_here.py:\d+: the first page shows the cell that begins 'check\(nobody'"
+    ):
+        write_index(Course(), tmp_path, tmp_path)
 
 
 def test_every_link_leads_somewhere(site, pages):
