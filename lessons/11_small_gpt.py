@@ -759,7 +759,7 @@ def draw_ladder(run, bigram):
 
 def draw_arcs(ids, labels, weights):
     """An arc from before each name to every word with a tenth of the weight."""
-    _, axes = plt.subplots(figsize=(11, 4), layout="constrained")
+    _, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
     turn = torch.linspace(0, math.pi, 40)
     for t, j in (weights >= 0.1).nonzero().tolist():
         if labels[t] >= 0 and j < t:
@@ -921,7 +921,7 @@ for (my_layer, my_head), my_times in my_count.most_common():
     print(f"layer {my_layer}, head {my_head}: in {my_times} of {len(my_tales)}")
 (my_layer, my_head), _ = my_count.most_common(1)[0]
 
-my_ids, my_labels = test_inputs[1, :70], name_labels[1, :70]
+my_ids, my_labels = test_inputs[1, :56], name_labels[1, :56]
 my_weights = attention_weights(my_gpt, my_ids[None])[my_layer, my_head]
 draw_arcs(my_ids, my_labels, my_weights)
 
@@ -929,8 +929,8 @@ draw_arcs(my_ids, my_labels, my_weights)
 # In practically every tale it is the same one. An arc leads from each place where a name comes next back to each word
 # that gets at least a tenth of this head's weight. The darker, the more.
 #
-# *The picture in words:* seventy words of a tale in a row, the names in bold. Nearly all arcs end at a name, the dark
-# ones at the name that comes next.
+# *The picture in words:* the first words of a tale in a row, the names in bold. Every dark arc leads back to the name
+# that comes next. Pale ones, where somebody is named for the first time, lead to several words.
 #
 # Lesson 10 has warned you: that a head looks somewhere doesn't prove that it matters. So switch it off. What a head
 # adds comes through its columns of `out_proj`; with zeros there it is silent, and everything else stays as it is.
