@@ -27,7 +27,7 @@ def measure(exercise: Exercise, source: str) -> list[float]:
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
-        evaluate(exercise, LocalSubject(namespace), earlier=exercises())
+        evaluate(exercise, LocalSubject(namespace), exercises=exercises())
         times.append((time.perf_counter() - start) * 1000)
     return times
 

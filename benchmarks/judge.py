@@ -149,7 +149,7 @@ def judge(submissions: list[bytes], bubblewrap: bool, solved: Path = SOLVED) -> 
 
     def grade_all(some: list[bytes]) -> None:
         for i, data in enumerate(some):
-            result = grade(data, outline, secret=b"benchmark" * 4, student=f"student{i:03}", place=sandbox)
+            result = grade(data, outline, secret=b"benchmark" * 4, student=f"student{i:03}", sandbox=sandbox)
             assert result.mark == result.points, result
 
     with mock.patch.dict(os.environ, {} if bubblewrap else {"PATH": ""}), Sandbox() as sandbox:

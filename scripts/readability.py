@@ -1,10 +1,14 @@
-"""How long and how hard to read the lessons are: words, and the Flesch reading ease of their prose.
+"""How long and how hard to read the lessons are, and how often they fall into the turns that docs/writing.md lists.
 
-    python scripts/readability.py                     # all lessons
-    python scripts/readability.py --against HEAD~5 01 # lesson 01, compared with that revision
+    python scripts/readability.py                        # all lessons
+    python scripts/readability.py --against HEAD~5 01    # lesson 01, compared with that revision
+    python scripts/readability.py --turns 03             # its sentences that have a listed turn, or no verb
+    python scripts/readability.py --sample 7 03          # 100 sentences of lesson 03, drawn with seed 7, to read aloud
 
 Code, formulas, tables and headings are left out, code and formulas inside a sentence too.
-`words` are those that everybody reads, `folded` those inside <details>; the reading ease is that of both together.
+`words` are those that everybody reads, `folded` those inside <details>; all other figures are of both together.
+`colons`: sentences with one, in per cent. `short`: those of eight words or fewer. `no verb`: those in which a small
+rule sees none. `turns`: how many of the listed turns there are. `mean`: words in a sentence.
 Flesch (1948): 206.835 - 1.015 * words / sentences - 84.6 * syllables / words; 60 to 70 is plain English, 30 to 50 hard.
 
 Syllables of a word: its groups of vowels (a, e, i, o, u, y), less one for a silent e at its end or in its -ed or -es;
@@ -13,8 +17,10 @@ at least one.
 
 from __future__ import annotations
 
+import random
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +32,9 @@ from grader.authoring.prose import plain, unfolded, words
 ROOT = Path(__file__).parents[1]
 # A blank line ends a sentence, and so does the next item of a list.
 BLOCK = re.compile(r"\n\s*\n|\n\s*(?:[-*]|\d+\.|[a-z]\.)\s")
+NO_SENTENCE = re.compile(r"(?m)^Difficulty \d of 5$|^\*\*Time:\*\*.*$|^\s*(?:[-*] )?[a-f]\. .*$")
+# Blocks of code, headings, tables and marks, of which nobody reads aloud.
+NOT_READ = re.compile(r"(?ms)^```.*?^```|^#+ .*?$|^\|.*?$|<[^>]+>|^<!--.*?-->")
 END = re.compile(r"(?<!et al)[.!?]+(?=\W*\s|\W*$)")
 
 
@@ -33,12 +42,45 @@ END = re.compile(r"(?<!et al)[.!?]+(?=\W*\s|\W*$)")
 SILENT = re.compile(r"(?<![aeiouyl])e$|(?<=[aeiouy]l)e$|(?<![aeiouytd])ed$|(?<![aeiouysxzgc])(?<!ch)(?<!sh)es$")
 
 
+SHORT = 8  # words
+SAMPLE = 100  # sentences
+# Turns that make a native reader stop (docs/writing.md), by name.
+TURNS = {
+    "nothing as the subject": (
+        r"(?:^|[;:,(] |\b(?:and|but|so|where|if|that|because|since|while|when) )(?i:nothing) "
+        r"(?:is|are|was|has|in (?:it|them)|\w+(?<!s)s)\b(?! but)"
+    ),
+    "a thing that says": (
+        r"\b(?:numbers?|rows?|columns?|tables?|models?|cells?|lines?|outputs?|pictures?|figures?|masks?|names?|rules?|"
+        r"curves?|heads?|scores?|weights?|losses|loss) (?:says?|said|tells?|told)\b"
+    ),
+    "an attention": r"\b[Aa]n attention(?= (?:is|are|has|that|which|of|with|in|to|and|over|on|by)\b|[.,;:)])",
+    "some of time or number": r"\b[Ss]ome (?:seconds|minutes|hours|days|ten|twelve|twenty|thirty|fifty|hundred)\b",
+    "numbers a word": r"\bnumbers? an? (?:word|token|row|head|position)\b",
+    "spread": r"\b(?:the|a|its|their|whose|same) spread\b",
+    "how many ... has": r"\bHow many \w+ has\b|\b(?:What|Which) \w+ (?:has|have) (?:the|your|its|each)\b",
+    "of which one": r"\bof which (?:one|two|each)\b",
+    "share for accuracy": r"\bshares? (?:of )?(?:right|correct|that is right|it gets right)\b",
+    "stands in": r"\bstands? in for\b|\bdoes without\b|\bminds? no\b",
+}
+# Common verbs: auxiliaries and past forms as they are, then, below a blank line, those that a rule inflects.
+AS_THEY_ARE, INFLECTED = (
+    frozenset(part.split()) for part in (ROOT / "scripts" / "verbs.txt").read_text("utf-8").split("\n\n")
+)
+
+
 class Figures(NamedTuple):
-    """Of one lesson: words outside and inside of folds, and the Flesch reading ease."""
+    """Of one lesson: words outside and inside of folds, and the Flesch reading ease; per cent of the sentences with a
+    colon, short, and without a verb; how many listed turns; words in a sentence."""
 
     words: int
     folded: int
     ease: float
+    colons: float
+    short: float
+    verbless: float
+    turns: int
+    mean: float
 
 
 def syllables(word: str) -> int:
@@ -51,10 +93,47 @@ def syllables(word: str) -> int:
     return max(1, groups - bool(SILENT.search(word.lower())))
 
 
+def texts(text: str) -> list[str]:
+    """The sentences of a plain text, with their marks."""
+    found = []
+    for block in BLOCK.split(text):
+        start = 0
+        for end in [*(match.end() for match in END.finditer(block)), len(block)]:
+            found.append(" ".join(block[start:end].split()))
+            start = end
+    return [sentence for sentence in found if words(sentence)]
+
+
 def sentences(text: str) -> list[list[str]]:
     """The words of each sentence of a plain text."""
-    found = [words(sentence) for block in BLOCK.split(text) for sentence in END.split(block)]
-    return [sentence for sentence in found if sentence]
+    return [words(sentence) for sentence in texts(text)]
+
+
+def has_verb(sentence: str) -> bool:
+    """Whether a small rule sees a verb in a sentence.
+
+    >>> [has_verb(one) for one in ("Rows sum to one.", "Scale, then softmax.", "Two shapes, one rule.", "We stopped.")]
+    [True, True, False, True]
+    """
+    return any(_is_verb(word.lower()) for word in re.findall(r"[\w']+", sentence.replace("\u2019", "'")))
+
+
+def _is_verb(word: str) -> bool:
+    if word in AS_THEY_ARE:
+        return True
+    stems = {word} | {word.removesuffix(end) for end in ("s", "es", "ed", "d") if word.endswith(end)}
+    stems |= {f"{word[:-3]}y"} if word.endswith(("ies", "ied")) else set()
+    stems |= {stem[:-1] for stem in stems if len(stem) > 3 and stem[-1:] == stem[-2:-1]}  # "stopped"
+    return not stems.isdisjoint(INFLECTED)
+
+
+def turns(sentence: str) -> list[str]:
+    """The names of the listed turns that a sentence has.
+
+    >>> turns("Nothing fails, and the table says so.")
+    ['nothing as the subject', 'a thing that says']
+    """
+    return [name for name, pattern in TURNS.items() if re.search(pattern, sentence)]
 
 
 def flesch(text: str) -> float:
@@ -64,11 +143,29 @@ def flesch(text: str) -> float:
     return 206.835 - 1.015 * len(every) / len(found) - 84.6 * sum(map(syllables, every)) / len(every)
 
 
+def prose(lesson: Lesson) -> str:
+    """All prose of a lesson, as Markdown, without the options of quizzes and what the build adds to."""
+    return NO_SENTENCE.sub("", "\n\n".join(cell.source for cell in lesson.cells if not cell.is_code))
+
+
 def figures(lesson: Lesson) -> Figures:
     """What the prose of a lesson measures. A picture in words is folded by the build."""
-    text = "\n\n".join(cell.source for cell in lesson.cells if not cell.is_code)
-    shown = len(words(plain(unfolded(text))))
-    return Figures(shown, len(words(plain(text))) - shown, flesch(plain(text)))
+    text = plain(prose(lesson))
+    shown, found = len(words(plain(unfolded(prose(lesson))))), texts(text)
+
+    def per_cent(true: Callable[[str], bool]) -> float:
+        return 100 * sum(map(true, found)) / len(found)
+
+    return Figures(
+        words=shown,
+        folded=len(words(text)) - shown,
+        ease=flesch(text),
+        colons=per_cent(lambda sentence: ":" in sentence),
+        short=per_cent(lambda sentence: len(words(sentence)) <= SHORT),
+        verbless=per_cent(lambda sentence: not has_verb(sentence)),
+        turns=sum(len(turns(sentence)) for sentence in found),
+        mean=len(words(text)) / len(found),
+    )
 
 
 def at_revision(path: Path, revision: str) -> Lesson | None:
@@ -81,29 +178,55 @@ def at_revision(path: Path, revision: str) -> Lesson | None:
 @click.command()
 @click.argument("wanted", nargs=-1)
 @click.option("--against", metavar="GIT_REV", help="compare with this revision")
-def main(wanted: tuple[str, ...], against: str | None) -> None:
+@click.option("--turns", "list_turns", is_flag=True, help="list the sentences with a listed turn or without a verb")
+@click.option("--sample", type=int, metavar="SEED", help=f"print {SAMPLE} sentences of each, drawn with this seed")
+def main(wanted: tuple[str, ...], against: str | None, list_turns: bool, sample: int | None) -> None:
     """Print words and reading ease of the lessons WANTED (their numbers), or of all."""
     if (
         against
         and subprocess.run(["git", "cat-file", "-e", f"{against}^{{commit}}"], cwd=ROOT, capture_output=True).returncode
     ):
         raise click.BadParameter(f"git knows no revision {against!r}", param_hint="--against")
-    print(f"{'lesson':30} {'words':>16} {'folded':>14} {'Flesch reading ease':>24}")
+    if not list_turns and sample is None:
+        print(HEADINGS)
     for path in sorted((ROOT / "lessons").glob("*.py")):
         if not wanted or path.stem[:2] in wanted:
-            print(_line(path, against))
+            lesson = read_lesson(path.stem, path.read_text("utf-8"))
+            if list_turns:
+                _list_turns(lesson)
+            elif sample is not None:
+                _print_sample(lesson, sample)
+            else:
+                print(_line(lesson, at_revision(path, against) if against else None))
 
 
-def _line(path: Path, against: str | None) -> str:
-    now = figures(read_lesson(path.stem, path.read_text("utf-8")))
-    then = at_revision(path, against) if against else None
-    if then is None:
-        return f"{path.stem:30} {now.words:16} {now.folded:14} {now.ease:24.1f}"
-    old = figures(then)
-    return (
-        f"{path.stem:30} {f'{old.words} -> {now.words}':>16} {f'{old.folded} -> {now.folded}':>14} "
-        f"{f'{old.ease:.1f} -> {now.ease:.1f}':>24}   words {100 * (now.words / old.words - 1):+.0f} %"
-    )
+FORMS = {
+    "words": ".0f", "folded": ".0f", "Flesch": ".1f", "colons %": ".0f", "short %": ".0f", "no verb %": ".0f",
+    "turns": ".0f", "mean": ".1f",
+}  # fmt: skip
+HEADINGS = f"{'lesson':28}" + "".join(f"{name:>16}" for name in FORMS)
+
+
+def _line(lesson: Lesson, before: Lesson | None) -> str:
+    now = [format(value, form) for value, form in zip(figures(lesson), FORMS.values(), strict=True)]
+    if before is not None:
+        then = [format(value, form) for value, form in zip(figures(before), FORMS.values(), strict=True)]
+        now = [f"{old} -> {new}" for old, new in zip(then, now, strict=True)]
+    return f"{lesson.name:28}" + "".join(f"{value:>16}" for value in now)
+
+
+def _list_turns(lesson: Lesson) -> None:
+    for sentence in texts(plain(prose(lesson))):
+        found = turns(sentence) + ([] if has_verb(sentence) else ["no verb"])
+        if found:
+            print(f"{lesson.number}  {', '.join(found)}: {sentence}")
+
+
+def _print_sample(lesson: Lesson, seed: int) -> None:
+    """Code and formulas stand in the sentences here: who reads them aloud needs them."""
+    found = texts(NOT_READ.sub("", prose(lesson)))
+    for sentence in random.Random(seed).sample(found, min(SAMPLE, len(found))):
+        print(f"{lesson.number}  {sentence}")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def samples(place: sandbox.Sandbox) -> list[str]:
         with ForkedSubject(place) as subject:
             subject.ask(Request("run", source=one.source, seconds=seconds))
             exercise = known[one.exercise]
-            if not evaluate(exercise, subject, seed=b"a secret", larger=True, seconds=seconds, earlier=known).passed:
+            if not evaluate(exercise, subject, seed=b"a secret", larger=True, seconds=seconds, exercises=known).passed:
                 lost.append(str(one))
     return lost
 
@@ -66,7 +66,7 @@ def lessons(place: sandbox.Sandbox) -> list[str]:
     for path in sorted((ROOT / "solutions").glob("*.ipynb")):
         data = path.read_bytes()
         outline = Outline.of(data)
-        result = grading.grade(data, outline, secret=b"a secret", student="ann", place=place, limits=LIMITS)
+        result = grading.grade(data, outline, secret=b"a secret", student="ann", sandbox=place, limits=LIMITS)
         if [one for one in result.exercises if not one.passed]:
             lost.append(f"{path.stem}: {result.mark:g}")
     return lost

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
 from grader.authoring.lesson import read_lesson
-from scripts.readability import figures, flesch, main, sentences, syllables
+from scripts.readability import FORMS, figures, flesch, has_verb, main, sentences, syllables, turns
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_a_text_whose_words_and_syllables_are_counted_by_hand():
@@ -57,9 +62,58 @@ def test_code_formulas_tables_and_headings_are_left_out_and_folds_counted_apart(
     assert (found.words, found.folded) == (3, 9)  # Two words with; Help folded text, The picture in words: a grid
 
 
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("Nothing fails when the transpose is missing.", ["nothing as the subject"]),
+        ("The table says which head looks back.", ["a thing that says"]),
+        ("The authors say so, and the table shows it.", []),
+        ("Write an attention that takes a mask.", ["an attention"]),
+        ("Write an attention function that takes a mask.", []),
+        ("It takes some seconds.", ["some of time or number"]),
+        ("It has two numbers a word.", ["numbers a word"]),
+        ("Each layer shrinks the spread by half.", ["spread"]),
+        ("We spread it over the rows.", []),
+        ("Which shape has the result?", ["how many ... has"]),
+        ("two keys of which one leads", ["of which one"]),
+    ],
+)
+def test_listed_turns(sentence, names):
+    assert turns(sentence) == names
+
+
+def test_docs_list_the_turns_that_the_script_knows():
+    """The befores of each turn that a pattern can see are seen, the afters aren't."""
+    text = (ROOT / "docs" / "writing.md").read_text("utf-8")
+    pairs = re.findall(r"(?m)^\| (.+?) \| (.+?) \|$", text.partition("## Words of the field")[0])
+    befores, afters = zip(*(pair for pair in pairs if pair[0] not in ("before", "---")), strict=True)
+    assert len(befores) == 30
+    assert len({name for sentence in befores for name in turns(sentence)}) >= 7
+    assert [sentence for sentence in afters if turns(sentence)] == []
+
+
+@pytest.mark.parametrize(("sentence", "yes"), [("Now the same with einsum.", False), ("We stopped it.", True)])
+def test_verbs(sentence, yes):
+    assert has_verb(sentence) == yes
+
+
+def test_quiz_options_and_what_the_build_adds_to_are_no_sentences():
+    lesson = read_lesson("01_x", "# %% [markdown]\n# Difficulty 2 of 5\n#\n# It has rows.\n#\n# a. an option\n")
+    assert figures(lesson).words == 3
+
+
+def test_a_sample_is_the_same_for_the_same_seed():
+    def drawn(seed):
+        return CliRunner().invoke(main, ["01", "--sample", seed], catch_exceptions=False).output
+
+    assert drawn("1") == drawn("1") != drawn("2")
+    assert len(drawn("1").splitlines()) == 100
+
+
 def test_it_prints_a_table_and_compares_with_a_revision():
     printed = CliRunner().invoke(main, ["01", "--against", "HEAD"], catch_exceptions=False).output.splitlines()
-    assert printed[0].split() == ["lesson", "words", "folded", "Flesch", "reading", "ease"]
+    assert printed[0].startswith("lesson ")
+    assert re.findall(r"[A-Za-z]+(?: verb)?(?: %)?", printed[0])[1:] == list(FORMS)
     assert printed[1].startswith("01_self_attention ")
     assert "->" in printed[1]
     assert len(printed) == 2

@@ -24,7 +24,16 @@ TEACHERS = (
     "docs/privacy",
     "docs/accessibility",
 )
-CONTRIBUTORS = ("CONTRIBUTING", "docs/design", "docs/checks", "docs/build", "docs/views", "docs/testing", "SECURITY")
+CONTRIBUTORS = (
+    "CONTRIBUTING",
+    "docs/design",
+    "docs/writing",
+    "docs/checks",
+    "docs/build",
+    "docs/views",
+    "docs/testing",
+    "SECURITY",
+)
 
 
 def write_guides(course: Course, folder: Path) -> None:

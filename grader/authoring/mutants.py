@@ -576,7 +576,7 @@ def run(mutant: Mutant) -> Result | None:
     except Exception:  # the cell itself raises: its learner sees Python's message
         return Result(mutant, "general")
     subject = _AskedForGradients(namespace)
-    found = evaluate(exercise, subject, seconds=SECONDS, earlier=known)
+    found = evaluate(exercise, subject, seconds=SECONDS, exercises=known)
     # A check that asks for no gradients gives none to cut.
     if cut and "gradient" not in cut and (subject.asked or "tensor" not in cut):
         return None

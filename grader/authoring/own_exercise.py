@@ -154,7 +154,7 @@ def _verdict(
     ran = subject.ask(Request("run", source=sample.source, seconds=60))
     if not ran.ok:
         return f"the cell can't be run: {ran.raised.name}: {ran.raised.message}" if ran.raised else "it can't be run"
-    report = evaluate(exercise, subject, seed=seed, larger=larger, earlier=exercises(own))
+    report = evaluate(exercise, subject, seed=seed, larger=larger, exercises=exercises(own))
     if report.broken:
         return f"the check itself fails: {report.broken}"
     if not sample.mistake:

@@ -62,7 +62,7 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def sources(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """No empty cell, no syntax error."""
+    """A problem for each cell that is empty or has a syntax error."""
     for cell in lesson.cells:
         if not cell.source.strip():
             yield lesson.problem(cell, "the cell is empty")
@@ -108,7 +108,7 @@ def exercises_of_lesson(lesson: Lesson, exercises: Exercises) -> Iterator[Proble
 
 
 def checks(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
-    """A check cell holds one call."""
+    """A problem for each check cell that holds anything but one call of `check`."""
     for cell in lesson.with_role("check"):
         named = f'check({cell.exercise}, "{cell.exercise}")'
         is_answers = cell.exercise in exercises and exercises[cell.exercise].kind == "answers"
@@ -227,7 +227,7 @@ def code_lines(source: str) -> list[str]:
 
 
 def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """No minutes are typed by hand."""
+    """A problem for each line that has minutes which the build is to write."""
     for number, line in enumerate(lesson.text.splitlines(), 1):
         if MINUTES.match(line):
             message = f"the build writes the minutes: `Difficulty 2 of 5` alone, `**Time:** {TIME_MARK}`"

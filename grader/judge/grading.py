@@ -38,29 +38,29 @@ def grade(
     *,
     secret: bytes,
     student: str,
-    place: Sandbox,
+    sandbox: Sandbox,
     limits: Limits | None = None,
     known: Mapping[str, Exercise] | None = None,
     carry_forward: str = "none",
 ) -> SubmissionResult:
-    """Grade the notebook `submission` against the instructor's `outline` in the sandbox `place`.
+    """Grade the notebook `submission` against the instructor's `outline` in `sandbox`.
 
     Every exercise of the outline gets a result, whatever happens; a fault of ours costs the one result that it belongs
     to, which is marked as broken. Raises `ZygoteGone` only if the sandbox itself has ended: start another one and grade
     anew. `carry_forward` is a key of `CARRY_FORWARD`.
     """
     start = time.monotonic()
-    limits, known = limits or place.limits, known or exercises(outline.own)
+    limits, known = limits or sandbox.limits, known or exercises(outline.own)
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells)
     except Unreadable as error:
-        return ungraded(str(error), outline, known, confinement=place.confinement)
+        return ungraded(str(error), outline, known, confinement=sandbox.confinement)
     content = content_of(cells)
-    with Runner(place, limits, known, outline.exercises) as runner:
+    with Runner(sandbox, limits, known, outline.exercises) as runner:
         work = plan.make(outline, cells)
         steps = without_unneeded_examples(runner.names, work).steps
         results = _results(runner, steps, lambda name: seed(secret, student, name, content))
-    again = _SecondRun(place, limits, known, outline, work, runner)
+    again = _SecondRun(sandbox, limits, known, outline, work, runner)
     for name, result in results.items() if CARRY_FORWARD[carry_forward] else ():
         if result.first_fix and not result.broken:
             try:
@@ -76,7 +76,7 @@ def grade(
     return SubmissionResult(
         checked,
         notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
-        confinement=place.confinement,
+        confinement=sandbox.confinement,
         timed_out=runner.timed_out
         or again.timed_out
         or any(part.kind == "time-limit" for one in checked for part in one.parts),
@@ -96,21 +96,21 @@ class _SecondRun:
 
     def __init__(
         self,
-        place: Sandbox,
+        sandbox: Sandbox,
         limits: Limits,
         known: Mapping[str, Exercise],
         outline: Outline,
         work: plan.Plan,
         first: Runner,
     ) -> None:
-        self._place, self._limits, self._known = place, limits, known
+        self._sandbox, self._limits, self._known = sandbox, limits, known
         self._outline, self._steps, self._first = outline, work.steps, first
         self.timed_out = False
 
     def _runner(self) -> Runner:
         left = max(self._first.left(), LEAST_SECONDS) / self._limits.patience
         limits = replace(self._limits, submission_seconds=left)
-        return Runner(self._place, limits, self._known, self._outline.exercises)
+        return Runner(self._sandbox, limits, self._known, self._outline.exercises)
 
     def carried(self, name: str, earlier: str, secret_seed: bytes) -> tuple[float, tuple[str, ...]]:
         """The score of an exercise with the course's own solution in place of the earlier one that fails, and of those
@@ -126,7 +126,7 @@ class _SecondRun:
                     break
                 exercise, seconds = self._known[name], runner.seconds_for_check(self._known[name])
                 report = evaluate(
-                    exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, earlier=self._known
+                    exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, exercises=self._known
                 )
                 self.timed_out = self.timed_out or runner.timed_out
             if report.broken:
@@ -146,7 +146,7 @@ class _SecondRun:
             runner.run(plan.RunStep(source))
 
     def tests(self) -> tuple[TestResult, ...]:
-        """The teacher's own test cells."""
+        """The results of the teacher's own test cells, in order."""
         names, limits = self._outline.tests, self._limits
         hides = any(visible(cell.source) != cell.source for cell in self._outline.cells if cell.role == OWN_TEST)
         found: dict[str, TestResult] = {}
@@ -252,7 +252,7 @@ def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseRe
     if not runner.ready():
         return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
     seconds = runner.seconds_for_check(exercise)
-    report = evaluate(exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, earlier=runner.known)
+    report = evaluate(exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, exercises=runner.known)
     practice = report if report.passed else _practice_report(runner, exercise)
     printed = (runner.printed_by(exercise.name), practice.output if practice else "")
     return judged(report, practice, "\n".join(text for text in printed if text), runner.limits.output_bytes)
@@ -263,5 +263,5 @@ def _practice_report(runner: Runner, exercise: Exercise) -> Report | None:
     if runner.subject.ended or runner.left() < LEAST_SECONDS:
         return None
     seconds = runner.seconds_for_check(exercise)
-    report = evaluate(exercise, runner.subject, seconds=seconds, earlier=runner.known)
+    report = evaluate(exercise, runner.subject, seconds=seconds, exercises=runner.known)
     return None if report.broken else report

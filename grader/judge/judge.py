@@ -22,7 +22,7 @@ class Judge:
 
     def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False, carry_forward: str = "none") -> None:
         self._secret, self._limits, self._unsafe, self._carry_forward = secret, limits, unsafe, carry_forward
-        self.place = Sandbox(limits, unsafe)
+        self.sandbox = Sandbox(limits, unsafe)
 
     def grade(
         self, submission: bytes, outline: Outline, student: str, unreadable: str = "", limits: Limits | None = None
@@ -34,7 +34,7 @@ class Judge:
         limits = limits or self._limits
         known = exercises(outline.own)
         if unreadable:
-            return ungraded(unreadable, outline, known, self.place.confinement)
+            return ungraded(unreadable, outline, known, self.sandbox.confinement)
         for attempt in (1, 2):
             try:
                 with limit_in_thread(limits.longest + MARGIN):
@@ -43,7 +43,7 @@ class Judge:
                         outline,
                         secret=self._secret,
                         student=student,
-                        place=self.place,
+                        sandbox=self.sandbox,
                         limits=limits,
                         known=known,
                         carry_forward=self._carry_forward,
@@ -51,16 +51,16 @@ class Judge:
             except (Exception, TimeLimit) as error:
                 self._restart()
                 if attempt == 2 or not isinstance(error, ZygoteGone):
-                    return failed(error, outline, known, self.place.confinement)
+                    return failed(error, outline, known, self.sandbox.confinement)
         raise AssertionError
 
     def _restart(self) -> None:
         self.close()
-        self.place = Sandbox(self._limits, self._unsafe)
+        self.sandbox = Sandbox(self._limits, self._unsafe)
 
     def close(self) -> None:
-        """End the zygote."""
-        self.place.close()
+        """End the sandbox's zygote and all its children."""
+        self.sandbox.close()
 
     def __enter__(self) -> Judge:
         return self

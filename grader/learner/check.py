@@ -116,7 +116,7 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         title = wanted or _in_line(caller, list(known)) or type(obj).__name__
         return _refused(str(title), _unknown(obj, wanted, list(known), caller))
     namespace = {**_names(obj, caller), wanted: obj}
-    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
+    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, exercises=known)  # type: ignore[arg-type]
 
 
 def _names(obj: object, caller: FrameType) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _safely(ask: Callable[[], Any]) -> Any:
 
 
 def _short(value: object) -> str:
-    """A value in a message."""
+    """A value as a message shows it, at most a line long."""
     return f"`{value!r}`" if type(value) in (int, float, str, bool) else f"a value of type {type(value).__name__}"
 
 

@@ -50,11 +50,11 @@ def evaluate(
     seed: str | bytes = "practice",
     larger: bool = False,
     seconds: float | None = None,
-    earlier: Mapping[str, Exercise] | None = None,
+    exercises: Mapping[str, Exercise] | None = None,
 ) -> Report:
     """Check `exercise` in `subject`, within `seconds` (else the exercise's limit, else `SECONDS`).
 
-    `seed` and `larger` decide which inputs are drawn. `earlier` has the exercises that this one may build on, by name.
+    `seed` and `larger` decide which inputs are drawn. `exercises` has those that this one may build on, by name.
     A fault of ours becomes `Report.broken`, never a finding about the student's code.
     """
     session = None
@@ -66,7 +66,7 @@ def evaluate(
             parts = _judge_parts(session)
             if all(part.passed for part in parts):
                 return _report(session, parts)
-            return _explain(session, parts, earlier or {})
+            return _explain(session, parts, exercises or {})
         except Exception:  # a fault of ours: what a student's code raises is inside an outcome
             output, broken = session.output if session else "", traceback.format_exc(limit=-4)
             return Report(exercise.name, exercise.points, (), output=output, broken=broken)
@@ -129,7 +129,7 @@ def _report(session: Session, results: tuple[PartReport, ...], **explanation: ob
     )
 
 
-def _explain(session: Session, results: tuple[PartReport, ...], earlier: Mapping[str, Exercise]) -> Report:
+def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mapping[str, Exercise]) -> Report:
     """The report of a failure: the excluded call, the likely mistake, or the earlier exercise that causes it. Where no
     mistake is known, hints say what is right and what is wrong."""
     if session.excluded_call is not None:
@@ -142,7 +142,7 @@ def _explain(session: Session, results: tuple[PartReport, ...], earlier: Mapping
         return _report(session, results, diagnosis=_general(results), hints=narrow(session, first))
     mistake = diagnose(session)
     also = tuple(beside(session, mistake)) if mistake is not None else ()
-    fix, why, fix_report = _failing_exercise(session, earlier)
+    fix, why, fix_report = _failing_exercise(session, exercises)
     # A helper's own failure explains more than an accident in the code that calls it.
     if mistake is None and fix_report is not None:
         mistake = Mistake(fix_report.diagnosis or "", fix_report.symptom, fix_report.hints)
@@ -166,16 +166,16 @@ def _general(results: tuple[PartReport, ...]) -> str | None:
     return next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
 
 
-def _failing_exercise(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, str, Report | None]:
+def _failing_exercise(session: Session, exercises: Mapping[str, Exercise]) -> tuple[str, str, Report | None]:
     """The first exercise that the student's code calls and that fails its own check, why, and its report. If that
     failure comes from an exercise that it calls, then that one."""
     uses = set(session.description.get("uses", ()))
     for name in session.exercise.builds_on:
-        if name not in earlier or name not in uses:
+        if name not in exercises or name not in uses:
             continue
         if session.ask(Request("describe", name)).status == "missing":
             return name, "is not defined", None
-        report = evaluate(earlier[name], session.subject, earlier=earlier)
+        report = evaluate(exercises[name], session.subject, exercises=exercises)
         if not report.passed and not report.broken:
             why = "is not written yet" if report.unwritten is not None else "does not pass its own check yet"
             return report.first_fix or name, report.first_fix_why or why, report

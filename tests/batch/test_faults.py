@@ -216,7 +216,7 @@ def test_worker_that_does_not_come_up(room, monkeypatch):
 def kill_zygote(dask_worker) -> int:
     """Runs on the worker."""
     (judge,) = (one for name, one in dask_worker.plugins.items() if name.startswith("attention-course-"))
-    pid = judge.judge.place.pid
+    pid = judge.judge.sandbox.pid
     os.kill(pid, signal.SIGKILL)
     return pid
 

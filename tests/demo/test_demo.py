@@ -47,7 +47,7 @@ def sandbox():
 @pytest.mark.parametrize("student", CLASS)
 def test_every_student_gets_the_mark_that_is_due(student, sandbox):
     outline = Outline.of((SOLUTIONS / f"{LESSON}.ipynb").read_bytes())
-    result = grade(CLASS[student](), outline, secret=b"demo" * 8, student=student, place=sandbox)
+    result = grade(CLASS[student](), outline, secret=b"demo" * 8, student=student, sandbox=sandbox)
     assert (result.mark == result.points) == (student in PERFECT)
     assert result.mark == MARKS.get(student, result.mark)
     assert bool(result.unreadable) == (student == "sophie")

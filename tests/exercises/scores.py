@@ -57,7 +57,7 @@ def report_on(submission: Sample) -> Report:
     subject = LocalSubject({"__name__": "__main__"})
     subject.ask(Request("run", source=submission.source, seconds=60))
     seconds = 2.0 if submission.mistake == "time-limit" else None
-    return evaluate(exercises()[submission.exercise], subject, seconds=seconds, earlier=exercises())
+    return evaluate(exercises()[submission.exercise], subject, seconds=seconds, exercises=exercises())
 
 
 def _lines() -> Iterator[str]:

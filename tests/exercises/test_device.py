@@ -29,7 +29,7 @@ def checked(name: str, source: str) -> Report:
     exec(source, namespace)
     subject = LocalSubject(namespace)
     subject._executor = ElsewhereExecutor(namespace)
-    return evaluate(exercises()[name], subject, seed="practice", earlier=exercises(), seconds=60)
+    return evaluate(exercises()[name], subject, seed="practice", exercises=exercises(), seconds=60)
 
 
 @pytest.mark.parametrize("name", EXERCISES)

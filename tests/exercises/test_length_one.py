@@ -72,10 +72,10 @@ def squeezed(right, change):
 def test_a_lost_axis_of_length_one_is_noticed(name, how):
     exercise, namespace = EXERCISES[name], {"__name__": "__main__"}
     exec(model_solution(exercise), namespace)
-    right = evaluate(exercise, LocalSubject({**namespace}), earlier=EXERCISES)
+    right = evaluate(exercise, LocalSubject({**namespace}), exercises=EXERCISES)
     assert right.passed, str(right)
     wrong = LocalSubject({**namespace, name: squeezed(namespace[name], SQUEEZES[how])})
-    report = evaluate(exercise, wrong, earlier=EXERCISES)
+    report = evaluate(exercise, wrong, exercises=EXERCISES)
     assert not report.broken, report.broken
     assert report.passed == (how in HARMLESS.get(name, {})), str(report)
     if not report.passed:

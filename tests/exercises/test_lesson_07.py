@@ -103,7 +103,7 @@ def test_the_first_piece_that_fails_is_named(name, title, first):
     [one] = [one for one in submissions() if one.exercise == name and one.title == title]
     namespace: dict = {}
     exec(one.source, namespace)
-    report = evaluate(KNOWN[name], LocalSubject(namespace), earlier=exercises())
+    report = evaluate(KNOWN[name], LocalSubject(namespace), exercises=exercises())
     assert report.first_fix == first
     assert f"calls `{first}`, which does not pass its own check yet. First fix `{first}`." in as_text(report)
 
@@ -131,7 +131,7 @@ def test_parts_that_fail_name_their_steps(name, title, steps):
     [one] = [one for one in submissions() if one.exercise == name and one.title == title]
     namespace: dict = {}
     exec(one.source, namespace)
-    report = evaluate(KNOWN[name], LocalSubject(namespace), earlier=exercises())
+    report = evaluate(KNOWN[name], LocalSubject(namespace), exercises=exercises())
     found: set[int] = set()
     for result in report.results:
         if not result.passed and result.name.startswith("step"):

@@ -62,7 +62,7 @@ def check(submission: Sample, subject_of, seed: str | bytes = "practice", larger
         seed=seed,
         larger=larger,
         seconds=2.0 if submission.mistake == "time-limit" else None,
-        earlier=known,
+        exercises=known,
     )
 
 
@@ -131,7 +131,7 @@ def test_model_solution_gets_full_marks(name, subject_of):
     exercise = exercises()[name]
     source = without_unused_imports(model_solution(exercise))
     for seed, larger in SEEDS[subject_of.kind]:
-        report = evaluate(exercise, subject_of(source), seed=seed, larger=larger, earlier=exercises())
+        report = evaluate(exercise, subject_of(source), seed=seed, larger=larger, exercises=exercises())
         assert report.passed, str(report)
 
 

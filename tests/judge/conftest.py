@@ -89,7 +89,7 @@ def judge(sandbox: Sandbox) -> Callable[..., SubmissionResult]:
     def run(submitted: list[dict[str, Any]] | bytes, student: str = "ann", **more: Any) -> SubmissionResult:
         data = submitted if isinstance(submitted, bytes) else nb.dump(submitted)
         outline = more.pop("outline", None) or Outline.of(nb.dump(cells()))
-        options = {"secret": b"a secret", "limits": LIMITS, "known": TOYS, "place": sandbox, **more}
+        options = {"secret": b"a secret", "limits": LIMITS, "known": TOYS, "sandbox": sandbox, **more}
         return grade(data, outline, student=student, **options)
 
     return run

@@ -224,7 +224,7 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     with Sandbox(LIMITS) as doomed:
         os.kill(doomed.pid, signal.SIGKILL)
         with pytest.raises(ZygoteGone):
-            judge(cells(), place=doomed)
+            judge(cells(), sandbox=doomed)
     assert judge(cells()).mark == 6
 
 

@@ -25,7 +25,7 @@ IMPORTS = "\n".join((*MODULES, "import torch.nn.functional as F", ""))
 @pytest.fixture
 def report_of(subject_of):
     def make(name, source, seconds=10.0):
-        return evaluate(TOYS[name], subject_of(IMPORTS + source), seconds=seconds, earlier=TOYS)
+        return evaluate(TOYS[name], subject_of(IMPORTS + source), seconds=seconds, exercises=TOYS)
 
     return make
 

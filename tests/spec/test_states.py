@@ -20,7 +20,7 @@ def report_of(name, *cells):
     subject = LocalSubject({"__name__": "__main__"})
     for source in (IMPORTS, *cells):
         assert subject.ask(Request("run", source=source)).ok
-    return evaluate(KNOWN[name], subject, earlier=KNOWN)
+    return evaluate(KNOWN[name], subject, exercises=KNOWN)
 
 
 def states(report):

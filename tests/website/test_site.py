@@ -45,6 +45,7 @@ GUIDES = (
     "privacy",
     "accessibility",
     "build",
+    "writing",
     "checks",
     "views",
 )
