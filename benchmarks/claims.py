@@ -13,6 +13,7 @@ Prints a table, and exits with 1 if a line of it fails.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
 import functools
@@ -46,7 +47,7 @@ from grader.subject.names import names_of  # noqa: E402
 SEEDS = range(5)
 OF_AN_EDIT = range(2)
 APART = 1000  # a lesson's own seeds are smaller
-# These run only where the claim is their own.
+# These run only where the claim is their own; a cell that defines how something is drawn runs where that is called.
 LEFT_OUT = ("check", "draw")
 BUILT_IN = frozenset(dir(builtins))  # a cell that calls `sum` doesn't change it
 
@@ -77,7 +78,7 @@ def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
 def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
     """The cell at `place` and those before it that it needs, in order. A name that a cell binds itself is its own, such
     as that of a loop."""
-    cells = [cell for cell in lesson.cells[:place] if cell.is_code and cell.role not in LEFT_OUT]
+    cells = [cell for cell in lesson.cells[:place] if cell.is_code and (cell.role not in LEFT_OUT or _defines(cell))]
     functions = {name for cell in cells for name in names_of_example(cell.source, definitions=True).makes}
     wanted = [lesson.cells[place]]
     words = names_of_example(wanted[0].source).uses - _binds(wanted[0])
@@ -88,6 +89,10 @@ def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
             wanted.append(cell)
             words |= names.uses - _binds(cell)
     return wanted[::-1]
+
+
+def _defines(cell: LessonCell) -> bool:
+    return any(isinstance(node, ast.FunctionDef) for node in ast.parse(cell.source).body)
 
 
 def _binds(cell: LessonCell) -> frozenset[str]:
@@ -242,6 +247,20 @@ def first_by_last(names: Names) -> list[float]:
 TWICE_AS_LONG = {"steps=1200": "steps=2400", "until=1200": "until=2400"}
 
 
+def late_and_sudden(names: Names) -> list[float]:
+    """Of the training of lesson 11's model: the step at which it is below the best table; that at which a third of the
+    names are right; the steps from a tenth to half of them; the loss of names where it is below the table. Judged every
+    50 steps; a step never reached counts as 9999."""
+    run = names["my_run"].judged
+
+    def first(reached: Callable[[Any], bool]) -> float:
+        return next((step for step, row in run.items() if reached(row)), 9999)
+
+    below = first(lambda row: row.loss < names["best_table"])
+    third, tenth, half = (first(lambda row, share=share: row.names_right > share) for share in (1 / 3, 0.1, 0.5))
+    return [below, third, half - tenth, run[min(below, max(run))].names_loss]
+
+
 def remembering(names: Names) -> list[float]:
     """Of lesson 11's model: its loss and the best table's, the names right with all heads, without the one that
     remembers, and without the worst of the others; how many heads put more than half of their weight, before a name, on
@@ -254,10 +273,11 @@ def remembering(names: Names) -> list[float]:
         looking.append((weights * places).sum(-1)[..., places.any(1)].mean(-1))
     mean = torch.stack(looking).mean(0).flatten()
     found = names["my_layer"], names["my_head"]
-    off = {place: right for place, (*_, right) in names["my_off"].items()}
-    loss, _, right = names["my_run"].judged[names["my_run"].done]
+    off = {place: scores.names_right for place, scores in names["my_off"].items()}
+    scores = names["my_run"].judged[names["my_run"].done]
     without = off.pop(found)
-    return [loss, names["best_table"], right, without, min(off.values()), int((mean > 0.5).sum()), float(mean.max())]
+    heads = int((mean > 0.5).sum()), float(mean.max())
+    return [scores.loss, names["best_table"], scores.names_right, without, min(off.values()), *heads]
 
 
 # Lesson 02's readers, with more and fewer steps and examples.
@@ -646,9 +666,15 @@ CLAIMS = {
         lambda table, table_names, drawn: table > 1.2 and table_names > drawn,
         {"half the tales": {"counted(train_ids, 5)": "counted(train_ids[: len(train_ids) // 2], 5)"}},
     ),
+    "names_come_late_and_suddenly": Claim(
+        "steps to below the best table; to a third of the names; from a tenth to half of them; names' nats then",
+        late_and_sudden,
+        lambda below, third, sudden, before: below <= 150 and third >= 300 and sudden <= 250 and before > 3.5,
+        times("peak=0.008", {"half the rate": 0.5}),
+    ),
     "names_need_context": Claim(
         "names right from 8 words, from 64",
-        lambda names: (names["my_contexts"][8][1], names["my_contexts"][64][1]),
+        lambda names: [names["my_contexts"][length].names_right for length in (8, 64)],
         lambda few, many: few < 0.2 and many > 0.5,
         {"twice the steps": TWICE_AS_LONG} | times("peak=0.008", {"twice the rate": 2}),
     ),
@@ -671,7 +697,7 @@ CLAIMS = {
         lambda names: [
             figure
             for run in names["my_few"].values()
-            for losses in [[held for held, *_ in run.judged.values()]]
+            for losses in [[scores.loss for scores in run.judged.values()]]
             for figure in (min(losses), losses[-1], last_ten(run.losses))
         ],
         lambda low, end, learnt, low_with, end_with, learnt_with: (

@@ -165,7 +165,7 @@ def small_gpt() -> None:
     tables = [lesson["table_losses"](lesson["after"], back) for back in range(6)]
     best = min(losses.mean().item() for losses in tables)
     names = min(losses[lesson["again"]].mean().item() for losses in tables)
-    print(f"nats on the tales held out: uniform {lesson['uniform']:.2f}, unigram {lesson['unigram']:.2f}", end="")
+    print(f"nats on the tales held out: uniform {math.log(lesson['V']):.2f}, unigram {tables[0].mean():.2f}", end="")
     print(f", bigram {bigram:.2f}, best table {best:.2f}, on names named before {names:.2f}")
     print(f"{'seed':>4}{'below the table at step':>25}{'half the names at step':>24}{'whole run, s':>14}", end="")
     print(f"{'processor s':>13}{'loss':>7}{'of names':>10}{'names right':>13}")
@@ -193,10 +193,10 @@ def learn_text(lesson: dict[str, Any], seed: int, best: float) -> tuple[int, int
         for _ in range(EVERY):
             run.one_step()
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
-        loss, _, right = run.judged[run.done] = lesson["judged"](model)
-        passed = passed or run.done * (loss < best)
-        half = half or run.done * (right > 0.5)
-    return passed, half, clock, work, run.judged[run.done]
+        scores = run.judged[run.done] = lesson["judged"](model)
+        passed = passed or run.done * (scores.loss < best)
+        half = half or run.done * (scores.names_right > 0.5)
+    return passed, half, clock, work, (scores.loss, scores.names_loss, scores.names_right)
 
 
 def write(lesson: dict[str, Any]) -> None:
