@@ -37,7 +37,7 @@ def stopped(go_on: str) -> Callable[[Callable[Arguments, Returned]], Callable[Ar
 
 @contextmanager
 def not_interrupted() -> Iterator[None]:
-    """An interrupt inside comes after it."""
+    """Ctrl+C inside the block is heard at its end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

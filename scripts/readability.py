@@ -46,7 +46,10 @@ SHORT = 8  # words
 SAMPLE = 100  # sentences
 # Turns that make a native reader stop (docs/writing.md), by name.
 TURNS = {
-    "nothing as the subject": r"(?i:\bnothing) (?:is|are|was|has|else|in|of|but|\w+(?<!s)s)\b",
+    "nothing as the subject": (
+        r"(?:^|[;:,(] |\b(?:and|but|so|where|if|that|because|since|while|when) )(?i:nothing) "
+        r"(?:is|are|was|has|in (?:it|them)|\w+(?<!s)s)\b(?! but)"
+    ),
     "a thing that says": (
         r"\b(?:numbers?|rows?|columns?|tables?|models?|cells?|lines?|outputs?|pictures?|figures?|masks?|names?|rules?|"
         r"curves?|heads?|scores?|weights?|losses|loss) (?:says?|said|tells?|told)\b"
@@ -55,7 +58,7 @@ TURNS = {
     "some of time or number": r"\b[Ss]ome (?:seconds|minutes|hours|days|ten|twelve|twenty|thirty|fifty|hundred)\b",
     "numbers a word": r"\bnumbers? an? (?:word|token|row|head|position)\b",
     "spread": r"\b(?:the|a|its|their|whose|same) spread\b",
-    "how many ... has": r"\b(?:How many|What|Which) \w+ (?:has|have) `?\w",
+    "how many ... has": r"\bHow many \w+ has\b|\b(?:What|Which) \w+ (?:has|have) (?:the|your|its|each)\b",
     "of which one": r"\bof which (?:one|two|each)\b",
     "share for accuracy": r"\bshares? (?:of )?(?:right|correct|that is right|it gets right)\b",
     "stands in": r"\bstands? in for\b|\bdoes without\b|\bminds? no\b",

@@ -44,7 +44,8 @@ class Cache:
         self._surroundings = surroundings
 
     def get(self, name: str, lesson_text: str) -> Executed | None:
-        """What a lesson's text gave."""
+        """What this lesson text gave when it was executed; None if that isn't kept, or was made by another state of
+        the code."""
         try:
             entry = json.loads((self._folder / f"{name}.json").read_text("utf-8"))
             executed = Executed(entry["notebook"], entry["states"])
@@ -54,7 +55,7 @@ class Cache:
         return executed if sound else None
 
     def put(self, name: str, lesson_text: str, executed: Executed) -> None:
-        """Remember what a lesson's text gave."""
+        """Keep what executing this lesson text gave, in place of what the lesson gave before."""
         entry = {"key": self._key(lesson_text), "digest": _digest("".join(executed)), **executed._asdict()}
         self._folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self._folder / f"{name}.json", json.dumps(entry))

@@ -35,7 +35,7 @@ FIELD = re.compile(r"(\w+)=\"?([\w-]+)\"?")
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """An author's error."""
+    """An author's error: its file, the line (from 1), the exercise ("" if it is of none) and what is wrong."""
 
     path: str
     line: int
@@ -66,7 +66,7 @@ class LessonCell:
 
     @property
     def is_code(self) -> bool:
-        """Whether it is executed."""
+        """Whether it is code, which the build executes, and no prose."""
         return self.kind == "code"
 
     @property

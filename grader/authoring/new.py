@@ -167,7 +167,7 @@ def _place(lesson: Lesson) -> int:
 
 
 def filled(template: str, **fields: str) -> str:
-    """A template with its fields."""
+    """A template with each field's value in place of its name."""
     return Template((TEMPLATES / f"{template}.txt").read_text("utf-8")).substitute(fields)
 
 

@@ -33,7 +33,7 @@ def is_mark(line: str) -> bool:
 
 
 def has_region(source: str) -> bool:
-    """Whether a region begins in it."""
+    """Whether a solution region begins in this source."""
     return BEGIN in source
 
 

@@ -24,7 +24,7 @@ class Repository:
 
     @property
     def lessons(self) -> Path:
-        """The sources."""
+        """The folder of the lessons' sources."""
         return self.root / "lessons"
 
     @property

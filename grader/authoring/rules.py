@@ -23,6 +23,7 @@ OF_AN_EXERCISE = ("solution", "check")
 MINUTES = re.compile(r"# (?:Difficulty \d of 5\b.*|\*\*Time:\*\*.*\d+ )minutes")
 CODE_WIDTH = 80  # characters that the site and JupyterLab show in a window of 1280 pixels, beside what else they show
 CODE_LINES = 15  # of a cell: what one can keep in view
+SAYS = re.compile(r"(?m)(?<!plt\.)\b(?:print|show|display|check)\(|^(?:def|class) ")
 CLAIM = re.compile(r"[a-z][a-z0-9_]*")
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
@@ -62,7 +63,7 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def sources(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """No empty cell, no syntax error."""
+    """A problem for each cell that is empty or has a syntax error."""
     for cell in lesson.cells:
         if not cell.source.strip():
             yield lesson.problem(cell, "the cell is empty")
@@ -108,7 +109,7 @@ def exercises_of_lesson(lesson: Lesson, exercises: Exercises) -> Iterator[Proble
 
 
 def checks(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
-    """A check cell holds one call."""
+    """A problem for each check cell that holds anything but one call of `check`."""
     for cell in lesson.with_role("check"):
         named = f'check({cell.exercise}, "{cell.exercise}")'
         is_answers = cell.exercise in exercises and exercises[cell.exercise].kind == "answers"
@@ -212,6 +213,15 @@ def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield lesson.problem(cell, f'long="..." is for more than {CODE_LINES} lines of code: these are {count}')
 
 
+def drawings(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """A worked example that makes a picture and says nothing is marked: its code is collapsed."""
+    if is_unconverted(lesson.number):
+        return
+    for cell in lesson.with_role(""):
+        if cell.source.rstrip().endswith("plt.show()") and not SAYS.search(cell.source):
+            yield lesson.problem(cell, 'this cell only draws: mark it role="draw"')
+
+
 def code_lines(source: str) -> list[str]:
     """The lines of a cell without blank ones, comments and docstrings."""
     in_docstrings: set[int] = set()
@@ -227,7 +237,7 @@ def code_lines(source: str) -> list[str]:
 
 
 def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """No minutes are typed by hand."""
+    """A problem for each line that has minutes which the build is to write."""
     for number, line in enumerate(lesson.text.splitlines(), 1):
         if MINUTES.match(line):
             message = f"the build writes the minutes: `Difficulty 2 of 5` alone, `**Time:** {TIME_MARK}`"
@@ -265,6 +275,7 @@ RULES: tuple[Rule, ...] = (
     difficulties,
     widths,
     lengths,
+    drawings,
     times,
     predictions.pairs,
 )

@@ -51,7 +51,7 @@ def submissions() -> tuple[Sample, ...]:
 
 
 def read(path: Path) -> list[Sample]:
-    """The submissions of one file."""
+    """The sample submissions of one file, in its order."""
     submissions: list[Sample] = []
     shared = prelude = _before(path)
     for chunk in re.split(r"(?m)^(?=# %% )", path.read_text("utf-8"))[1:]:
@@ -87,7 +87,7 @@ def missing(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
 
 
 def lacks(exercise: Exercise, samples: Iterable[Sample]) -> Iterator[str]:
-    """What some samples lack, in words."""
+    """A sentence for each kind of sample that an exercise should have and that isn't among these."""
     count = Counter(sample.mistake for sample in samples)
     if count[""] < RIGHT_ANSWERS:
         yield f"{count['']} of {RIGHT_ANSWERS} right answers; write cells `# %% right: TITLE`"

@@ -36,7 +36,7 @@ class ExerciseChange:
 
     @property
     def moves(self) -> bool:
-        """Whether an acceptance changes it."""
+        """Whether accepting the regrade changes this exercise's points."""
         return not (self.kept or self.by_hand)
 
 
@@ -52,7 +52,7 @@ class StudentChange:
 
     @property
     def moves(self) -> bool:
-        """Whether an acceptance changes anything."""
+        """Whether accepting the regrade changes the student's mark."""
         return any(one.moves for one in self.exercises)
 
 

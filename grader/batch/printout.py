@@ -40,7 +40,7 @@ def moved(outcome: ClassOutcome) -> list[tuple[str, tuple[float, float]]]:
 
 
 def as_text(outcome: ClassOutcome) -> str:
-    """For a terminal."""
+    """What a run did, as text for a terminal."""
     kept = len(outcome.records) - outcome.graded
     lines = [f"{outcome.lesson}: {outcome.graded} graded now, {kept} graded before, in {outcome.seconds:.1f} s"]
     if any(record.result.confinement == UNSAFE for record in outcome.records.values()):

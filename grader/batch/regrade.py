@@ -103,7 +103,7 @@ class _Pair:
 
 
 class _LogOnly:
-    """Takes results in a preview."""
+    """Where a preview's results go: into its own log, and not into the gradebook."""
 
     def __init__(self, log: ResultsLog) -> None:
         self._log = log

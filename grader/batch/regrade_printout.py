@@ -24,7 +24,7 @@ BY_HAND = "the judge's points: the mark given by hand stays"
 
 
 def sentence(regrade: Regrade) -> str:
-    """What it comes to."""
+    """How many marks a regrade changes or would change, and how many would go down, in a sentence or two."""
     moving = sum(one.moves for one in regrade.students)
     down = sum(any(exercise.kept for exercise in one.exercises) for one in regrade.students)
     marks = f"{moving or 'no'} mark{'' if moving == 1 else 's'}"
@@ -36,7 +36,7 @@ def sentence(regrade: Regrade) -> str:
 
 
 def as_text(regrade: Regrade) -> str:
-    """For a terminal."""
+    """A regrade as text for a terminal: the sentence, then a table of students and exercises."""
     lines = [*(_file(regrade.file) if regrade.file else ()), sentence(regrade)]
     if regrade.changed:
         lines.append(f"Changed since these marks were given: {', '.join(regrade.changed)}.")
@@ -103,7 +103,7 @@ def why(exercise: ExerciseChange) -> Iterator[str]:
 
 
 def as_json(regrade: Regrade) -> dict[str, Any]:
-    """All of it as plain data."""
+    """A regrade as plain data, for `--json`."""
     return asdict(regrade)
 
 
@@ -125,7 +125,7 @@ def as_html(regrade: Regrade) -> str:
 
 
 def undone_as_text(undone: Undone) -> str:
-    """What was taken back."""
+    """What an undo took back, a line for each student."""
     entry = undone.entry
     lines = [f"{undone.lesson}: number {entry.id} of the audit log ({entry.action}, {entry.when}) is undone."]
     lines += [f"  {printable(who)}: {before:g} → {after:g}" for who, (before, after) in undone.marks.items()]
@@ -134,13 +134,13 @@ def undone_as_text(undone: Undone) -> str:
 
 
 def undone_as_json(undone: Undone) -> dict[str, Any]:
-    """The same as plain data."""
+    """What an undo took back as plain data, for `--json`."""
     about = {"lesson": undone.lesson, "undone": undone.entry.id, "action": undone.entry.action}
     return about | {"marks": undone.marks, "stays": undone.stays}
 
 
 def log_as_text(entries: list[AuditEntry]) -> str:
-    """The audit log."""
+    """The entries of the audit log as text, the students below each."""
     lines = []
     for entry in entries:
         about = f" of number {entry.undoes}" if entry.undoes else ""

@@ -86,7 +86,7 @@ class SingleResult:
         return rows
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """The result as plain data, for `--json`."""
         rows = self.rows
         return {
             "lesson": self.lesson,
@@ -101,7 +101,7 @@ class SingleResult:
         }
 
     def as_text(self) -> str:
-        """For a terminal."""
+        """The result as text for a terminal."""
         about = self.as_json()
         texts = [row["text"] or row["name"] for row in about["exercises"]]
         total = f"{self.lesson}: {about['mark']:g} of {about['points']:g} points"
@@ -156,7 +156,7 @@ def _parts(result: ExerciseResult) -> list[dict[str, Any]]:
 
 
 def limits_of(pairs: tuple[str, ...]) -> Limits:
-    """From words like "check_seconds=20"."""
+    """Limits from words like "check_seconds=20"; `CourseError` where one isn't a limit or a number."""
     kinds = {name: type(value) for name, value in asdict(Limits()).items()}
     values: dict[str, Any] = {}
     for pair in pairs:

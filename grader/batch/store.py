@@ -31,7 +31,7 @@ class Item:
     regraded: bool = False
 
     def entry(self) -> GradebookEntry:
-        """What the gradebook gets of it."""
+        """The entry that the gradebook gets of this result."""
         kept = self.record.kept if self.regraded or self.record.kept else None
         when = timestamp(self.submission.folder)
         return GradebookEntry(self.submission.student, self.record.result, self.made.own, when, kept)

@@ -33,7 +33,7 @@ class TakenBack:
     stays: dict[str, str] = field(default_factory=dict)
 
     def as_text(self) -> str:
-        """For a terminal."""
+        """What was put back, as text for a terminal."""
         lines = [f"{self.lesson}: the collecting of {self.when} is taken back."]
         for title, people in (("have nothing handed in again", self.nothing), ("have what they had", self.earlier)):
             lines += [f"{len(people)} {title}: {', '.join(map(printable, people))}"] if people else []

@@ -40,7 +40,7 @@ class TaskResult:
 
     @property
     def timed_out(self) -> bool:
-        """Whether anything took too long."""
+        """Whether a check of this submission ran into its time limit."""
         return self.result is not None and bool(self.result["timed_out"])
 
 
@@ -70,7 +70,7 @@ class JudgePlugin(WorkerPlugin):
         )
 
     def teardown(self, worker: Worker) -> None:
-        """End the judge."""
+        """End the worker's judge, and its sandbox with it."""
         if self.judge is not None:
             self.judge.close()
 

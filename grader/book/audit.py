@@ -81,14 +81,14 @@ def entries(course: Path, lesson: str) -> list[AuditEntry]:
 
 
 def last(course: Path, lesson: str) -> AuditEntry | None:
-    """What would be undone next."""
+    """The entry of a lesson that `--undo` would take back; None if there is none left."""
     found = entries(course, lesson)
     undone = {entry.undoes for entry in found}
     return next((one for one in reversed(found) if one.action != UNDO and one.id not in undone), None)
 
 
 def next_id(course: Path, lesson: str) -> int:
-    """The number of the next entry."""
+    """The number that the next entry of a lesson's log will have, from 1."""
     return max((entry.id for entry in entries(course, lesson)), default=0) + 1
 
 

@@ -19,7 +19,7 @@ from grader.judge.result import SubmissionResult
 
 
 class Autograded:
-    """Writes the folders of a lesson."""
+    """Writes the `autograded/` folders of a lesson."""
 
     def __init__(self, course: ClassDirectory) -> None:
         self._course = course
@@ -37,7 +37,7 @@ class Autograded:
         return self._course.folder(self.step, submission.student) / f"{submission.name}.ipynb"
 
     def there(self, submission: Submission) -> bool:
-        """Whether it lies there."""
+        """Whether a student's notebook lies in `autograded/`."""
         with contextlib.suppress(OSError):
             return self.path(submission).stat().st_size > 0
         return False

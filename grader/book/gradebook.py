@@ -93,7 +93,7 @@ def _penalty(submitted: Any, deadlines: Deadlines) -> float | None:
 
 
 def release_of(notebook: Any) -> Release:
-    """Of an `api.Notebook`."""
+    """What the gradebook knows of a lesson's release, from its `api.Notebook`."""
     points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
     cells = {
         cell.name: {
@@ -140,7 +140,7 @@ class FeedbackMarks:
     late: str = ""
 
     def take(self, row: Any) -> None:
-        """A row of the gradebook."""
+        """Take in one row (a grade or a comment) of the gradebook."""
         if isinstance(row, api.Comment):
             self.comments[row.name] = (row.auto_comment or "", row.manual_comment or "")
             return
@@ -363,7 +363,7 @@ class LessonGradebook:
         return students
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection to the gradebook."""
         self._book.close()
 
     def __enter__(self) -> Self:

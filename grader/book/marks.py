@@ -123,7 +123,7 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
 def _marks(
     course: Path, layout: Any, assignment: Any, people: Iterable[str], deadlines: Deadlines
 ) -> Iterator[tuple[str, Mark]]:
-    """Everybody's mark of an `api.Assignment`."""
+    """Each student's id and mark of one lesson (an `api.Assignment`), also of those who handed in nothing."""
     lesson, until, now = assignment.name, deadlines.in_time_until(assignment), datetime.now(UTC).replace(tzinfo=None)
     rows = {one.student_id: one for one in assignment.submissions}
     graded = {who: one for who, one in rows.items() if is_graded(one, layout)}

@@ -94,7 +94,7 @@ def own_cells(cells: Iterable[Mapping[str, Any]], result: SubmissionResult) -> d
 
 
 def _checksum(cell: Mapping[str, Any]) -> str:
-    """As `nbgrader generate_assignment` notes it."""
+    """A cell's checksum as `nbgrader generate_assignment` stores it, to tell whether a student changed the cell."""
     from nbformat import from_dict  # only a course with cells of the teacher's own waits for nbgrader
     from nbgrader.utils import compute_checksum
 
@@ -102,7 +102,8 @@ def _checksum(cell: Mapping[str, Any]) -> str:
 
 
 def _as_released(cell: dict[str, Any], release: Release) -> None:
-    """What nbgrader's `OverwriteCells` does."""
+    """Set a cell's checksum, lock and points, and a locked cell's source, to what was released, as nbgrader's
+    `OverwriteCells` does."""
     own = cell["metadata"].get("nbgrader")
     if own is None or own["grade_id"] not in release.cells:
         return
@@ -139,7 +140,7 @@ class _Cells:
         self.text = 0
 
     def take(self, cell: NotebookCell) -> None:
-        """One of the student's cells."""
+        """Put one of the student's cells where it belongs in the rebuilt notebook."""
         source = cell.source
         if cell.kind == "markdown":
             self.text += len(source)

@@ -47,7 +47,7 @@ FORMAT = 2  # 1: `notes` had another name
 
 @dataclass(frozen=True)
 class LoggedResult:
-    """One graded submission."""
+    """One line of the log: a graded submission, whose it is, its key and its result."""
 
     key: str
     student: str
@@ -62,7 +62,7 @@ class LoggedResult:
     def now(
         cls, key: str, student: str, lesson: str, submission: str, result: SubmissionResult, version: str = ""
     ) -> LoggedResult:
-        """A result just come in."""
+        """A result that came in now: `graded` is the time in UTC."""
         when = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(key, student, lesson, submission, when, result, version)
 
@@ -76,7 +76,7 @@ class LoggedResult:
         return replace(self, key=f"{self.base_key}:{','.join(kept)}", kept=kept, result=result)
 
     def to_plain(self) -> dict[str, Any]:
-        """As the log has it."""
+        """The result as a line of the log has it, as plain data."""
         return {"format": FORMAT, **vars(self), "result": self.result.to_plain()}
 
 
@@ -194,7 +194,7 @@ class ResultsLog:
         self._end += len(data)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the log's file."""
         os.close(self._file)
 
     def __enter__(self) -> ResultsLog:

@@ -88,7 +88,7 @@ def course_layout(root: Path) -> Any:
 
 
 def secret_of(root: Path, config: Config) -> bytes:
-    """The course's secret."""
+    """The secret that the inputs of checks are drawn with, from the file that the configuration names."""
     return read_secret(root, _secret_file(config))
 
 
@@ -140,7 +140,7 @@ class ClassDirectory:
         return Path(os.path.normpath(self.layout.format_path(step, student, self.lesson)))
 
     def settings(self) -> GradingSettings:
-        """How this lesson is graded."""
+        """The lesson's settings from `nbgrader_config.py`; `CourseError` for one that is wrong."""
         mine = self.config.JudgingExporter
         secret = secret_of(self.root, self.config)
         unsafe = bool(mine.get("unsafe_no_sandbox", False))
@@ -154,7 +154,7 @@ class ClassDirectory:
         return GradingSettings(outline, secret, self.limits(), unsafe, carry_forward)
 
     def limits(self) -> Limits:
-        """What a submission may use."""
+        """The limits on a submission's seconds, memory, files and output."""
         return limits_of(self.config)
 
     def instructor(self, lesson: str = "") -> bytes:

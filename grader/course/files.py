@@ -146,7 +146,7 @@ class UntrustedFolder:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[int]:
-        """A descriptor of the folder."""
+        """A descriptor of the folder that is open as long as the block runs; links aren't followed."""
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name in self.path.parts:

@@ -47,5 +47,5 @@ def _make(folder: Path, course: Path) -> None:
 
 
 def mode_in(course: Path) -> int:
-    """The mode of a file there."""
+    """The mode that a new file gets in a course: its group may read and write it where the course is shared."""
     return 0o660 if is_shared(course) else 0o600

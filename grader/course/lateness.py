@@ -50,7 +50,7 @@ class Rule:
 
 
 def rule_of(config: Any) -> Rule:
-    """A course's, from its settings."""
+    """The rule on late days of a course, from `c.CourseLateness`; `CourseError` for a setting that is no such rule."""
     told = dict(config.CourseLateness)
     names = [one.name for one in fields(Rule)]
     if unknown := sorted(set(told) - set(names)):
@@ -138,7 +138,7 @@ class Deadlines:
         return LateDays(moved=timedelta(seconds=noted.seconds), why=noted.why).words(self.rule) if noted else ""
 
     def late(self, submission: Any) -> LateDays:
-        """Of an `api.SubmittedAssignment`."""
+        """How late a hand-in (an `api.SubmittedAssignment`) is by the course's rule."""
         works = lambda: submission.student.submissions  # noqa: E731  (asked for where somebody is late)
         return self.late_if(submission.assignment, submission.student_id, submission.timestamp, works, submission)
 
@@ -256,7 +256,7 @@ def _lines(lines: Iterable[bytes]) -> Iterable[Extension]:
 
 
 def note_extension(course: Path, lesson: str, student: str, moved: timedelta, why: str) -> None:
-    """Append a line."""
+    """Append one extension to the lesson's file: by how much the due date moves for a student, and why."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     line = Extension(student, moved.total_seconds(), why, user_name(os.getuid()), now)
     path = folder_of(course, EXTENSIONS) / f"{lesson}.jsonl"

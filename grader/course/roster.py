@@ -123,7 +123,7 @@ def _require_headings(
 
 
 def _person(told: dict[str, str]) -> Person:
-    """Canvas writes "Last, First"."""
+    """The person of one row, by field; a name that Canvas writes "Last, First" is divided."""
     last, comma, first = told.get("name", "").partition(",")
     if comma:
         known = {kind: value for kind, value in told.items() if value or kind == "id"}
@@ -150,7 +150,8 @@ def _problem(person: Person) -> str:
 
 
 def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]) -> None:
-    """`lines` has the lines by id."""
+    """`CourseError` for all problems of a list, and for ids that stand in more than one line (`lines`: line numbers
+    by id)."""
     for who, own in lines.items():
         if who and len(own) > 1:
             problems.append(f"lines {' and '.join(own)}: {who!r} is there twice; each id may be there once")
@@ -161,7 +162,7 @@ def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]
 
 
 class Roster:
-    """The people of a course."""
+    """The people of a course by id, from its `roster.csv`."""
 
     def __init__(self, people: Iterable[Person]) -> None:
         self.people = {person.id: person for person in people}

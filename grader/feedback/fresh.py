@@ -35,7 +35,7 @@ class FeedbackReport:
     problems: list[str] = field(default_factory=list)
 
     def as_text(self) -> str:
-        """For a terminal."""
+        """What was written and what wasn't, as text for a terminal."""
         lines = [f"{self.lesson}: {len(self.made)} made, {len(self.unchanged)} as before"]
         lines += [f"Not graded yet: {joined(self.not_graded)}"] if self.not_graded else []
         return "\n".join([*lines, *map(printable, self.problems)])

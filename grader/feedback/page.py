@@ -80,7 +80,7 @@ class ShownCell:
 
     @classmethod
     def of(cls, cell: Mapping[str, Any]) -> ShownCell:
-        """Made of what the notebook has."""
+        """The cell as feedback shows it, made of a cell of the autograded notebook."""
         flags = cell["metadata"].get("nbgrader", {})
         return cls(cell["cell_type"], "".join(cell["source"]), flags, cell.get("outputs", ()))
 
@@ -101,7 +101,7 @@ class ShownCell:
 
     @property
     def label(self) -> str:
-        """What it is, for a reader."""
+        """What kind of cell it is, in words for a reader."""
         if self.flags.get("task"):
             return "Task"
         if self.flags.get("solution"):
@@ -149,7 +149,7 @@ class Feedback:
         self.rows = list(self._rows())
 
     def page(self) -> str:
-        """The page."""
+        """The feedback as one HTML page, without scripts."""
         return _template().render(self._values(), blocks=list(self._blocks()))
 
     def notebook(self) -> bytes:

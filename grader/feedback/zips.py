@@ -32,7 +32,7 @@ class Packed:
     left_out: tuple[str, ...]
 
     def as_text(self) -> str:
-        """For a terminal."""
+        """Which zips were written, as text for a terminal."""
         lines = [f"{self.path}: {self.count} packed"]
         if self.left_out:
             lines.append(

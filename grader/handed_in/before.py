@@ -52,7 +52,7 @@ class Before:
         self._settle = settle.read_bytes() if settle.is_file() else b""
 
     def note(self, student: str) -> None:
-        """Copy what is in place."""
+        """Copy a student's files as they are now, so that `--undo` can put them back; once a student in a run."""
         folder_of(self._course.root, COLLECTED)
         if not self._earlier:
             shutil.rmtree(self._new, ignore_errors=True)

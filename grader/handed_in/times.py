@@ -49,7 +49,7 @@ def times_of_a_download(
 
 
 class ArchiveTimes:
-    """The times of one lesson."""
+    """The times that platforms' archives gave the hand-ins of a lesson, by a key of their bytes."""
 
     def __init__(self, course: ClassDirectory) -> None:
         self._course, self._changed = course, False

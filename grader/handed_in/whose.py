@@ -140,7 +140,7 @@ class _PlainLoader(yaml.SafeLoader):
     """YAML in which no key stands for what another one holds: merged keys could unfold to any size."""
 
     def flatten_mapping(self, node: Any) -> None:
-        """Nothing is merged."""
+        """YAML's merge keys (`<<`) are left as they are."""
 
 
 def _submitter(about: Any) -> Author:

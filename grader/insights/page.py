@@ -50,7 +50,7 @@ def percent(share: float) -> str:
 
 
 def as_text(lesson: LessonInsights) -> str:
-    """One lesson for a terminal."""
+    """A lesson's insights as text for a terminal."""
     return "\n".join([*_exercises(lesson.summary), *_mistakes(lesson.summary), *_pairs(lesson.pairs)])
 
 

@@ -146,7 +146,7 @@ class _SecondRun:
             runner.run(plan.RunStep(source))
 
     def tests(self) -> tuple[TestResult, ...]:
-        """The teacher's own test cells."""
+        """The results of the teacher's own test cells, in order."""
         names, limits = self._outline.tests, self._limits
         hides = any(visible(cell.source) != cell.source for cell in self._outline.cells if cell.role == OWN_TEST)
         found: dict[str, TestResult] = {}

@@ -59,7 +59,7 @@ class Judge:
         self.sandbox = Sandbox(self._limits, self._unsafe)
 
     def close(self) -> None:
-        """End the zygote."""
+        """End the sandbox's zygote and all its children."""
         self.sandbox.close()
 
     def __enter__(self) -> Judge:

@@ -28,7 +28,7 @@ class RunStep:
 
 @dataclass(frozen=True)
 class CheckStep:
-    """Check an exercise here."""
+    """A step of the plan: check this exercise when all cells before have run."""
 
     exercise: str
 
@@ -57,7 +57,7 @@ class Plan:
 
 
 def make(outline: Outline, cells: Sequence[NotebookCell]) -> Plan:
-    """The plan for a submission's cells."""
+    """What is run and checked, in order: the submission's cells, placed by the instructor's outline."""
     return _Planner(outline, [cell for cell in cells if cell.kind == "code"]).plan()
 
 

@@ -107,7 +107,7 @@ class TestResult:
     broken: bool = False
 
     def mark(self, points: float) -> float:
-        """Of so many points."""
+        """The mark where the exercise earns so many points, to two decimals."""
         if not self.passed:
             return 0.0
         return points if self.value is None else min(max(self.value, 0.0), points)
@@ -171,7 +171,7 @@ class SubmissionResult:
         return next(exercise for exercise in self.exercises if exercise.name == name)
 
     def to_plain(self) -> dict[str, Any]:
-        """As dicts and tuples."""
+        """The result as dicts, tuples, text and numbers, for the log and the pipe."""
         exercises = tuple({**vars(e), "parts": tuple(dict(vars(part)) for part in e.parts)} for e in self.exercises)
         return {**vars(self), "exercises": exercises, "tests": tuple(dict(vars(test)) for test in self.tests)}
 

@@ -60,7 +60,7 @@ def as_html(result: ExerciseResult) -> str:
 
 
 def findings(result: ExerciseResult) -> str:
-    """The same without its head."""
+    """An exercise's findings as plain text, without the line with its points."""
     parts = []
     if result.broken:
         parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")

@@ -42,7 +42,7 @@ class ToldPart:
 
 @dataclass(frozen=True)
 class LearnersFile:
-    """What the file holds."""
+    """What the file holds that a learner saves who thinks that a report is wrong."""
 
     exercise: str
     cells: tuple[str, ...]

@@ -141,7 +141,7 @@ def _safely(ask: Callable[[], Any]) -> Any:
 
 
 def _short(value: object) -> str:
-    """A value in a message."""
+    """A value as a message shows it, at most a line long."""
     return f"`{value!r}`" if type(value) in (int, float, str, bool) else f"a value of type {type(value).__name__}"
 
 

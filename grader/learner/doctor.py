@@ -45,7 +45,7 @@ class Observation:
 
     @property
     def word(self) -> str:
-        """How it stands, in a word."""
+        """How it stands: "ok", "note" or "fix"."""
         return "ok" if not self.advice else "fix" if self.needed else "note"
 
 
@@ -57,12 +57,12 @@ class Diagnosis:
 
     @property
     def ready(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether no line says "fix"."""
         return not any(finding.word == "fix" for finding in self.findings)
 
     @property
     def verdict(self) -> str:
-        """In a sentence."""
+        """The result of all observations in a sentence."""
         if self.ready:
             return "Everything is ready."
         count = sum(finding.word == "fix" for finding in self.findings)

@@ -24,7 +24,7 @@ class CellRuns:
     reset: dict[str, object] = field(default_factory=dict)  # what was there when a cell was put back, by exercise
 
     def note(self, cell: str | None, text: str, ended: bool) -> None:
-        """Note a run of a cell."""
+        """Note a run of a cell: its id (None where the front end gives none), its text, whether it came to its end."""
         first = DEFINED.search(text)
         cell = cell or (f"the cell of {first[1]}" if first else None)
         if cell is None:

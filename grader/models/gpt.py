@@ -85,7 +85,7 @@ class PlainGPT:
         return F.linear(x, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
 
     def _attention(self, x: Tensor, name: str) -> Tensor:
-        """Causal, with rotary positions."""
+        """Causal multi-head attention with rotary positions, (B, T, E) to (B, T, E), by the parameters of `name`."""
         heads = [self._linear(x, f"{name}.{part}_proj").unflatten(-1, (self.sizes["num_heads"], -1)) for part in "qkv"]
         query, key, value = (head.transpose(1, 2) for head in heads)  # (B, H, T, D)
         attended = F.scaled_dot_product_attention(_rotated(query), _rotated(key), value, is_causal=True)
@@ -127,7 +127,7 @@ def _rotated(x: Tensor, base: float = 10000.0) -> Tensor:
 
 
 def trained_gpt() -> TrainedGPT:
-    """The course's model."""
+    """The course's trained model, from the files beside this one."""
     about = json.loads((STORED / "gpt.json").read_text(encoding="utf-8"))
     samples = {int(step): text for step, text in about.pop("samples").items()}
     return TrainedGPT(weights=load_file(STORED / "gpt.safetensors"), samples=samples, **about)

@@ -139,7 +139,7 @@ class JudgingExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 
     def _outline(self, assignment: str, notebook: str) -> Outline:
-        """Of the instructor's notebook."""
+        """The outline of an assignment's instructor's notebook: the order and the text of its cells."""
         path = self._source(assignment) / f"{notebook}.ipynb"
         if path not in self._outlines:
             self._outlines[path] = outline_of(path.read_bytes(), Path(self._coursedir().root), notebook)

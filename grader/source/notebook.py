@@ -69,7 +69,7 @@ def text_of(cell: Cell) -> str:
 
 
 def course_of(cell: Cell) -> dict[str, Any]:
-    """What this course's tools go by."""
+    """The part of a cell's metadata that this course's tools go by; empty where there is none."""
     found = cell["metadata"].get("course")
     return found if isinstance(found, dict) else {}
 
@@ -92,7 +92,7 @@ def exercise_of(cell: Cell) -> str:
 
 
 def is_code(cell: Cell) -> bool:
-    """Whether it is run."""
+    """Whether it is a code cell."""
     return bool(cell["cell_type"] == "code")
 
 

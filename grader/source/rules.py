@@ -95,7 +95,7 @@ def check_lesson(lesson: CourseLesson, known: Mapping[str, Exercise], left_out: 
 
 
 def _metadata(lesson: CourseLesson) -> None:
-    """What nbgrader asks of its cells."""
+    """Note where the lesson's cells break nbgrader's own rules on metadata (ids, kinds, points)."""
     validator = MetadataValidatorV3()
     seen: dict[str, int] = {}
     for place, cell in enumerate(lesson.cells):
@@ -209,7 +209,7 @@ def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
 
 
 def command(lesson: str, exercise: str) -> str:
-    """How an exercise is given."""
+    """The command that gives an exercise again that was left out."""
     return f"grader course leave-out DIR {lesson} {exercise} --give"
 
 

@@ -100,7 +100,7 @@ def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
 
 
 def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) -> UpdateStep:
-    """A lesson that both have."""
+    """The step for a lesson that the course and the new release both have."""
     name, data, mine = path.stem, release.read_bytes(), load(path)
     new = parsed(release, data)
     kept = base.path_in(Path(layout.root), name)

@@ -325,7 +325,7 @@ def _worst(sums: Tensor) -> Tensor:
 
 
 def _moved(got: Tensor, expected: Tensor, name: str) -> str:
-    """The right numbers in wrong places."""
+    """A sentence where the entries are the right ones in wrong places; "" otherwise."""
     if got.numel() < 3 or not FLOAT32.all_close(got.flatten().sort().values, expected.flatten().sort().values):
         return ""
     if got.dim() > 1 and _transposed(got, expected):
@@ -349,7 +349,7 @@ def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
 
 
 def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
-    """All of a tensor is nearly right."""
+    """A sentence where every entry is off by little; "" otherwise."""
     scale = float(expected.abs().max())
     error = float((got - expected).abs().max()) / scale if scale else math.inf
     return f"{name} is nearly right everywhere: off by {error:.1%} at most. A detail is different." * (error < CLOSE)

@@ -177,7 +177,7 @@ class Session:
         return dtypes[0] if dtypes else torch.get_default_dtype()
 
     def real_cases(self) -> list[Case]:
-        """The cases that earn points."""
+        """The exercise's cases that earn points, without those that only tell mistakes apart."""
         return [case for case in self.cases.values() if not case.diagnostic]
 
     def diagnostic_cases(self) -> list[Case]:

@@ -52,7 +52,7 @@ class Channel:
         return decode(frame)
 
     def close(self) -> None:
-        """Close this end."""
+        """Close this end of the pipe; the other reads its end."""
         self._socket.close()
 
     def _fill(self, size: int, deadline: float | None) -> None:
@@ -65,7 +65,7 @@ class Channel:
                 self._wait(select.POLLIN, deadline)
 
     def _take(self) -> None:
-        """Read the available bytes."""
+        """Read what has come, at most 64 KiB; BlockingIOError if nothing has, `Closed` at the end."""
         try:
             part = self._socket.recv(2**16)
         except BlockingIOError:

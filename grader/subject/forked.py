@@ -129,7 +129,7 @@ class ForkedSubject:
             return "raised", f"{type(error).__name__}: {error}"[:300]
 
     def close(self) -> None:
-        """End the child."""
+        """End the child, if there is one."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None

@@ -76,7 +76,7 @@ class _Time:
         return self.seconds if imported else 0.0
 
     def waited(self) -> bool:
-        """Whether the clock alone is over."""
+        """Whether the clock's limit is over and the processor's isn't."""
         used = time.process_time() - self._used_before
         late = time.monotonic() - self._started >= self._by_clock - NEAR
         return late and used < self.seconds - NEAR

@@ -83,7 +83,7 @@ class Trainee(nn.Module):
         return logits
 
     def note(self, event: int) -> None:
-        """Remember an event."""
+        """Remember that an event of the training was seen, by its number."""
         self.events = torch.cat([self.events, torch.tensor([event], device=self.events.device)])
 
     def hold(self, graph: object) -> None:
@@ -150,12 +150,12 @@ class Descent(torch.optim.Optimizer):
         self._note = weakref.WeakMethod(model.note)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """As torch's."""
+        """As torch's optimizers do."""
         for parameter in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
             parameter.grad = None if set_to_none else torch.zeros_like(parameter.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """As torch's."""
+        """As torch's optimizers do."""
         loss = None
         if closure is not None:
             with torch.enable_grad():

@@ -59,7 +59,7 @@ class Zygote:
             self._control.send(f"kill {number}".encode())
 
     def close(self) -> None:
-        """End the zygote and every child."""
+        """End the zygote, which ends all its children, and wait for it."""
         self._control.close()
         self._process.wait()
 

@@ -181,7 +181,7 @@ class Children:
         self._empty()
 
     def end_all(self) -> None:
-        """Each of them."""
+        """End every child that is left."""
         for number in list(self._alive):
             self.end(number)
 

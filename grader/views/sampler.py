@@ -82,7 +82,7 @@ class Sampler(KernelView):
             self.summary = self._in_words()
 
     def _read(self) -> None:
-        """Let the model read the text."""
+        """Let the model read the text so far, and show its probabilities of what comes next."""
         ids = torch.tensor([[self.words.index(word) for word in words_of(self.text)[-self._max_length :]]])
         with torch.no_grad():
             self._last = self._model(ids)[0, -1].detach().to("cpu", torch.float64)  # as the browser computes

@@ -132,7 +132,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 class _Said(logging.Handler):
-    """Keeps what nbgrader's exchange warns of."""
+    """Keeps the warnings of nbgrader's exchange as lines, in place of printing them."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -89,7 +89,7 @@ class Lanes:
             self._left.add((lesson, one.task.student))
 
     def judges(self, lesson: str) -> Judges:
-        """Those that run."""
+        """The judges that were started for this lesson."""
         return self._judges[lesson][1]
 
     def _workers(self) -> list[str]:
@@ -112,12 +112,12 @@ class Lanes:
         return None
 
     def put(self, lesson: str, task: Task) -> None:
-        """Into the slow lane."""
+        """Put a task into the lane for what takes long."""
         self._slow.append(_Slow(lesson, task))
         self._start()
 
     def leave(self, lesson: str, task: Task, future: Future) -> None:
-        """In the quick lane, until its result comes."""
+        """Leave a task in the quick lane until its result comes."""
         self._slow.append(_Slow(lesson, task, future, quick=True))
 
     def drop(self, lesson: str, students: Collection[str], waiting: bool) -> None:

@@ -62,7 +62,7 @@ class PageState:
 
 
 def as_html(now: PageState) -> str:
-    """The page."""
+    """The page of the watch as HTML, without scripts."""
     values: dict[str, Any] = {"code": lambda text: Markup(inline(text)), "refresh": REFRESH}
     return render("watch/page.html", title=f"{now.course}: hand-ins as they come", now=now, **values)
 
@@ -109,7 +109,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Close it."""
+        """Close a connection, and make room for another."""
         super().shutdown_request(request)
         with suppress(ValueError):
             self._open.remove(request)

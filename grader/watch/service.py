@@ -85,7 +85,7 @@ class Pending:
     failed: int = 0
 
     def again(self, seconds: float | None = None) -> None:
-        """Later."""
+        """Put this turn off for so many seconds, or, after a failure, for longer each time."""
         self.due = time.monotonic() + (seconds or min(AGAIN * 2**self.failed, LONGEST))
         self.failed += 1
 
@@ -166,7 +166,7 @@ class Watch:
         say(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
 
     def _work(self, lanes: Lanes) -> None:
-        """Until the workers are gone."""
+        """Do one round after the other until the workers are gone."""
         while True:
             try:
                 busy = self._step(lanes)
@@ -245,7 +245,8 @@ class Watch:
         return (self._source() / name / f"{name}.ipynb").is_file()
 
     def _sweep(self, now: datetime) -> None:
-        """Everybody's turn: whatever a killed watch left, and what became of the gradebook meanwhile."""
+        """Give everybody who has handed in a turn: a killed watch may have left something, and the gradebook may be
+        another."""
         self._next_sweep = time.monotonic() + HOUR
         for path in sorted(self._source().glob("[!.]*")):
             for submission in submissions_of(self.layout, path.name)[0] if self._is_lesson(path.name) else ():
@@ -385,7 +386,7 @@ class Watch:
             self._say(f"{course.lesson}, {record.student}: {shown}, feedback released{late}")
 
     def _show(self, lanes: Lanes, at_once: bool) -> None:
-        """The page, not too often."""
+        """Write the page anew, if the last one is a few seconds old."""
         if time.monotonic() - self._shown > (SHOW if at_once else 2 * SHOW):
             self._show_page(set(lanes.slow))
             self._shown = time.monotonic()
