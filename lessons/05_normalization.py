@@ -1143,10 +1143,10 @@ outcomes[2] = "post-norm with a warm-up and pre-norm"
 compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown] role="answer"
-# Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up makes the difference. At forty-eight it
-# doesn't help any more, and post-norm writes the same word whatever it reads. Pre-norm doesn't even notice. (The
-# limits move with everything else. At half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks learn
-# without a warm-up.)
+# Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up helps, from some starts all the way and
+# from others a little (try other seeds in `tower`). At forty-eight it doesn't help any more, and post-norm writes the
+# same word whatever it reads. (At half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks learn without a
+# warm-up.)
 
 # %% [markdown]
 # ### What the towers compute
