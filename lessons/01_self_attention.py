@@ -697,9 +697,9 @@ by_100 = (scores[1] / 100).softmax(-1).max().item()
 compare_guess("01_larger_divisor", round(by_100, 2))
 
 # %% [markdown] role="answer"
-# Nothing is left of the lead. Divided by 100 the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their
-# differences alone: all three weights are close to a third. A large divisor takes attention back to the plain average
-# of section 1, a small one lets a single word have everything. The order of the weights never changes.
+# The lead is gone. Divided by 100 the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their differences
+# alone, so all three weights are close to a third. A large divisor takes attention back to the plain average of section
+# 1, and a small one lets a single word have everything. The order of the weights never changes.
 
 # %% [markdown]
 # ### From scores to outputs
