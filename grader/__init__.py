@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from grader.learner.memory import peak_bytes
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
-    from grader.learner.tables import draw_attention, draw_table, print_table, show
+    from grader.learner.tables import draw_attention, draw_table, show
     from grader.learner.yours import use_yours
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
@@ -29,7 +29,6 @@ __all__ = [
     "draw_table",
     "peak_bytes",
     "predict",
-    "print_table",
     "reset",
     "show",
     "solution",
@@ -44,7 +43,6 @@ _PLACES = {
     "draw_table": "learner.tables",
     "peak_bytes": "learner.memory",
     "predict": "learner.predict",
-    "print_table": "learner.tables",
     "reset": "learner.starter_code",
     "show": "learner.tables",
     "solution": "learner.starter_code",

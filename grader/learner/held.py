@@ -18,8 +18,7 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import DisplayHandle, display
 
-# An answer whose text belongs to it; the build has written it there.
-ANSWER = re.compile(r'compare_guess\(\s*"(?P<name>\w+)".*\bbecause=', re.DOTALL)
+ANSWER = re.compile(r'\bcompare_guess\(\s*"(?P<name>\w+)"')
 WAITS = """\
 What came out appears here once you have guessed above.
 If it doesn't, run this cell again. Where no buttons appear, add your guess:

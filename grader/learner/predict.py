@@ -56,9 +56,9 @@ def predict(
 def compare_guess(name: str, outcome: Any, because: str = "") -> None:
     """Show what was guessed at `predict(name, ...)` beside what came out, and then why it came out so.
 
-    outcome: the text of a choice, a number, or a tensor with one entry. because: markdown; where it is given, nothing
-    that the cell displays is seen before a guess. Raises nothing for what a learner does. Where a build runs the cell,
-    an outcome that is none of the choices is a ValueError.
+    outcome: the text of a choice, a number, or a tensor with one entry. because: markdown. In a notebook all that the
+    cell displays is seen after a guess (`grader/learner/held.py`). Raises nothing for what a learner does. Where a
+    build runs the cell, an outcome that is none of the choices is a ValueError.
     """
     with suppress(AttributeError, RuntimeError, ValueError):  # no tensor, or one with several entries
         outcome = outcome.item()
@@ -66,7 +66,7 @@ def compare_guess(name: str, outcome: Any, because: str = "") -> None:
     choices = shown.choices if shown is not None else []
     if choices and str(outcome) not in choices and os.environ.get("NBGRADER_EXECUTION") == "build":
         raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {choices}")
-    _show(partial(_compared, name, outcome, not because))
+    _show(partial(_compared, name, outcome))
     if because:
         _show(partial(Because, because))
 
@@ -109,20 +109,17 @@ def _example(name: str) -> str:
     return "a" if shown is None or shown.choices else "0.5"
 
 
-def _compared(name: str, outcome: Any, is_open: bool) -> Comparison:
+def _compared(name: str, outcome: Any) -> Comparison:
     """The guess beside the outcome, which has been seen from now on."""
     shown = _shown.get(name)
     guess = shown.guess if shown is not None else progress.guesses().get(name)
     is_right = None if guess is None else _is_right(guess, outcome, shown)
-    if guess is not None or not is_open:
-        if not nobody_guesses():
-            progress.record_outcome(name, is_right)
+    if not nobody_guesses():
+        progress.record_outcome(name, is_right)
         if shown is not None:
             shown.seen = True
     texts = _written(guess, shown), _written(outcome, shown)
-    return Comparison(
-        *texts, _remark(name, *texts, is_number=not isinstance(guess, str), is_right=is_right, is_open=is_open)
-    )
+    return Comparison(*texts, _remark(*texts, is_number=not isinstance(guess, str), is_right=is_right))
 
 
 def _is_right(guess: str | float, outcome: Any, shown: Prediction | None) -> bool:
@@ -134,10 +131,9 @@ def _is_right(guess: str | float, outcome: Any, shown: Prediction | None) -> boo
     return abs(guess - outcome) <= NEAR * possible
 
 
-def _remark(name: str, guess: str, outcome: str, *, is_number: bool, is_right: bool | None, is_open: bool) -> str:
+def _remark(guess: str, outcome: str, *, is_number: bool, is_right: bool | None) -> str:
     if is_right is None:
-        asked = f'You haven\'t guessed yet: guess at predict("{name}", ...), then run this cell again.'
-        return asked if is_open else ""
+        return ""
     if guess == outcome:
         return "As you guessed."
     if is_right:

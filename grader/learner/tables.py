@@ -112,15 +112,6 @@ def _cell(value: Any, form: str) -> str:
     return format(value, form) if isinstance(value, float) else str(value)
 
 
-def print_table(
-    title: str, table: Tensor, rows: Sequence[str], columns: Sequence[str] | None = None, form: str = ".2f"
-) -> None:
-    """What `show` replaces."""
-    columns = _named(table, rows, columns)
-    numbers = [[format(number, form) for number in row] for row in table.tolist()]
-    print(_as_text([[title, *columns], *([name, *row] for name, row in zip(rows, numbers, strict=True))]))
-
-
 def draw_table(
     axes: Axes, title: str, table: Tensor, rows: Sequence[str], columns: Sequence[str] | None = None, form: str = ".2f"
 ) -> None:
