@@ -416,6 +416,7 @@ changed[0, 0] = 0.0
 other_queries = (x @ changed).view(3, 2, 2)
 other_scores = torch.einsum("thd,shd->hts", other_queries, key_heads)
 
+# %% role="draw"
 figure, axes = plt.subplots(2, 2, figsize=(5.6, 4.6), layout="constrained")
 for line, title, tables in (
     (axes[0], "scores", scores),
