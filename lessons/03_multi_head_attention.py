@@ -1169,8 +1169,8 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # other noun to bring.
 #
 # From some starts the heads change places, or one ignores the ending and is outvoted by the other.
-# Now and then a start gets stuck, as in lesson 02: try more of them, or half the steps (`steps=300`), and see how many
-# of the two-headed readers are left.
+# Now and then a start gets stuck, as in lesson 02. Try more of them, half the steps (`steps=300`) or half the width
+# (`width=16`), and see how many two-headed readers are left.
 
 # %% [markdown]
 # ## 11 · Quiz
