@@ -1031,8 +1031,8 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 #
 # ### The robot, word by word
 #
-# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. Who
-# lifts what in the test was never in training. The model has two layers, like lesson 02's.
+# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. No
+# pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
