@@ -334,8 +334,8 @@ show(weights, three)
 
 # %% [markdown]
 # With the wrong mask every token sees the future and nothing else. There is no error, the shape is right, and all rows
-# except the last sum to one. The last token has no future, so its row is all zeros in this function, and NaN in others.
-# Section 8 is about such rows.
+# except the last sum to one. The last token has no future, so its row is all zeros in this function, and NaN in others
+# (section 8).
 #
 # **A habit that helps:** name a mask after what True means (`may_attend`, `hide`), and print its first row.
 #
