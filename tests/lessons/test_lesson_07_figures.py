@@ -11,6 +11,7 @@ from grader.authoring.lesson import read_lesson
 from grader.authoring.model_solutions import LESSONS, cells
 from grader.authoring.samples import submissions
 from grader.judge.needed import needed
+from grader.learner.statements import statements
 from grader.subject.cells import compile_cell
 from grader.subject.names import names_of
 from tests.lessons.printed import printed_text
