@@ -410,7 +410,7 @@ compare_guess("03_which_letters", outcome)
 # What is odd about the two tables of scores, if heads are meant to look at different things? Below they stand once more,
 # and then with one entry of one matrix changed.
 
-# %% role="draw"
+# %%
 changed = w_q.clone()
 changed[0, 0] = 0.0
 other_queries = (x @ changed).view(3, 2, 2)

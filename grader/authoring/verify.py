@@ -7,6 +7,7 @@ shows. Exercises without enough sample submissions are told too.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -101,8 +102,17 @@ def _not_run(solution: NotebookNode) -> Iterator[str]:
             continue
         if cell.execution_count != next(counts):
             yield f"cell {cell.id}: its execution count is {cell.execution_count}: not a run from top to bottom"
-        elif cell.metadata.get("course", {}).get("role") in ("check", "draw", "answer") and not cell.outputs:
+        elif (
+            cell.metadata.get("course", {}).get("role") in ("check", "draw", "answer")
+            and _shows(cell)
+            and not cell.outputs
+        ):
             yield f"cell {cell.id}: it has no output"
+
+
+def _shows(cell: NotebookNode) -> bool:
+    """Whether a cell does more than to define something."""
+    return any(isinstance(node, ast.Expr) for node in ast.parse(cell.source).body)
 
 
 def _differences(found: NotebookNode, expected: NotebookNode) -> Iterator[str]:
