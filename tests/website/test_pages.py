@@ -330,7 +330,7 @@ def test_no_block_is_cut_off(page: Page, address: str, lesson: str):
     views_of(page)
     assert page.evaluate(PUSHED, "none") == []
     page.set_viewport_size(PHONE)
-    assert page.evaluate(PUSHED, "table, img") == []
+    assert page.evaluate(PUSHED, "table, img, math") == []
     assert page.evaluate(TOO_WIDE) == 0
 
 
