@@ -418,6 +418,7 @@ other_scores = torch.einsum("thd,shd->hts", other_queries, key_heads)
 gaps = [(t[0] - t[1]).abs().max() for t in (scores, other_scores)]
 print(f"largest difference of the heads: {gaps[0]:g}, then {gaps[1]:g}")
 
+# %% role="draw"
 figure, axes = plt.subplots(2, 2, figsize=(5.6, 4.6), layout="constrained")
 for line, title, tables in (
     (axes[0], "scores", scores),
