@@ -1134,7 +1134,8 @@ def read(attention_class, num_heads, seed, width=32, steps=600, rate=0.01):
     return model, 100 * (said == test_nouns[:, 0]).double().mean().item()
 
 
-predict("03_robot", "Two heads: how many are right?", low=0, high=100, unit="%")
+question = "Two heads: how many of the new sentences are right?"
+predict("03_robot", question, low=0, high=100, unit="%")
 
 # %% role="try" long="ten readers, and what the last one looks at" timed=true claim="two_heads_read_the_robot"
 my_shares = torch.zeros(2, 5)
@@ -1153,7 +1154,7 @@ for ending in ("heavy", "weak"):
     ids = torch.tensor([[vocabulary.index(word) for word in said]])
     for h, row in enumerate(my_reader(ids)[1][0]):
         ratio = row[LIFTER] / row[LIFTED]
-        title = f"head {h}, too {ending}: robot over crate {ratio:.3f}"
+        title = f"head {h}, too {ending}: robot over crate {ratio:.4g}"
         draw_attention(next(panels), title, said, row, IT)
 plt.show()
 compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
