@@ -5,15 +5,18 @@
 A cell of a lesson whose outcome its text draws a conclusion from carries `claim="name"`; here stands what has to hold.
 Every claim is run with five seeds as the lesson has it, and every edit with two. The lesson's own cells run, those that
 the claim's cell needs, in a namespace of their own. An edit replaces text in them, as a student would. Another seed is
-another start for every generator at once, so data that is drawn at random is drawn anew, too.
+another start for every generator at once, so data that is drawn at random is drawn anew, too. Lesson 10 then looks into
+another model, trained by lesson 08's cells from that start.
 
 Prints a table, and exits with 1 if a line of it fails.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
+import functools
 import io
 import math
 import random
@@ -21,7 +24,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,14 +38,16 @@ matplotlib.use("agg")
 
 import torch  # noqa: E402
 
+import grader  # noqa: E402
 from grader.authoring.lesson import Lesson, LessonCell, read_folder  # noqa: E402
 from grader.judge.needed import names_of_example  # noqa: E402
+from grader.models.dates import Trained, trained_dates  # noqa: E402
 from grader.subject.names import names_of  # noqa: E402
 
 SEEDS = range(5)
 OF_AN_EDIT = range(2)
 APART = 1000  # a lesson's own seeds are smaller
-# These run only where the claim is their own.
+# These run only where the claim is their own; a cell that defines how something is drawn runs where that is called.
 LEFT_OUT = ("check", "draw")
 BUILT_IN = frozenset(dir(builtins))  # a cell that calls `sum` doesn't change it
 
@@ -73,7 +78,7 @@ def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
 def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
     """The cell at `place` and those before it that it needs, in order. A name that a cell binds itself is its own, such
     as that of a loop."""
-    cells = [cell for cell in lesson.cells[:place] if cell.is_code and cell.role not in LEFT_OUT]
+    cells = [cell for cell in lesson.cells[:place] if cell.is_code and (cell.role not in LEFT_OUT or _defines(cell))]
     functions = {name for cell in cells for name in names_of_example(cell.source, definitions=True).makes}
     wanted = [lesson.cells[place]]
     words = names_of_example(wanted[0].source).uses - _binds(wanted[0])
@@ -84,6 +89,10 @@ def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
             wanted.append(cell)
             words |= names.uses - _binds(cell)
     return wanted[::-1]
+
+
+def _defines(cell: LessonCell) -> bool:
+    return any(isinstance(node, ast.FunctionDef) for node in ast.parse(cell.source).body)
 
 
 def _binds(cell: LessonCell) -> frozenset[str]:
@@ -123,10 +132,34 @@ def seed_moved(by: int) -> Iterator[None]:
         torch.manual_seed, torch.Generator, random.Random, random.seed = kept  # type: ignore[misc]
 
 
+@functools.cache
+def translator(seed: int) -> Trained:
+    """The model that lesson 10 looks into: the stored one, for another seed than 0 one that lesson 08's cells train."""
+    stored = trained_dates()
+    if seed == 0:
+        return stored
+    lesson, place = claims_of(read_folder(ROOT / "lessons"))["dates_are_learnt"]
+    names = run([cell.source for cell in cells_for(lesson, place)], seed)
+    return replace(stored, weights=names["translator"].state_dict(), pairs=names["held_out"][: len(stored.pairs)])
+
+
+@contextlib.contextmanager
+def another_translator(sources: Sequence[str], seed: int) -> Iterator[None]:
+    """Cells that ask for the trained model get that of the seed."""
+    if any("trained_dates()" in source for source in sources):
+        trained = translator(seed)
+        grader.trained_dates = lambda: trained
+    try:
+        yield
+    finally:
+        grader.trained_dates = trained_dates
+
+
 def run(sources: Sequence[str], seed: int) -> Names:
     """The names that cells leave behind when their seeds are moved."""
     namespace: dict[str, Any] = {"__name__": "lesson"}
-    with seed_moved(APART * seed), contextlib.redirect_stdout(io.StringIO()):
+    asked = another_translator(sources, seed)
+    with asked, seed_moved(APART * seed), contextlib.redirect_stdout(io.StringIO()):
         for source in sources:
             exec(compile(source, "<lesson>", "exec"), namespace)
     matplotlib.pyplot.close("all")
@@ -219,6 +252,20 @@ def first_by_last(names: Names) -> list[float]:
 TWICE_AS_LONG = {"steps=1200": "steps=2400", "until=1200": "until=2400"}
 
 
+def late_and_sudden(names: Names) -> list[float]:
+    """Of the training of lesson 11's model: the step at which it is below the best table; that at which a third of the
+    names are right; the steps from a tenth to half of them; the loss of names where it is below the table. Judged every
+    50 steps; a step never reached counts as 9999."""
+    run = names["my_run"].judged
+
+    def first(reached: Callable[[Any], bool]) -> float:
+        return next((step for step, row in run.items() if reached(row)), 9999)
+
+    below = first(lambda row: row.loss < names["best_table"])
+    third, tenth, half = (first(lambda row, share=share: row.names_right > share) for share in (1 / 3, 0.1, 0.5))
+    return [below, third, half - tenth, run[min(below, max(run))].names_loss]
+
+
 def remembering(names: Names) -> list[float]:
     """Of lesson 11's model: its loss and the best table's, the names right with all heads, without the one that
     remembers, and without the worst of the others; how many heads put more than half of their weight, before a name, on
@@ -231,10 +278,11 @@ def remembering(names: Names) -> list[float]:
         looking.append((weights * places).sum(-1)[..., places.any(1)].mean(-1))
     mean = torch.stack(looking).mean(0).flatten()
     found = names["my_layer"], names["my_head"]
-    off = {place: right for place, (*_, right) in names["my_off"].items()}
-    loss, _, right = names["my_run"].judged[names["my_run"].done]
+    off = {place: scores.names_right for place, scores in names["my_off"].items()}
+    scores = names["my_run"].judged[names["my_run"].done]
     without = off.pop(found)
-    return [loss, names["best_table"], right, without, min(off.values()), int((mean > 0.5).sum()), float(mean.max())]
+    heads = int((mean > 0.5).sum()), float(mean.max())
+    return [scores.loss, names["best_table"], scores.names_right, without, min(off.values()), *heads]
 
 
 # Lesson 02's readers, with more and fewer steps and examples.
@@ -290,12 +338,20 @@ def saved_by_a_cache(names: Names) -> list[float]:
     return [last, last / early]
 
 
+# Of lesson 10's dates.
+HALF_THE_DATES = {
+    "half the dates": {"pairs = trained.pairs": "pairs = trained.pairs[:100]"},
+    "the other half": {"pairs = trained.pairs": "pairs = trained.pairs[100:]"},
+}
+
+
 def bugs(names: Names) -> list[float]:
     """Of lesson 08's runs: what the right one reports, the most that one reports whose answers leak, the share of dates
-    that the right one writes, the largest share that one with a bug writes."""
-    reports, writes = names["reports"], names["writes"]
-    leaks = max(reports[name] for name in ("no shift", "mask forgotten"))
-    return [reports["right"], leaks, writes["right"], max(writes[name] for name in writes if name != "right")]
+    that the right one writes, the largest share that one with a bug writes; of the run that counts padding, its honest
+    loss by what it reports."""
+    right, no_shift, padding, no_mask = names["table"]
+    honest = padding[1] / padding[0]
+    return [right[0], max(no_shift[0], no_mask[0]), right[3], max(no_shift[3], padding[3], no_mask[3]), honest]
 
 
 FOUR_WAYS = ("learnt", "sinusoidal", "bias", "rotary")
@@ -382,7 +438,10 @@ CLAIMS = {
         | times("rate=0.01", RATE)
         | times("width=32", WIDTH)
         | {"half the sentences": {"examples(800": "examples(400", "randint(800": "randint(400"}},
-        exceptions={"half the steps": lambda one, starts, two: one < 60 and two > 90},
+        exceptions={
+            "half the steps": lambda one, starts, two: one < 60 and two > 90,
+            "half as wide": lambda one, starts, two: one < 60 and two > 90,
+        },
     ),
     "cheating_is_perfect": Claim(
         "right answers, and from the words so far; pairs of words that the rhyme doesn't have, and from a long start",
@@ -495,39 +554,62 @@ CLAIMS = {
     ),
     "loss_falls_first": Claim(
         "after 40 steps: the loss, the share of right dates",
-        lambda names: (names["first_run"].losses[39], names["first_run"].shares[40]),
-        lambda loss, share: loss < 1.5 and share < 0.2,
+        lambda names: (names["losses"][39], names["shares"][40]),
+        lambda loss, share: loss < 1 and share < 1 / 6,
+        times("peak=0.004", {"half the rate": 0.5}),
+        exceptions={"half the rate": lambda loss, share: 1 < loss < 1.6 and share < 1 / 6},
     ),
     "dates_are_learnt": Claim(
         "the share of right test dates",
         lambda names: (names["share"],),
         lambda share: share >= 0.99,
-        times("PEAK = 240, 40, 0.004", RATE) | {"twice the steps": {"PEAK = 240, 40": "PEAK = 480, 40"}},
-        exceptions={"half the rate": lambda share: 0.98 < share < 0.99},
+        times("peak=0.004", RATE) | {"twice the steps": {"steps=240)": "steps=480)", "until=240": "until=480"}},
     ),
     "warm_up_allows_a_high_rate": Claim(
         "loss after 100 steps at the full rate: with a warm-up, without",
         lambda names: names["ends"].values(),
         lambda with_one, without: 1.5 * with_one < without,
         {
-            "twice the steps": {"steps=160": "steps=260", "steps=100": "steps=200"},
-            "a warm-up twice as long": {"constant(60)": "constant(120)", "steps=160": "steps=220"},
-            "a warm-up half as long": {"constant(60)": "constant(30)", "steps=160": "steps=130"},
+            "twice the steps": {"steps=100": "steps=200"},
+            "a warm-up twice as long": {"(60, ": "(120, "},
+            "a warm-up half as long": {"(60, ": "(30, "},
             "a rate of 0.03": {"rate=0.02": "rate=0.03"},
+            "two layers": {"num_layers=1": "num_layers=2"},
         }
         | times("rate=0.02", {"half the rate": 0.5}),
-        exceptions={"half the rate": lambda with_one, without: max(with_one, without) < 0.1},
+        exceptions={
+            "half the rate": lambda with_one, without: max(with_one, without) < 0.15,
+            "two layers": lambda with_one, without: without > 0.8,
+        },
     ),
     "no_new_century": Claim(
         "the share of right dates between 2100 and 2199",
         lambda names: (names["far_share"],),
         lambda share: share < 0.2,
     ),
+    "smoothing_costs_no_date": Claim(
+        "with label smoothing: its loss, right test dates, how sure it is of its guesses; the same two without",
+        lambda names: (names["smooth_end"], *names["judged"]["with"], *names["judged"]["without"]),
+        lambda loss, right, sure, plain, plain_sure: (
+            0.54 < loss < 0.57 and min(right, plain) > 0.985 and 0.89 < sure < 0.92 and plain_sure > 0.99
+        ),
+        times("peak=0.004", RATE),
+        exceptions={
+            "half the rate": lambda loss, right, sure, plain, plain_sure: loss < 0.6 and min(right, plain) > 0.98
+        },
+    ),
     "bugs_look_good": Claim(
-        "reported by the right code, without shift or mask at most; written right by it, with a bug at most",
+        "reported by the right code, without shift or mask at most; written right by it, with a bug at most; "
+        "padding counted: the honest loss by the reported one",
         bugs,
-        lambda right, bug, writes, most: bug < right and most < writes,
-        {"half the steps": {"BUG_STEPS = 120": "BUG_STEPS = 60"}},
+        lambda right, bug, writes, most, honest: bug < right and most < writes and honest > 3,
+        {"half the steps": {"steps=120": "steps=60"}},
+    ),
+    "padding_learns_later": Claim(
+        "padding counted, 240 steps: the share of right dates",
+        lambda names: (names["slow_share"],),
+        lambda share: share > 0.8,
+        times("(0.005", {"half the rate": 0.5}),
     ),
     "one_call_beats_a_loop": Claim(
         "how many times as fast one call for all sequences is as a loop",
@@ -545,29 +627,47 @@ CLAIMS = {
         lambda faster, grown: faster > 5 and grown > 2,
         {"twice as wide": {"128": "256"}, "half as wide": {"128": "64"}},
     ),
-    "one_head_is_not_missed": Claim(
-        "the heads of 24 without which at least nine of ten dates are right",
-        lambda names: (sum(share >= 0.9 for _, share in names["ablated"].values()),),
-        lambda count: count >= 22,
+    "others_read_it_too": Claim(
+        "without the head that reads the 6: the right date is written (1), the loss of the 6 in nats",
+        lambda names: (names["written"] == names["answer"], names["its_loss"]),
+        lambda right, loss: right == 1 and loss < 0.1,
         {
-            "half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"},
-            "the other half": {"measured(trained.pairs)": "measured(trained.pairs[100:])"},
+            "2 May 1947": {'"6 August 1939", "1939-08-06"': '"2 May 1947", "1947-05-02"', 'index("6")': 'index("2")'},
+            "by another form": {'"6 August 1939"': '"August 6, 1939"'},
         },
+        exceptions={"by another form": lambda right, loss: right == 0},
+    ),
+    "layer_0_reads_it": Claim(
+        "probability of the 6 before any cross-attention and after that of layer 0; loss of all dates at these two, "
+        "before and after the cross-attention of layer 1, and at the end",
+        lambda names: [
+            *names["chances"][names["last_row"]][[1, 2]].tolist(),
+            *(names["by_stage"][stage] for stage in ("own 0", "cross 0", "own 1", "cross 1", "feed 1")),
+        ],
+        lambda before, after, no_date, read, own, again, last: (
+            before < 0.5 < after and no_date > 1.2 and read < 0.7 and own > 0.1 and again < 0.06 and last < 0.01
+        ),
+        {"another date": {'"6 August 1939", "1939-08-06"': '"6 May 1947", "1947-05-06"'}} | HALF_THE_DATES,
+    ),
+    "an_encoder_head_is_missed_most": Claim(
+        "by how many nats the loss grows without the most needed head of the encoder, the decoder, the cross-attention",
+        lambda names: (names["table"].view(3, 8).amax(-1) / 1000).tolist(),
+        lambda encoder, decoder, cross: encoder > cross > decoder,
+        HALF_THE_DATES,
+        exceptions={"half the dates": lambda encoder, decoder, cross: min(encoder, cross) > 3 * decoder},
     ),
     "sharp_is_not_needed": Claim(
-        "the most needed head's place by sharpness, of 16",
-        lambda names: (names["place"],),
-        lambda place: place > 2,
-        {"half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"}},
+        "the most needed head's place by sharpness, of 16, counted from 0; its cost by that of the sharpest",
+        lambda names: (names["place"], max(names["costs"]) / names["cost"][names["by_sharpness"][0]]),
+        lambda place, ratio: place > 4 and ratio > 3,
+        HALF_THE_DATES,
+        exceptions={"half the dates": lambda place, ratio: ratio > 3},
     ),
     "together_is_more": Claim(
-        "the encoder's heads: what all cost together, by the sum of each alone",
-        lambda names: (names["ratio"],),
-        lambda ratio: ratio >= 5,
-        {
-            "half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"},
-            "the other half": {"measured(trained.pairs)": "measured(trained.pairs[100:])"},
-        },
+        "what all eight heads cost together, by the sum of each alone: encoder, decoder, cross",
+        lambda names: [names["together"][kind] / names["alone"][kind] for kind in names["alone"]],
+        lambda *ratios: min(ratios) >= 3,
+        HALF_THE_DATES,
     ),
     "tables_know_no_names": Claim(
         "nats of the best table, for names; of a draw among all names",
@@ -575,9 +675,15 @@ CLAIMS = {
         lambda table, table_names, drawn: table > 1.2 and table_names > drawn,
         {"half the tales": {"counted(train_ids, 5)": "counted(train_ids[: len(train_ids) // 2], 5)"}},
     ),
+    "names_come_late_and_suddenly": Claim(
+        "steps to below the best table; to a third of the names; from a tenth to half of them; names' nats then",
+        late_and_sudden,
+        lambda below, third, sudden, before: below <= 150 and third >= 300 and sudden <= 250 and before > 3.5,
+        times("peak=0.008", {"half the rate": 0.5}),
+    ),
     "names_need_context": Claim(
         "names right from 8 words, from 64",
-        lambda names: (names["my_contexts"][8][1], names["my_contexts"][64][1]),
+        lambda names: [names["my_contexts"][length].names_right for length in (8, 64)],
         lambda few, many: few < 0.2 and many > 0.5,
         {"twice the steps": TWICE_AS_LONG} | times("peak=0.008", {"twice the rate": 2}),
     ),
@@ -600,7 +706,7 @@ CLAIMS = {
         lambda names: [
             figure
             for run in names["my_few"].values()
-            for losses in [[held for held, *_ in run.judged.values()]]
+            for losses in [[scores.loss for scores in run.judged.values()]]
             for figure in (min(losses), losses[-1], last_ten(run.losses))
         ],
         lambda low, end, learnt, low_with, end_with, learnt_with: (

@@ -72,19 +72,19 @@ class FromPyTorch(nn.Module):
 
 def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, float, float]:
     """Seconds and processor seconds until 99 %, the step, seconds of the whole run, share and loss at its end."""
-    training = lesson["Training"](lesson["new_model"](seed), seed=seed)
+    model, rates, losses = lesson["new_model"](seed), lesson["RATES"], list[float]()
+    adam = torch.optim.Adam(model.parameters())
     clock = work = 0.0
     reached = (float("inf"), float("inf"), 0)
     share = 0.0
-    while training.done < training.steps:
+    for until in range(EVERY, len(rates) + 1, EVERY):
         start, start_work = time.perf_counter(), time.process_time()
-        for _ in range(EVERY):
-            training.one_step()
+        lesson["learn"](model, adam, losses, rates[:until])
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
-        share = lesson["share_right"](training.model, lesson["test_data"])
+        share = lesson["share_right"](model, lesson["test_data"])
         if share >= 0.99 and not reached[2]:
-            reached = (clock, work, training.done)
-    return *reached, clock, share, test_loss(lesson, training.model)
+            reached = (clock, work, until)
+    return *reached, clock, share, test_loss(lesson, model)
 
 
 @torch.no_grad()
@@ -123,12 +123,11 @@ def compare(lesson: dict[str, Any]) -> None:
     models = [lesson["new_model"](0), FromPyTorch(lesson)]
     counts = [sum(parameter.numel() for parameter in model.parameters()) for model in models]
     print(f"\n{'milliseconds, median':26}{'the lesson':>12}{'nn.Transformer':>16}{'ratio':>8}   parameters {counts}")
-    batch = [tensor[:64] for tensor in lesson["train_data"]]
     src = lesson["test_data"][0][:64]
 
     def step(model: nn.Module) -> Callable[[], object]:
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.0)
-        return lambda: lesson["learn"](model.train(), optimizer, batch)
+        adam = torch.optim.Adam(model.parameters())
+        return lambda: lesson["learn"](model.train(), adam, [], [0.0])
 
     def decode(model: nn.Module) -> Callable[[], object]:
         # No id is -1: all twelve columns are written, whatever the untrained model says.
@@ -166,7 +165,7 @@ def small_gpt() -> None:
     tables = [lesson["table_losses"](lesson["after"], back) for back in range(6)]
     best = min(losses.mean().item() for losses in tables)
     names = min(losses[lesson["again"]].mean().item() for losses in tables)
-    print(f"nats on the tales held out: uniform {lesson['uniform']:.2f}, unigram {lesson['unigram']:.2f}", end="")
+    print(f"nats on the tales held out: uniform {math.log(lesson['V']):.2f}, unigram {tables[0].mean():.2f}", end="")
     print(f", bigram {bigram:.2f}, best table {best:.2f}, on names named before {names:.2f}")
     print(f"{'seed':>4}{'below the table at step':>25}{'half the names at step':>24}{'whole run, s':>14}", end="")
     print(f"{'processor s':>13}{'loss':>7}{'of names':>10}{'names right':>13}")
@@ -194,10 +193,10 @@ def learn_text(lesson: dict[str, Any], seed: int, best: float) -> tuple[int, int
         for _ in range(EVERY):
             run.one_step()
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
-        loss, _, right = run.judged[run.done] = lesson["judged"](model)
-        passed = passed or run.done * (loss < best)
-        half = half or run.done * (right > 0.5)
-    return passed, half, clock, work, run.judged[run.done]
+        scores = run.judged[run.done] = lesson["judged"](model)
+        passed = passed or run.done * (scores.loss < best)
+        half = half or run.done * (scores.names_right > 0.5)
+    return passed, half, clock, work, (scores.loss, scores.names_loss, scores.names_right)
 
 
 def write(lesson: dict[str, Any]) -> None:

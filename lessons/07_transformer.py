@@ -170,11 +170,17 @@ from grader.views import ShapeTracer
 ShapeTracer()
 
 # %% [markdown]
-# Attention and masks are given. You wrote them in lessons 03 and 04.
+# Attention and masks are given. You wrote them in lessons 03 and 04. If your notebook of lesson 03 lies beside this one
+# and your class passes its check there, yours takes the given one's place.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
 from lesson_04 import causal_mask, decoder_mask, padding_mask
+
+# %%
+from grader import use_yours
+
+use_yours(MultiHeadAttention)
 
 # %% [markdown]
 # ## 3 · From ids to vectors

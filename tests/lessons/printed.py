@@ -64,9 +64,14 @@ def named_tables(text: str, title: str, rows: int = 1) -> list[list[list[str]]]:
 
 def named_rows(text: str, title: str, rows: int = 1) -> list[list[list[str]]]:
     """The same with the word of each row in front."""
-    lines = [re.split(r"\s{2,}", line.rstrip()) for line in text.splitlines()]
+    lines = [*map(cells_of, text.splitlines())]
     heads = [at for at, cells in enumerate(lines) if cells[0] == title and len(cells) > 1]
     return [[row for row in lines[at + 1 : at + 1 + rows] if len(row) == len(lines[at])] for at in heads]
+
+
+def cells_of(line: str) -> list[str]:
+    """What stands in a line of a table."""
+    return re.split(r"\s{2,}", line.rstrip())
 
 
 def unit(number: str) -> float:

@@ -9,8 +9,8 @@ import pytest
 from grader.authoring.lesson import read_lesson
 from grader.authoring.model_solutions import LESSONS, cells
 from grader.authoring.samples import submissions
-from grader.authoring.statements import statements
 from grader.judge.needed import needed
+from grader.learner.statements import statements
 from grader.subject.cells import compile_cell
 from grader.subject.names import names_of
 from tests.lessons.printed import printed_text
@@ -66,7 +66,7 @@ LINES = [
 
 
 # What a worked example may cost a judge: these make a few numbers, or none.
-CHEAP = ("import itertools", "d_model, num_heads = 512, 8", "class Three", "def ")
+CHEAP = ("import itertools", "d_model, num_heads = 512, 8", "class Three", "def ", "from grader import use_yours")
 
 
 @pytest.fixture(scope="module")

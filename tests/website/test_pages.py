@@ -17,7 +17,6 @@ import matplotlib.pyplot as plt
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from grader.authoring.predictions import is_unconverted
 from tools.lab import CHROMIUM_FLAGS, chromium, page_of, press, running_browser
 
 ROOT = Path(__file__).parents[2]
@@ -325,7 +324,7 @@ def test_code_that_only_draws_is_folded_below_its_picture(page: Page, address: s
     assert picture.first.is_visible()
 
 
-@pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if not is_unconverted(lesson[:2])])
+@pytest.mark.parametrize("lesson", LESSONS)
 def test_no_block_is_cut_off(page: Page, address: str, lesson: str):
     page.goto(f"{address}/lessons/{lesson}.html")
     views_of(page)
@@ -335,7 +334,7 @@ def test_no_block_is_cut_off(page: Page, address: str, lesson: str):
     assert page.evaluate(TOO_WIDE) == 0
 
 
-@pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if not is_unconverted(lesson[:2])])
+@pytest.mark.parametrize("lesson", LESSONS)
 @pytest.mark.parametrize(("size", "points"), [(PHONE, 8), (LAPTOP, 9)], ids=["phone", "laptop"])
 def test_letters_in_plots_can_be_read(page: Page, address: str, lesson: str, size: ViewportSize, points: int):
     page.set_viewport_size(size)

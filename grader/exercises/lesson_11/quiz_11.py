@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from grader.exercises.lesson_11.shared import LESSON
 from grader.spec.answers import choice, number, quiz, written
 
@@ -32,20 +30,27 @@ QUESTIONS = (
             }
         ),
     ),
-    number(
-        "uniform_loss",
-        lambda: math.log(50),
-        0.0055,
-        "Which probability does each character have, and what is the loss for a probability?",
-        wrong=written(
-            {
-                5.64: "Those are bits. Which logarithm gives nats?",
-                1.7: "That is the logarithm to the base 10. Which one gives nats?",
-                0.02: "That is the probability. What is the loss for it?",
-                50.0: "That is the perplexity. What is its logarithm?",
-                -3.91: "A probability is below 1, and its logarithm negative. Which sign does the loss have?",
-            }
-        ),
+    choice(
+        "needed_head",
+        "abcd",
+        "13bd219af202",
+        "Which of these was an intervention, and told names from everything else?",
+        wrong={
+            "a": "A weight says where a head looks. Lesson 10: does that prove that it matters?",
+            "b": "Also then it only looks. What happens to the names without it?",
+            "d": "The loss rose without any of the four heads. What was special about the one?",
+        },
+    ),
+    choice(
+        "high_temperature",
+        "abcd",
+        "25d82324120e",
+        "Divide the logits 4, 2 and 0 by 100. How far apart are they then, and what does softmax make of them?",
+        wrong={
+            "a": "That is where low temperatures lead.",
+            "b": "Temperature 1 divides by one. Higher ones divide by more.",
+            "d": "Dividing by a positive number doesn't change the order.",
+        },
     ),
     number(
         "kept",
@@ -63,36 +68,6 @@ QUESTIONS = (
         ),
     ),
     number(
-        "after_top_k",
-        lambda: 0.4 / (0.4 + 0.25),
-        0.0055,
-        "Two tokens stay. By what are their probabilities divided, so that they sum to one?",
-        wrong=written(
-            {
-                0.4: "The two that stay must sum to one.",
-                0.38: "That is the second of the two.",
-                0.5: "They keep their proportion: the first is more probable.",
-                0.65: "That is their sum. What is it for?",
-            }
-        ),
-    ),
-    number(
-        "clipped",
-        lambda: 4 / math.hypot(3, 4),
-        0.0055,
-        "What is the norm of all four entries together, and which factor makes it 1?",
-        wrong=written(
-            {
-                1.0: "That is each gradient clipped by itself. There is one norm for all, and one factor.",
-                0.57: "That is the sum of the two norms. The norm of the vector [3, 0, 0, 4] is smaller.",
-                0.16: "That is 4 divided by the sum of the squares. Which step is missing?",
-                0.6: "That is the other one, the 3.",
-                4.0: "Is the norm of all together larger than `max_norm`?",
-                5.0: "That is the norm before.",
-            }
-        ),
-    ),
-    number(
         "fed",
         lambda: 10 + 5 - 1,
         0,
@@ -106,28 +81,6 @@ QUESTIONS = (
                 50.0: "Is the prompt read again for every new token?",
             }
         ),
-    ),
-    choice(
-        "high_temperature",
-        "abcd",
-        "25d82324120e",
-        "Divide the logits 4, 2 and 0 by 100. How far apart are they then, and what does softmax make of them?",
-        wrong={
-            "a": "That is where low temperatures lead.",
-            "b": "Temperature 1 divides by one. Higher ones divide by more.",
-            "d": "Dividing by a positive number doesn't change the order.",
-        },
-    ),
-    choice(
-        "why_last_norm",
-        "abcd",
-        "b5345f7132bb",
-        "Where does a pre-norm block normalise: what goes into its sub-layers, or what comes out of it?",
-        wrong={
-            "b": "A row of the embedding is no probability, and neither is what it is multiplied with.",
-            "c": "A norm works on each token by itself. What hides the future?",
-            "d": "Nothing counts norms. What would go into the head without it?",
-        },
     ),
 )
 
