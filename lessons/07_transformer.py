@@ -32,7 +32,7 @@
 # - say where dropout acts, and what is wrong with four lines of a tutorial;
 # - show what the model needs positions for.
 #
-# **Time:** <!-- time -->. After part 6 is a good place for a break.
+# **Time:** <!-- time -->.
 #
 # | letter | meaning | in the large example |
 # | --- | --- | --- |
@@ -161,8 +161,8 @@ check(FeedForward)
 # %% [markdown]
 # ## 2 · The map
 #
-# The arrow keys (or the slider) walk through the nineteen steps, and beside each you see the shapes that go in and out.
-# Where do the two columns meet?
+# The arrow keys (or the slider) walk through the nineteen steps, with the shapes that go in and out. Where do the two
+# columns meet?
 
 # %% role="draw"
 from grader.views import ShapeTracer
@@ -170,8 +170,8 @@ from grader.views import ShapeTracer
 ShapeTracer()
 
 # %% [markdown]
-# Attention and masks are given. You wrote them in lessons 03 and 04. If your notebook of lesson 03 lies beside this one
-# and your class passes its check there, yours takes the given one's place.
+# Attention and masks are given. If your notebook of lesson 03 lies beside this one and your class passes its check
+# there, yours takes the given one's place.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -188,8 +188,8 @@ use_yours(MultiHeadAttention)
 # ### Step 1 · Token ids
 #
 # The source sentences go in, and the target sentences as far as they are written. Padding has the id 1 in the source's
-# vocabulary and 2 in the target's, and a target begins with `<bos>` and ends with `<eos>`. Row 0 is our pair; the other
-# 127 rows are random.
+# vocabulary and 2 in the target's, whose sentences begin with `<bos>` and end with `<eos>`. Row 0 is our pair, and the
+# other rows are random.
 
 # %%
 _ = torch.manual_seed(0)  # the same numbers below, whatever ran above
@@ -558,8 +558,7 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 #
 # ### Step 15 · Block after block
 #
-# The encoder is steps 4 and 5 and then `num_layers` blocks, each with its own parameters. Each takes what the last one
-# gave as value, key and query alike.
+# The encoder is steps 4 and 5 and then `num_layers` blocks. Each takes what the last one gave as value, key and query.
 
 # %% role="try"
 # Try it: two of your blocks. Are the two "the" still apart?
@@ -817,8 +816,7 @@ check(DecoderBlock)
 # %% [markdown]
 # ### Step 18 · Blocks, then a score for every word
 #
-# `num_layers` such blocks follow one another. Each gets the *same* memory, the encoder's final output, and not that of
-# the encoder layer with the same number. A last linear layer, `fc_out`, gives each position a score for every word of the
+# `num_layers` such blocks follow one another. Each gets the *same* memory, the encoder's final output. A last linear layer, `fc_out`, gives each position a score for every word of the
 # target's vocabulary. Such scores before any softmax are called **logits**.
 
 # %%
@@ -1024,7 +1022,7 @@ ShapeTracer(Transformer(10000, 10000, 1, 2, num_layers=2))
 # ## 9 · A dozen sentences by heart
 #
 # A dog, a man and a woman bite and see one another, in twelve sentences. "the man" is "der Mann" where he acts and "den
-# Mann" where something is done to him. "die Frau" stays as she is.
+# Mann" where something is done to him.
 
 # %%
 acts = {"dog": "der Hund", "man": "der Mann", "woman": "die Frau"}
@@ -1113,8 +1111,8 @@ compare_guess("07_no_places", my_outcome)
 # "the" differ, and "der" and "den" have something to go by.
 
 # %% [markdown]
-# Has your model understood something, or does it know these twelve by heart? Take two of them out of the training and
-# see what it writes for them.
+# Has your model understood something, or does it only know these twelve? Take two of them out of the training and see
+# what it writes for them.
 
 # %% [markdown]
 # ## Quiz
@@ -1171,9 +1169,6 @@ check(quiz_07, "quiz_07")
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3 and figure 1: the same nineteen steps on three pages.
 # - Rush (2018), *The Annotated Transformer*: the paper once more, line by line in code.
 # - Geva et al. (2021), *Transformer Feed-Forward Layers Are Key-Value Memories*.
-# - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*: why many models normalise first.
-# - Raffel et al. (2020), *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer*: encoder
-#   and decoder, or a decoder alone?
 #
 # **Next lesson:** 08, *Training it*. A model of this kind learns to translate dates, and you watch its
 # cross-attention turn from noise into an alignment.
