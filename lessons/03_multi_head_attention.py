@@ -415,7 +415,10 @@ changed = w_q.clone()
 changed[0, 0] = 0.0
 other_queries = (x @ changed).view(3, 2, 2)
 other_scores = torch.einsum("thd,shd->hts", other_queries, key_heads)
+gaps = [(t[0] - t[1]).abs().max() for t in (scores, other_scores)]
+print(f"largest difference of the heads: {gaps[0]:g}, then {gaps[1]:g}")
 
+# %% role="draw"
 figure, axes = plt.subplots(2, 2, figsize=(5.6, 4.6), layout="constrained")
 for line, title, tables in (
     (axes[0], "scores", scores),
@@ -1167,8 +1170,8 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # other noun to bring.
 #
 # From some starts the heads change places, or one ignores the ending and is outvoted by the other.
-# Now and then a start gets stuck, as in lesson 02: try more of them, or half the steps (`steps=300`), and see how many
-# of the two-headed readers are left.
+# Now and then a start gets stuck, as in lesson 02. Try more of them, half the steps (`steps=300`) or half the width
+# (`width=16`), and see how many two-headed readers are left.
 
 # %% [markdown]
 # ## 11 · Quiz

@@ -334,8 +334,8 @@ show(weights, three)
 
 # %% [markdown]
 # With the wrong mask every token sees the future and nothing else. There is no error, the shape is right, and all rows
-# except the last sum to one. The last token has no future, so its row is all zeros in this function, and NaN in others.
-# Section 8 is about such rows.
+# except the last sum to one. The last token has no future, so its row is all zeros in this function, and NaN in others
+# (section 8).
 #
 # **A habit that helps:** name a mask after what True means (`may_attend`, `hide`), and print its first row.
 #
@@ -1031,8 +1031,8 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 #
 # ### The robot, word by word
 #
-# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. Who
-# lifts what in the test was never in training. The model has two layers, like lesson 02's.
+# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. No
+# pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]

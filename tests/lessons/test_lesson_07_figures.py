@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from grader.authoring.statements import statements
 
 from grader.authoring.lesson import read_lesson
 from grader.authoring.model_solutions import LESSONS, cells
 from grader.authoring.samples import submissions
 from grader.judge.needed import needed
+from grader.learner.statements import statements
 from grader.subject.cells import compile_cell
 from grader.subject.names import names_of
 from tests.lessons.printed import printed_text
