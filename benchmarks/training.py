@@ -72,19 +72,19 @@ class FromPyTorch(nn.Module):
 
 def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, float, float]:
     """Seconds and processor seconds until 99 %, the step, seconds of the whole run, share and loss at its end."""
-    training = lesson["Training"](lesson["new_model"](seed), seed=seed)
+    model, rates, losses = lesson["new_model"](seed), lesson["RATES"], list[float]()
+    adam = torch.optim.Adam(model.parameters())
     clock = work = 0.0
     reached = (float("inf"), float("inf"), 0)
     share = 0.0
-    while training.done < training.steps:
+    for until in range(EVERY, len(rates) + 1, EVERY):
         start, start_work = time.perf_counter(), time.process_time()
-        for _ in range(EVERY):
-            training.one_step()
+        lesson["learn"](model, adam, losses, rates[:until])
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
-        share = lesson["share_right"](training.model, lesson["test_data"])
+        share = lesson["share_right"](model, lesson["test_data"])
         if share >= 0.99 and not reached[2]:
-            reached = (clock, work, training.done)
-    return *reached, clock, share, test_loss(lesson, training.model)
+            reached = (clock, work, until)
+    return *reached, clock, share, test_loss(lesson, model)
 
 
 @torch.no_grad()
@@ -123,12 +123,11 @@ def compare(lesson: dict[str, Any]) -> None:
     models = [lesson["new_model"](0), FromPyTorch(lesson)]
     counts = [sum(parameter.numel() for parameter in model.parameters()) for model in models]
     print(f"\n{'milliseconds, median':26}{'the lesson':>12}{'nn.Transformer':>16}{'ratio':>8}   parameters {counts}")
-    batch = [tensor[:64] for tensor in lesson["train_data"]]
     src = lesson["test_data"][0][:64]
 
     def step(model: nn.Module) -> Callable[[], object]:
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.0)
-        return lambda: lesson["learn"](model.train(), optimizer, batch)
+        adam = torch.optim.Adam(model.parameters())
+        return lambda: lesson["learn"](model.train(), adam, [], [0.0])
 
     def decode(model: nn.Module) -> Callable[[], object]:
         # No id is -1: all twelve columns are written, whatever the untrained model says.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
     from grader.learner.tables import draw_attention, draw_table, print_table, show
+    from grader.learner.yours import use_yours
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
     from grader.report import Report
@@ -33,6 +34,7 @@ __all__ = [
     "show",
     "solution",
     "trained_dates",
+    "use_yours",
 ]
 
 _PLACES = {
@@ -50,6 +52,7 @@ _PLACES = {
     "Stopped": "learner.interrupted",
     "broken_attentions": "models.attentions",
     "trained_dates": "models.dates",
+    "use_yours": "learner.yours",
 }
 
 

@@ -160,15 +160,15 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # ## 5 · Your progress
 #
 # The result of every check is kept in one small file on this computer, `.attention-course/progress.json` in your home
-# folder. It holds exercises, scores, tries, times and your guesses, nothing else. It is sent nowhere. The best result
-# counts: a later mistake takes nothing away. The table below stays up to date while you work, in other notebooks too.
-# In a terminal, `grader progress` prints it.
+# folder. It holds exercises, scores, tries, times, your guesses at predictions and how sure you were, nothing else. It is
+# sent nowhere. The best result counts: a later mistake takes nothing away. The table below stays up to date while you
+# work, in other notebooks too, and says how often your guesses were right. In a terminal, `grader progress` prints it.
 
 # %% role="try" timed=true
-from grader.learner.progress import rows
+from grader.learner.progress import predictions, rows
 from grader.views import ProgressTable
 
-ProgressTable(rows)
+ProgressTable(rows, predictions)
 
 # %% [markdown]
 # If your teacher grades your notebook, it is run once more, with other numbers. The marks come from that run. To see

@@ -237,11 +237,12 @@ print("best fit of two different words:", eight[best // 8], eight[best % 8])
 
 # %%
 row = four_scores[0]
-print("scores of robot", row, sep="\n")
 exponentials = row.exp()
-print("exponentials", exponentials, "their sum", exponentials.sum(), sep="\n")
 robot_weights = exponentials / exponentials.sum()
-print("weights of robot", robot_weights, sep="\n")
+steps = torch.stack([row, exponentials, robot_weights])
+names = ["scores of robot", "exponentials", "weights of robot"]
+show(steps, names, words, form=".4f")
+print(f"sum of the exponentials: {exponentials.sum():.4f}")
 
 ratio = robot_weights[0] / robot_weights[1]
 print(f"robot over lift: {ratio:.4f}, exp(2 - 1) = {math.exp(2 - 1):.4f}")
@@ -274,12 +275,16 @@ print("stable:         ", shifted.exp() / shifted.exp().sum())
 
 # %%
 table = torch.tensor([[1000.0, 999.0], [3.0, 2.0]])
+rows, columns = ["row 0", "row 1"], ["column 0", "column 1"]
 one_for_all = (table - table.max()).exp()
-print("one maximum for all:", one_for_all, one_for_all.sum(-1), sep="\n")
+with_sums = torch.cat([one_for_all, one_for_all.sum(-1, keepdim=True)], dim=-1)
+title = "one maximum for all"
+show(with_sums, rows, [*columns, "sum"], title=title, form=".4f")
 
 kept, dropped = table.amax(dim=-1, keepdim=True), table.amax(dim=-1)
-print("axis kept   ", tuple(kept.shape), table / kept, sep="\n")
-print("axis dropped", tuple(dropped.shape), table / dropped, sep="\n")
+print("shapes of the maxima:", tuple(kept.shape), "and", tuple(dropped.shape))
+divided = {"axis kept": table / kept, "axis dropped": table / dropped}
+show(divided, rows, columns, form=".4f")
 
 # %% [markdown]
 # ### Exercise 2: `stable_softmax`
@@ -342,8 +347,7 @@ print(stable_softmax(torch.tensor([1000.0, 999.0, 998.0])))
 # %%
 four_weights = four_scores.softmax(-1)
 show(four_weights, words, title="weights", form=".4f")
-print("mixture for robot", robot_weights @ four, sep="\n")
-show(four_weights @ four, words, meaning, title="mixture")
+show(four_weights @ four, words, meaning, title="mixture", form=".4f")
 
 # %% role="draw"
 figure, axes = plt.subplots(1, 2, figsize=(9.0, 1.8), layout="constrained")
@@ -697,9 +701,9 @@ by_100 = (scores[1] / 100).softmax(-1).max().item()
 compare_guess("01_larger_divisor", round(by_100, 2))
 
 # %% [markdown] role="answer"
-# Nothing is left of the lead. Divided by 100 the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their
-# differences alone: all three weights are close to a third. A large divisor takes attention back to the plain average
-# of section 1, a small one lets a single word have everything. The order of the weights never changes.
+# The lead is gone. Divided by 100 the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their differences
+# alone, so all three weights are close to a third. A large divisor takes attention back to the plain average of section
+# 1, and a small one lets a single word have everything. The order of the weights never changes.
 
 # %% [markdown]
 # ### From scores to outputs

@@ -165,13 +165,15 @@ for layer, i in ((W_q, 0), (W_k, 2), (W_v, 4)):
 x = torch.tensor([[[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]])
 Q, K, V = W_q(x), W_k(x), W_v(x)
 print("input x", tuple(x.shape))
-print("Q", Q, "K", K, "V", V, sep="\n")
+three = ["token 0", "token 1", "token 2"]
+show({"Q": Q[0], "K": K[0], "V": V[0]}, three, form=".4f")
 
 attn_scores = torch.matmul(Q, K.transpose(-2, -1)) / Q.size(-1) ** 0.5
 attn_weights = F.softmax(attn_scores, dim=-1)
 output = torch.matmul(attn_weights, V)
-print("scaled scores", attn_scores, "weights", attn_weights, sep="\n")
-print("output", output, sep="\n")
+tables = {"scaled scores": attn_scores[0], "weights": attn_weights[0]}
+show(tables, three, form=".4f")
+show(output[0], three, title="output", form=".4f")
 
 # %% [markdown]
 # The third query is the tutorial's too, and we never put it in. The third token is the first plus half the second, a

@@ -16,24 +16,26 @@
 # %% [markdown]
 # # 04 · Masks
 #
-# *This is the house that Jack built.* A small model learns this old rhyme: for every word it has to say the next
-# one. After a few seconds almost all of its answers are right. Can it write the rhyme by itself? So far every
-# token could look at every other, and often it must not. A *mask* is a table that says who may look at whom. It
-# takes a few lines of code, and a mistake in them seldom raises an error.
+# *The robot could not lift the crate, because it was too heavy.* When you came to "it", you could not know yet what it
+# was. You had to read on. So far every word of ours could look at every other, at those that come later too. But a
+# model that writes has no later words, because it hasn't written them yet.
 #
-# **You need** lesson 01 (scores, softmax, why a row sums to one) and lesson 03 (splitting into heads).
+# A *mask* is a table of who may look at whom. It takes a few lines of code, and a mistake in them seldom raises an
+# error. You begin with a model that cheats. At the end your own attention reads the robot's sentence word by
+# word, and writes an old rhyme.
+#
+# **You need** lesson 01 (scores, softmax, why a row sums to one), lesson 02 (the loop that trains) and lesson 03
+# (splitting into heads).
 #
 # **Afterwards you can**
 #
 # - build the mask that hides the future, the one that hides padding, and both at once;
 # - tell the two conventions for masks apart and turn one into the other;
-# - say what each way of hiding does in float16, float32 and float64, also where nothing is left to look at;
+# - say what each way of hiding does in float16, float32 and float64, also where no key is left to look at;
 # - write causal multi-head attention;
-# - test an attention that you can't look into for leaks from the future.
+# - test attention that you can't look into for leaks from the future.
 #
-# **Time:** <!-- time -->. The plan: a model that cheats → hide a score → the
-# causal mask → two conventions → a complete example → where to hide → padding → both → rows that see nothing →
-# catching a leak → the rhyme, with a mask → a quiz.
+# **Time:** <!-- time -->. A good place for a break is the end of section 5.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -47,6 +49,7 @@
 
 # %%
 import math
+from itertools import permutations
 
 import matplotlib.pyplot as plt
 import torch
@@ -54,140 +57,189 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
+from grader import draw_table, show
 
-# Models as small as these compute fastest in one thread, above all on a busy machine.
-torch.set_num_threads(1)
-
+torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
 # ## 1 · A model that cheats
 #
-# The model is one head of attention over twelve words of the rhyme. It is trained to say, at every place, which
-# word comes next. (`mask` waits until you have one.)
+# *This is the house that Jack built.* A model reads twelve words of this rhyme, and at every place it has to predict
+# which word comes next.
 
 # %%
-rhyme = (
-    "this is the house that jack built . "
-    "this is the malt that lay in the house that jack built . "
-    "this is the rat that ate the malt that lay in the house that jack built . "
-    "this is the cat that killed the rat that ate the malt "
-    "that lay in the house that jack built ."
-)
+rhyme = """
+this is the house that jack built .
+this is the malt that lay in the house that jack built .
+this is the rat that ate the malt that lay in the house that jack built .
+this is the cat that killed the rat that ate the malt
+that lay in the house that jack built .
+"""
 words = rhyme.split()
 vocabulary = sorted(set(words))
-length = 12  # words that the model reads at once
 numbers = torch.tensor([vocabulary.index(word) for word in words])
-windows = numbers.unfold(0, length + 1, 1)
-read, wanted = windows[:, :-1], windows[:, 1:]  # twelve words, and the word after each
+length = 12  # words that the model reads at once
+starts = range(len(words) - length)
+read = torch.stack([numbers[i : i + length] for i in starts])
+wanted = torch.stack([numbers[i + 1 : i + length + 1] for i in starts])
+show([words[:12], words[1:13]], ["it reads", "it predicts"])
+
+# %% [markdown]
+# Its attention is lesson 03's. These functions are given:
+
+# %% role="given"
+from lesson_03 import merge_heads, multi_head_attention, split_heads
+
+# %% [markdown]
+# Around them is as little as possible: a row of numbers for each word and each place, one or more layers of attention,
+# and a last layer that gives each word of the vocabulary a score. What attention finds is added to what was there, as
+# in lesson 02. `attend` will be your function later on.
 
 
+# %%
 class Writer(nn.Module):
-    """One head of attention: word numbers (..., T) to a score for each next word."""
+    """Word numbers (..., T) to scores of all words (..., T, num_words)."""
 
-    def __init__(self, width=32):
+    def __init__(self, attend, num_words, num_layers, width=32):
         super().__init__()
-        self.word, self.place = nn.Embedding(15, width), nn.Embedding(length, width)
-        self.to_qkv, self.answer = nn.Linear(width, 3 * width), nn.Linear(width, 15)
+        self.attend = attend
+        self.word = nn.Embedding(num_words, width)
+        self.place = nn.Embedding(length, width)
+        start = torch.randn(num_layers, 4, width, width) / math.sqrt(width)
+        self.matrices = nn.Parameter(start)
+        self.answer = nn.Linear(width, num_words)
 
-    def forward(self, ids, mask=None):
+    def forward(self, ids):
         x = self.word(ids) + self.place.weight[: ids.shape[-1]]
-        q, k, v = self.to_qkv(x).chunk(3, dim=-1)
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        return self.answer(scores.softmax(-1) @ v)
+        for four in self.matrices:  # w_q, w_k, w_v and w_o of a layer
+            output, _ = self.attend(x, *four, num_heads=2)
+            x = x + output
+        return self.answer(x)
+
+
+# %% [markdown]
+# The loop is the one that lesson 02 explains. Softmax turns the scores of a place into shares of 1, one for each word,
+# and `F.cross_entropy` is −ln of the share that the wanted word gets: 0 if it gets all.
+
+
+# %%
+def train(optimizer, next_loss, steps):
+    """Take so many steps downhill. Returns the loss before each of them."""
+    losses = []
+    for _ in range(steps):
+        loss = next_loss()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% [markdown]
+# A model learns from 64 windows of twelve words at a time, drawn at random, 400 times.
 
 
 # %% role="train" timed=true
-def learn(mask=None, steps=1000):
-    """A model trained on the rhyme."""
+def learn(attend, read, wanted, num_words, num_layers=1, steps=400):
+    """A model that has learnt to say `wanted` where it reads `read`."""
+
+    def next_loss():
+        some = torch.randint(len(read), (64,))
+        return F.cross_entropy(model(read[some]).mT, wanted[some])
+
     torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
-    model = Writer()
-    torch.set_default_dtype(torch.float32)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.003)
-    for _ in range(steps):
-        loss = F.cross_entropy(model(read, mask).flatten(0, 1), wanted.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+    model = Writer(attend, num_words, num_layers).double()
+    train(torch.optim.Adam(model.parameters(), lr=0.005), next_loss, steps)
     return model
 
 
-def share_right(model, mask=None):
-    """The share of its answers that are right."""
-    return (model(read, mask).argmax(-1) == wanted).double().mean().item()
+def right(model, read, wanted):
+    """The share of right answers at each place (T,)."""
+    return (model(read).argmax(-1) == wanted).double().mean(0)
 
 
-cheat = learn()
-print(f"right answers: {share_right(cheat):.1%}")
+cheat = learn(multi_head_attention, read, wanted, len(vocabulary))
+print(f"right answers: {right(cheat, read, wanted).mean():.1%}")
 
 # %% [markdown]
-# Now it writes. It gets a few words, says the next one, reads it too, and so on.
+# Now it writes. It gets a few words, predicts the next one, reads that too, and so on.
+
 
 # %%
-predict(
-    "04_it_writes",
-    "It gets 'the malt' and adds eight words. What do they look like?",
-    ["the rhyme", "words of the rhyme, out of order", "one word, again and again"],
-)
-
-
-# %% role="answer" timed=true claim="cheating_is_perfect"
 def go_on(model, start, count=8):
-    """`start`, and the words that the model adds, each from those before it."""
+    """`start`, and the words that the model adds, from those before each."""
     said = start.split()
     for _ in range(count):
-        scores = model(torch.tensor([vocabulary.index(word) for word in said[-length:]]))
-        said.append(vocabulary[scores[-1].argmax()])
+        ids = [vocabulary.index(word) for word in said[-length:]]
+        said.append(vocabulary[model(torch.tensor(ids))[-1].argmax()])
     return " ".join(said)
 
 
-for start in ("the malt", "this is the"):
-    print(go_on(cheat, start))
-only_past = share_right(cheat, torch.ones(length, length).tril() > 0)
-print(f"right answers while the later words are hidden: {only_past:.1%}")
+predict(
+    "04_it_writes",
+    "It gets 'the malt' and adds eight words. What do they look like?",
+    [
+        "the rhyme",
+        "words of the rhyme, out of order",
+        "one word, again and again",
+    ],
+)
+
+# %% role="answer" timed=true claim="cheating_is_perfect"
+for start in ("the malt", "this is the", " ".join(words[:length])):
+    print(f"{len(start.split()):2d} words given:", go_on(cheat, start))
+so_far = [
+    right(cheat, read[:, : t + 1], wanted[:, : t + 1])[-1].item()
+    for t in range(length)
+]
+print(f"right from the words so far: {sum(so_far) / length:.1%}")
 
 added = go_on(cheat, "the malt")
 outcome = "words of the rhyme, out of order"
-if added in rhyme:
+if added in " ".join(words):
     outcome = "the rhyme"
 elif len(set(added.split()[2:])) == 1:
     outcome = "one word, again and again"
 compare_guess("04_it_writes", outcome)
 
-# %% [markdown]
-# In training the answer stood in the text, at the very next place. The model learnt to use what comes later, and
-# without it far fewer of its answers are right. When it writes, nothing comes later.
+# %% [markdown] role="answer"
+# In training the answer stood in the text, at the very next place, and the model learnt to look there. When it writes,
+# there is no later word, and far fewer of its answers are right.
 #
+# The third start has twelve words, and from there it writes the rhyme. The reason is that in training the last of the
+# twelve places had no later word to look at. There, and only there, the model had to learn from what comes before.
+
+# %% [markdown]
 # ### Hide a score
 #
-# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0. In mathematics
-# there is exactly one: minus infinity, which lesson 03's module used already. The other keys then share the 1,
-# just as if the hidden key were not there.
+# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0. There is only one: minus
+# infinity. The other keys then share the 1, just as if the hidden key were not there.
 
 # %%
 row = torch.tensor([1.0, 2.0, 3.0])
 hidden = torch.tensor([1.0, 2.0, -math.inf])
+print(f"exp(-inf) = {math.exp(-math.inf):g}")
 
-print("exp(-inf):       ", math.exp(-math.inf))
-print("all three visible", row.softmax(-1))
-print("last one hidden  ", hidden.softmax(-1))
-print("only two keys    ", row[:2].softmax(-1))
+both = torch.stack([row.softmax(-1), hidden.softmax(-1)])
+names = ["all visible", "last one hidden"]
+show(both, names, ["this", "is", "the"], title="weights", form=".4f")
+only_two = row[:2].softmax(-1)
+show(only_two, "only two keys", ["this", "is"], title="weights", form=".4f")
 
 # %% [markdown]
-# The last two lines agree. That is the test for every way of hiding: **a hidden key leaves no trace.**
+# The last two rows agree. That is the test for every way of hiding: **a hidden key leaves no trace.**
 #
-# A mask says where. `masked_fill(where, number)` makes a new tensor with the number in all places where
-# `where` is True. It fills what is *hidden*, so a mask of what is *visible* has to be negated first: `~`
-# swaps True and False.
+# `masked_fill(where, number)` makes a new tensor with the number in all places where `where` is True. It fills what is
+# *hidden*, so a mask of what is *visible* has to be negated first. `~` swaps True and False.
 
 # %%
-scores = torch.tensor([[2.0, 4.0, 4.0], [4.0, 8.0, 8.0], [4.0, 8.0, 8.0]])
-visible = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
-
-print(scores.masked_fill(~visible, -math.inf))
+three = ["birds", "build", "nests"]
+scores = torch.tensor([[2.0, 4, 4], [4, 8, 8], [4, 8, 8]])
+visible = torch.tensor([[1, 0, 0], [1, 1, 0], [1, 1, 1]]).bool()
+masked = scores.masked_fill(~visible, -math.inf)
+tables = {"visible": visible, "scores": scores, "masked": masked}
+show(tables, three, form=".0f")
 
 # %% [markdown]
 # ## 2 · The causal mask
@@ -200,7 +252,7 @@ print(scores.masked_fill(~visible, -math.inf))
 #
 # Difficulty 1 of 5
 #
-# The same for any number of tokens.
+# Write it for any number of tokens.
 #
 # <details><summary>I don't know how to get a triangle</summary>
 #
@@ -238,215 +290,127 @@ def causal_mask(seq_len: int) -> Tensor:
 check(causal_mask)
 
 # %% role="try"
-# Try it: the mask of the example, and a larger one.
-print(torch.equal(causal_mask(3), visible))
-print(causal_mask(6).int())
+# Try it: who may look at whom in the first line of the rhyme?
+line = words[:7]
+figure, axes = plt.subplots(figsize=(4.2, 3.6), layout="constrained")
+draw_table(axes, "may attend", causal_mask(7), line, form=".0f")
+plt.show()
 
 # %% [markdown]
+# *The picture in words:* a 7 × 7 grid with the words "this is the house that jack built" at its rows and columns. On
+# the diagonal and below it the cells are yellow and hold a 1, above it they are dark blue and hold a 0.
+#
 # ## 3 · Two conventions
 #
 # Many masks mean the opposite: **True = hide**. Both kinds are in use, even inside PyTorch. Both have the same
-# shape, and mixing them up raises no error. Here they are side by side.
+# shape, and mixing them up raises no error.
 
 # %%
 may_attend = torch.ones(3, 3, dtype=torch.bool).tril()
 hide = torch.triu(torch.ones(3, 3, dtype=torch.bool), diagonal=1)
-print("True = may attend", may_attend, sep="\n")
-print("True = hide", hide, sep="\n")
-print("one is the negation of the other:", torch.equal(may_attend, ~hide))
-
-# %% role="draw"
-figure, panels = plt.subplots(1, 2, figsize=(6.6, 3.2), layout="constrained")
-for axes, table, title in zip(
-    panels, (may_attend, hide), ("True = may attend", "True = hide"), strict=True
-):
-    axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
-    axes.set(title=title, xlabel="key", ylabel="query", xticks=range(3), yticks=range(3))
-    for i, j in [(i, j) for i in range(3) for j in range(3)]:
-        axes.text(
-            j,
-            i,
-            str(table[i, j].item()),
-            ha="center",
-            va="center",
-            color="black" if table[i, j] else "white",
-        )
-plt.show()
+show({"True = may attend": may_attend, "True = hide": hide}, three)
 
 # %% [markdown]
-# *The picture in words:* two 3 × 3 grids, yellow where the mask is True, dark blue where it is False. On the
-# left the diagonal and the cells below it are yellow, on the right the three cells above the diagonal.
+# | where | what it takes | visible | hidden | the way to ours |
+# | --- | --- | --- | --- | --- |
+# | this course, `F.scaled_dot_product_attention` | bool | True | False | |
+# | `nn.MultiheadAttention` (`attn_mask`, `key_padding_mask`), `nn.Transformer` | bool | False | True | `~mask` |
+# | both of them, for a mask of floats | added to the scores | 0 | −∞ | `mask == 0` |
+# | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 | `mask == 1` |
+# | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 | `mask == 0` |
 #
-# | where | what it takes | visible | hidden |
-# | --- | --- | --- | --- |
-# | this course, `F.scaled_dot_product_attention` | bool | True | False |
-# | `nn.MultiheadAttention` (`attn_mask`, `key_padding_mask`), `nn.Transformer` | bool | False | True |
-# | both of them, for a mask of floats | added to the scores | 0 | −∞ |
-# | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 |
-# | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 |
-#
-# The way from each to ours:
+# What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. (If the values are the rows of
+# the identity matrix, the output *is* the attention weights.)
 
 # %%
-added = nn.Transformer.generate_square_subsequent_mask(3)
-ones_and_zeros = torch.tril(torch.ones(3, 3))
-print("to be added to the scores", added, sep="\n")
-
-print("from True = hide:      ", torch.equal(~hide, may_attend))
-print("from 0 and -inf:       ", torch.equal(added == 0, may_attend))
-print("from 1 and 0:          ", torch.equal(ones_and_zeros == 1, may_attend))
-print(
-    "and back to 0 and -inf:", torch.equal(torch.zeros(3, 3).masked_fill(~may_attend, -math.inf), added)
-)
+query = key = torch.zeros(3, 2)  # all scores are equal
+value = torch.eye(3)
+given = {"True = may attend": may_attend, "True = hide": hide}
+weights = {
+    name: F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    for name, mask in given.items()
+}
+show(weights, three)
 
 # %% [markdown]
-# What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. A trick makes it return
-# the attention weights: if the values are the rows of the identity matrix, the output *is* the attention
-# weights.
-
-# %%
-query = torch.tensor([[1.0, 1.0], [2.0, 2.0], [2.0, 2.0]])
-key = torch.tensor([[0.0, 2.0], [4.0, 0.0], [2.0, 2.0]])
-for name, given_mask in (("True = may attend", may_attend), ("True = hide", hide)):
-    weights = F.scaled_dot_product_attention(query, key, torch.eye(3), attn_mask=given_mask)
-    print(name, weights, sep="\n")
-
-# %% [markdown]
-# With the wrong mask every token sees the future and nothing else. No error, right shape, and all rows except
-# the last sum to one. The last token has no future: its row is all zeros here, elsewhere NaN. Section 8 is
-# about such rows.
+# With the wrong mask every token sees the future and nothing else. There is no error, the shape is right, and all rows
+# except the last sum to one. The last token has no future, so its row is all zeros in this function, and NaN in others
+# (section 8).
 #
 # **A habit that helps:** name a mask after what True means (`may_attend`, `hide`), and print its first row.
 #
 # ## 4 · A complete example
 #
-# The small example of lesson 03, two heads, now with a mask. In its source, True = hide. Up to the scores it is
-# what you know; the mask comes in after them.
+# The small example of lesson 03, two heads, now with a mask. In its source, True = hide. The mask has shape (T, T); a
+# new first axis of length 1 broadcasts to any number of heads. Both heads have the same scores, by accident, so one
+# table shows them.
 
 # %%
-x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
-
-w_q = torch.tensor(
-    [[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
-)
-w_k = torch.tensor(
-    [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]]
-)
-w_v = torch.tensor(
-    [[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
-)
+x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
+w_q = torch.tensor([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
+w_k = torch.tensor([[0.0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]])
+w_v = torch.tensor([[1.0, 0, 2, 0], [0, 1, 0, 2], [1, 0, 0, 1], [0, 1, 1, 0]])
 w_o = torch.tensor(
-    [[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 0.5], [0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0]]
+    [[1.0, 0, 0.5, 0], [0, 1, 0, 0.5], [0.5, 0, 1, 0], [0, 0.5, 0, 1]]
 )
 
-queries, keys, values = x @ w_q, x @ w_k, x @ w_v
-print("queries", queries, sep="\n")
-print("keys", keys, sep="\n")
-print("values", values, sep="\n")
-
-query_heads = queries.view(3, 2, 2)  # (T, H, D)
-key_heads = keys.view(3, 2, 2)
-value_heads = values.view(3, 2, 2)
-print("query heads", query_heads, sep="\n")
-print("key heads", key_heads, sep="\n")
-print("value heads", value_heads, sep="\n")
-
-# %% [markdown]
-# Scores, one table for each head. (The two tables are equal by accident, as you saw in lesson 03.) The mask has
-# shape (T, T); a new first axis of length 1 broadcasts to any number of heads.
-
-# %%
-head_scores = torch.einsum("thd,shd->hts", query_heads, key_heads)
+q, k, v = ((x @ w).view(3, 2, 2) for w in (w_q, w_k, w_v))  # (T, H, D)
+head_scores = torch.einsum("thd,shd->hts", q, k)
 masked_scores = head_scores.masked_fill(hide.unsqueeze(0), -math.inf)
-print("scores", head_scores, sep="\n")
-print("mask, True = hide", hide, sep="\n")
-print("masked scores", masked_scores, sep="\n")
+print("shapes:", tuple(hide.unsqueeze(0).shape), tuple(masked_scores.shape))
+tables = {"scores": head_scores[0], "masked scores": masked_scores[0]}
+show(tables, three, form=".0f")
 
 # %% [markdown]
-# Scale, softmax. Work out row 1 of a head: its visible scores are 4 and 8, divided by √2, and the ratio of two
-# weights is the exponential of the difference of their scores.
+# Scale and softmax come next. Work out the row of "build". Its visible scores are 4 and 8, divided by √2, and the ratio
+# of two weights is the exponential of the difference of their scores.
 
 # %%
 predict(
-    "04_second_weight", "How large is the second weight of row 1, in percent?", low=0, high=100, unit="%"
+    "04_second_weight",
+    'How much of its weight does "build" keep for itself, in percent?',
+    low=0,
+    high=100,
+    unit="%",
 )
 
 # %% role="answer"
 ratio = math.exp((8 - 4) / math.sqrt(2))
-print(f"ratio {ratio:.4f}, so the weights are {1 / (1 + ratio):.4f} and {ratio / (1 + ratio):.4f}")
+print(f"ratio exp(4 / √2) = {ratio:.4f}")
+print(f"weights {1 / (1 + ratio):.4f} and {ratio / (1 + ratio):.4f}")
 
 head_weights = (masked_scores / math.sqrt(2)).softmax(dim=-1)
-print("weights", head_weights, sep="\n")
+show(head_weights[0], three, title="weights", form=".4f")
+
+figure, panels = plt.subplots(1, 2, figsize=(6, 2.9), layout="constrained")
+draw_table(panels[0], "masked scores", masked_scores[0], three, form=".0f")
+draw_table(panels[1], "weights", head_weights[0], three)
+plt.show()
 compare_guess("04_second_weight", round(100 * head_weights[0, 1, 1].item(), 1))
 
+# %% [markdown] role="answer"
+# *The picture in words:* two 3 × 3 grids with the words birds, build, nests. In the masked scores the three cells above
+# the diagonal are grey and read −inf. In the weights they are dark blue, 0; "birds" has a yellow 1 on the diagonal,
+# "build" 0.06 and 0.94, "nests" 0.03, 0.49 and 0.49.
+#
+# "Birds" has one key to look at and gives it everything. For "build" two are left, and one weight is 17 times the other.
+# "Nests" sees all three, so the mask changes nothing in its row.
+
 # %% [markdown]
-# Row 0 has one key to look at and gives it everything. Row 2 sees all three, so the mask changes nothing there.
-# Then mix, join the heads, project:
+# Then mix, join the heads, project. What is joined in the row of "birds" is its own value, [2, 0, 2, 1]: there was
+# nothing else it could mix.
 
 # %%
-mixed_heads = torch.einsum("hts,shd->thd", head_weights, value_heads)
-joined = mixed_heads.reshape(3, 4)
-print("mixed values", mixed_heads, sep="\n")
-print("joined heads", joined, sep="\n")
-print("output", joined @ w_o, sep="\n")
-
-# %% [markdown]
-# Token 0's joined heads are token 0's own value, [2, 0, 2, 1]: there was nothing else it could mix.
-
-
-# %% role="draw"
-def draw_table(axes, table, title, **limits):
-    """A table of numbers as a grid; hidden scores are left blank."""
-    axes.imshow(table.masked_fill(table.isinf(), math.nan), cmap="cividis", **limits)
-    ticks = range(len(table))
-    axes.set(title=title, xlabel="key", ylabel="query", xticks=ticks, yticks=ticks)
-    middle = (limits["vmin"] + limits["vmax"]) / 2
-    for i, j in [(i, j) for i in ticks for j in ticks]:
-        ink = "black" if table[i, j] > middle or table[i, j].isinf() else "white"
-        axes.text(j, i, f"{table[i, j]:.3g}", ha="center", va="center", color=ink)
-
-
-figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
-draw_table(panels[0], head_scores[0], "Scores", vmin=0, vmax=8)
-draw_table(panels[1], masked_scores[0], "Masked scores", vmin=0, vmax=8)
-draw_table(panels[2], head_weights[0], "Weights", vmin=0, vmax=1)
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* three 3 × 3 grids of head 0. The scores range from 2, dark, to 8, yellow. In the
-# second grid the three cells above the diagonal are blank and read −inf. In the third they are dark blue, 0;
-# row 0 has a yellow 1 on the diagonal, row 1 reads 0.0558 and 0.944, row 2 reads 0.0287, 0.486, 0.486.
-#
-# ### One head, without a library
-#
-# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number
-# instead of infinity. Its sizes are T = 4, d_model = 8, d_k = d_v = 4. It sets no seed; this is its arithmetic
-# on our numbers.
-
-# %%
-generator = torch.Generator().manual_seed(0)
-tokens = torch.randn(4, 8, generator=generator)
-v_query, v_key, v_value = (0.1 * torch.randn(8, 4, generator=generator) for _ in range(3))
-
-plain_scores = (tokens @ v_query) @ (tokens @ v_key).T / math.sqrt(4)
-future = torch.triu(torch.ones(4, 4), diagonal=1)  # 1 = hide
-its_weights = (plain_scores - future * 1e10).softmax(dim=-1)
-print(
-    "the mask as the tutorial draws it", torch.zeros(4, 4).masked_fill(future == 1, -math.inf), sep="\n"
-)
-print("its weights", its_weights, sep="\n")
-print(
-    "as with -inf:",
-    torch.equal(its_weights, plain_scores.masked_fill(future == 1, -math.inf).softmax(dim=-1)),
+joined = torch.einsum("hts,shd->thd", head_weights, v).reshape(3, 4)
+show(
+    {"joined heads": joined, "output": joined @ w_o}, three, "0123", form=".4f"
 )
 
 # %% [markdown]
-# Here 1e10 does what infinity does. Section 8 looks for a case where it doesn't.
-#
 # ## 5 · Where to hide, and with what
 #
-# Here are four ways to hide that run without an error and are wrong. The row is [4, 8, 8] / √2, the last key
-# should be hidden, and the right weights are 0.0558, 0.9442 and 0.
+# Here are four ways to hide that run without an error and are wrong. The row is that of "build" once more,
+# [4, 8, 8] / √2. The last key should be hidden.
 #
 # - after the softmax: `row.softmax(-1) * keep`
 # - score times mask: `(row * keep).softmax(-1)`
@@ -454,59 +418,84 @@ print(
 # - mask times −∞: `(row + (~keep) * -math.inf).softmax(-1)`
 
 # %%
+row = torch.tensor([4.0, 8.0, 8.0]) / math.sqrt(2)
+keep = torch.tensor([True, True, False])
 predict(
     "04_which_is_nan",
-    "Which of them gives NaN?",
-    ["after the softmax", "score times mask", "a negative number", "mask times −∞"],
+    "Three of them give wrong weights. Which gives NaN?",
+    [
+        "after the softmax",
+        "score times mask",
+        "a negative number",
+        "mask times −∞",
+    ],
 )
 
 # %% role="answer"
-row, keep = torch.tensor([4.0, 8.0, 8.0]) / math.sqrt(2), torch.tensor([True, True, False])
-print("right:            ", row.masked_fill(~keep, -math.inf).softmax(-1))
-print("after the softmax:", row.softmax(-1) * keep, "sum", (row.softmax(-1) * keep).sum())
-print("score times mask: ", (row * keep).softmax(-1))
-print("fill with -2:     ", row.masked_fill(~keep, -2.0).softmax(-1))
-print("mask times -inf:  ", (row + (~keep) * -math.inf).softmax(-1))
+ways = {
+    "right": row.masked_fill(~keep, -math.inf).softmax(-1),
+    "after the softmax": row.softmax(-1) * keep,
+    "score times mask": (row * keep).softmax(-1),
+    "a negative number": row.masked_fill(~keep, -2.0).softmax(-1),
+    "mask times −∞": (row + (~keep) * -math.inf).softmax(-1),
+}
+table = torch.stack([*ways.values()])
+table = torch.cat([table, table.sum(-1, keepdim=True)], dim=-1)
+show(table, [*ways], [*three, "sum"], title="weights", form=".4f")
 
-is_nan = (row + (~keep) * -math.inf).softmax(-1).isnan().all()
-compare_guess("04_which_is_nan", "mask times −∞" if is_nan else "a negative number")
+is_nan = [name for name, weights in ways.items() if weights.isnan().any()]
+compare_guess("04_which_is_nan", is_nan[0])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # 1. **After the softmax** the hidden key has already taken its share. The row sums to 0.51, and how much is
 #    missing depends on the hidden key: it has left a trace.
 # 2. **Score times mask** sets the score to 0. But 0 is a score like any other, and exp(0) is 1.
 # 3. **A number that is not negative enough** leaves a little weight. How much depends on the other scores.
 # 4. **Mask times minus infinity** is 0 · ∞ wherever nothing should be hidden, and that is NaN.
-#
-# For the same reason as in 2, it doesn't help to set the *vector* of a padding token to zeros: its scores are
-# then 0, and it still gets weight.
-#
-# One thing that looks wrong is right on paper: hide after the softmax **and normalise again**, that is, divide each
-# row by its sum. In a computer it works until the hidden score is too large. Then hardly anything is left for the
-# visible keys to share, and in the end nothing: 0 divided by 0.
-
-# %%
-left = row.softmax(-1) * keep
-print("normalised again:          ", left / left.sum())
-for loud in (90.0, 104.0, 120.0):
-    left = torch.tensor([0.0, 1.0, loud]).softmax(-1) * keep
-    print(f"the hidden score is {loud:5.0f}: ", left / left.sum())
-print("hidden before the softmax: ", torch.tensor([0.0, 1.0, -math.inf]).softmax(-1))
 
 # %% [markdown]
+# For the same reason as in 2, it doesn't help to set the *vector* of a padding token to zeros.
+#
+# ### Hide after the softmax, and normalise again?
+#
+# This looks wrong and is right on paper: multiply the weights by the mask, then divide each row by its sum. The
+# shares of the visible keys keep their ratio, and you could stop here. In a computer it works until the hidden score is
+# too large. Below, the visible scores are 0 and 1, and the third, hidden one grows.
+
+# %%
+rows = {}
+for loud in (2.0, 90.0, 104.0, 120.0):
+    left = torch.tensor([0.0, 1.0, loud]).softmax(-1) * keep
+    rows[f"hidden score {loud:.0f}"] = left / left.sum()
+before = torch.tensor([0.0, 1.0, -math.inf]).softmax(-1)
+rows["hidden before the softmax"] = before
+show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
+
+# %% [markdown]
+# At 104 the first key's share is too small for float32 and becomes 0, so the second key gets everything. At 120 nothing
+# is left at all, and 0 divided by 0 is NaN. The hidden key has left a trace. **Hide before the softmax.**
+#
+# This is a good place for a break.
+#
 # ## 6 · The padding mask
 #
 # Sentences differ in length, but a batch is one tensor. So the shorter ones are filled up with a token that
 # means nothing, the **padding**. The vocabulary decides which id it has: often 0, but not always. No token
 # should attend to padding, so **keys** are hidden: columns of the scores, for all queries and all heads.
+#
+# Below, the second sentence has two words. With equal scores, the weights show who is visible.
 
 # %%
 pad = 1
-batch = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1]])  # the second sentence has two tokens
-batch_scores = torch.zeros(2, 3, 4, 4)  # (B, H, Tq, Tk); equal scores, so weights show who is visible
+batch = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1]])
+names = {1: "pad", 2: "built", 3: "that", 5: "the", 7: "lay"}
+names |= {8: "jack", 9: "malt"}
+said = [names[i] for i in batch[1].tolist()]
 
-one_row = torch.tensor([True, True, False, False])  # the second sentence's keys
-print("its head 0, weights", batch_scores[1, 0].masked_fill(~one_row, -math.inf).softmax(-1), sep="\n")
+batch_scores = torch.zeros(2, 3, 4, 4)  # (B, H, Tq, Tk)
+one_row = torch.tensor([True, True, False, False])
+padded = batch_scores[1, 0].masked_fill(~one_row, -math.inf)
+show(padded.softmax(-1), said, title="weights of a head")
 
 # %% [markdown]
 # For a whole batch, one such row for each sentence is needed, and it has to reach scores of shape
@@ -549,8 +538,8 @@ print("its head 0, weights", batch_scores[1, 0].masked_fill(~one_row, -math.inf)
 def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
     """Which keys are tokens and not padding.
 
-    tokens: integer ids (B, T); pad_idx: the id of the padding. Returns bool (B, 1, 1, T), True for
-    tokens.
+    tokens: integer ids (B, T); pad_idx: the id of the padding.
+    Returns bool (B, 1, 1, T), True for tokens.
     """
     ### BEGIN SOLUTION
     return (tokens != pad_idx)[:, None, None, :]
@@ -561,10 +550,13 @@ def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
 check(padding_mask)
 
 # %% role="try"
-# Try it: with equal scores, each row shares 1 among the tokens, a half or a quarter each.
+# Try it: with equal scores, a row shares 1 among the tokens: a quarter or a
+# half each.
 mask_of_batch = padding_mask(batch, pad)
-print(mask_of_batch)
-print(batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)[:, 0])
+print("shape", tuple(mask_of_batch.shape))
+shared = batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)
+for ids, table in zip(batch.tolist(), shared[:, 0], strict=True):
+    show(table, [names[i] for i in ids], title="weights")
 
 # %% [markdown]
 # ## 7 · Both at once
@@ -583,42 +575,49 @@ print(batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)[:, 0])
 # ```
 #
 # The source is padded, and the target is padded too. What is missing? And does it matter? Take three sentences
-# with equal scores: one without padding, one padded at the end, one padded at the front. How much weight do the
-# real tokens of each give to padding under the tutorial's mask for the target?
+# with equal scores, one without padding, one padded at the end, one padded at the front, under the tutorial's mask for
+# the target.
 
 # %%
+targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
+kinds = ["no padding", "padded at the end", "padded at the front"]
+show([[names[i] for i in ids] for ids in targets.tolist()], kinds)
+
 predict(
     "04_padding_seen",
     "In which of the sentences do real tokens give weight to padding?",
-    ["in both padded ones", "in the one padded at the end", "in the one padded at the front", "in none"],
+    [
+        "in both padded ones",
+        "in the one padded at the end",
+        "in the one padded at the front",
+        "in none",
+    ],
 )
 
 # %% role="answer"
-targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
 tutorial_mask = torch.tril(torch.ones((4, 4))).expand(3, 1, 4, 4)
-target_weights = torch.zeros(3, 1, 4, 4).masked_fill(tutorial_mask == 0, -math.inf).softmax(-1)
+equal = torch.zeros(3, 1, 4, 4).masked_fill(tutorial_mask == 0, -math.inf)
+is_pad = (targets == pad).double()
+to_padding = (equal.softmax(-1)[:, 0].double() @ is_pad[:, :, None])[..., 0]
+cells = [
+    [f"{names[i]} {weight:.2f}" for i, weight in zip(*both, strict=True)]
+    for both in zip(targets.tolist(), to_padding.tolist(), strict=True)
+]
+show(cells, kinds, title="gives to padding")
 
-wasted = []
-for ids, table in zip(targets, target_weights[:, 0], strict=True):
-    to_padding = table[:, ids == pad].sum(-1)
-    wasted.append(to_padding[ids != pad].max().item() > 0)
-    for position, given in enumerate(to_padding.tolist()):
-        kind = "padding" if ids[position] == pad else "token"
-        print(f"{ids.tolist()}  query {position} ({kind:7}) gives padding {given:.2f}")
+_, end, front = ((to_padding * (1 - is_pad)).amax(-1) > 0).tolist()
+outcome = "in both padded ones" if end and front else "in none"
+if end != front:
+    outcome = f"in the one padded at the {'end' if end else 'front'}"
+compare_guess("04_padding_seen", outcome)
 
-told = {
-    (True, True): "in both padded ones",
-    (True, False): "in the one padded at the end",
-    (False, False): "in none",
-}
-compare_guess("04_padding_seen", told.get((wasted[1], wasted[2]), "in the one padded at the front"))
+# %% [markdown] role="answer"
+# With padding at the **end** the real tokens are safe: for them, padding is in the future, which is hidden
+# anyway. Only padded queries look at padding, and nobody reads their outputs. So the slip goes unnoticed.
+# Padding at the **front** is usual when a model continues a batch of prompts. Then real tokens give
+# half of their weight or more to nothing.
 
 # %% [markdown]
-# With padding at the **end** the real tokens are safe: for them, padding is in the future, which is hidden
-# anyway. Only padded queries look at padding, and their outputs are ignored. So the slip can go unnoticed for a
-# long time. Padding at the **front** is usual when a model continues a batch of prompts. Then real tokens give
-# half of their weight or more to nothing. A mask should be right wherever the padding is.
-#
 # ### Exercise 3: `decoder_mask`
 #
 # Difficulty 2 of 5
@@ -650,11 +649,12 @@ compare_guess("04_padding_seen", told.get((wasted[1], wasted[2]), "in the one pa
 def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
     """Which keys each query may attend to: tokens that are not in the future.
 
-    tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any
-    other.
+    tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded
+    queries are treated like any other.
     """
     ### BEGIN SOLUTION
-    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1]).to(tokens.device)
+    mask = causal_mask(tokens.shape[1]).to(tokens.device)
+    return padding_mask(tokens, pad_idx) & mask
     ### END SOLUTION
 
 
@@ -662,176 +662,97 @@ def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
 check(decoder_mask)
 
 # %% role="try"
-# Try it: the sentence padded at the end, the one padded at the front.
-print(decoder_mask(targets, pad)[1:, 0].int())
-
-# %% role="draw"
-real = targets[1:] != pad
-triangle = torch.ones(4, 4).tril() > 0
-figure, grid = plt.subplots(2, 3, figsize=(7.6, 5.2), layout="constrained")
-for line, sentence, place in zip(grid, real, ("end", "front"), strict=True):
-    tables = (triangle, sentence.expand(4, 4), triangle & sentence)
-    for axes, table, title in zip(line, tables, ("not future", "no padding", "both"), strict=True):
-        axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
-        axes.set(
-            title=f"{title}, padded at the {place}",
-            xlabel="key",
-            ylabel="query",
-            xticks=range(4),
-            yticks=range(4),
-        )
-        axes.title.set_fontsize(9)
+# Try it: the sentence padded at the end, then the one padded at the front.
+figure, panels = plt.subplots(1, 2, figsize=(6.6, 3), layout="constrained")
+yours = decoder_mask(targets, pad)[1:, 0]
+for axes, table, ids in zip(panels, yours, targets[1:].tolist(), strict=True):
+    draw_table(axes, "may attend", table, [names[i] for i in ids], form=".0f")
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two rows of three 4 × 4 grids, yellow for visible. In both rows the first grid is the
-# triangle on and below the diagonal. Padded at the end (above), the second grid has its two left columns
-# yellow; the third grid is the left two columns of the triangle. Padded at the front (below), the right two
-# columns are yellow, and in the third grid only three cells in the lower right corner.
+# *The picture in words:* two 4 × 4 grids, yellow for visible. In the one of "jack built pad pad" the left two columns
+# of the triangle are yellow. In the one of "pad pad jack built" only three cells in the lower right corner are.
 #
-# Look at the last grid: its first two rows are dark. **These queries see nothing.**
+# Look at the second grid: its first two rows are dark. **These queries see nothing.**
 #
-# ### Spot the slip
-#
-# At full size the tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It calls
-# the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
-# of the encoder, (128, 8, 28, 28).
-
-# %%
-predict(
-    "04_which_fits",
-    "Which of the two masks fits this energy?",
-    ["both", "the source's only", "the target's only", "neither"],
-)
-
-# %% role="answer"
-src = torch.randint(2, 50, (128, 28), generator=torch.Generator().manual_seed(0))
-src[:, 25:] = pad
-trg = torch.randint(2, 50, (128, 29), generator=torch.Generator().manual_seed(1))
-src_mask = (src != pad).unsqueeze(1).unsqueeze(2)
-trg_mask = torch.tril(torch.ones((29, 29))).expand(128, 1, 29, 29)
-print("src", tuple(src.shape), " src_mask", tuple(src_mask.shape))
-print("trg", tuple(trg.shape), " trg_mask", tuple(trg_mask.shape))
-
-energy = torch.zeros(128, 8, 28, 28)
-masked_energy = energy.masked_fill(src_mask == 0, -1e20)
-print("energy", tuple(energy.shape), "-> masked", tuple(masked_energy.shape))
-print("hidden keys of one query:", (masked_energy[0, 0, 0] < 0).sum().item())
-try:
-    energy.masked_fill(trg_mask == 0, -1e20)
-    fitting = "both"
-except RuntimeError as error:
-    print("with trg_mask:", error)
-    fitting = "the source's only"
-compare_guess("04_which_fits", fitting)
-
-# %% [markdown]
-# 29 and 28 don't fit, and neither is 1, so nothing can be broadcast. The target mask belongs to the decoder's
-# scores, (128, 8, 29, 29). The tutorial prints it here and never uses it.
-
-# %% [markdown]
 # ## 8 · Rows that see nothing
 #
-# All scores of such a row are hidden. What should its attention weights be? There is nothing to share, so all
-# zeros, and the output for this query is zero. No number can do that through a softmax, because a softmax sums
-# to one.
-#
-# ### Spot the slip
-#
 # Two tutorials hide with a large number instead of infinity: one subtracts `mask * 1e10`, the other fills with
-# `-1e20`. Both expect hidden weights to become zero, or almost. They do, in rows that see something. What
+# `-1e20`. Both expect hidden weights to become zero, or almost. They do, in rows that see something. But what
 # happens to a row whose three scores 4, 8, 8 are **all** hidden?
 
 # %%
 predict(
     "04_hidden_row",
-    "In float32, 1e10 is subtracted from all three scores. What are the weights of the row?",
+    "In float32, 1e10 is subtracted from all three scores. The weights are …",
     ["NaN", "all zeros", "a third each", "the weights without a mask"],
 )
 
-# %% role="answer"
+# %% role="answer" long="three ways in three dtypes, one of which raises an error"
 empty = torch.tensor([4.0, 8.0, 8.0])
-all_hidden = torch.tensor([True, True, True])
 ways = {
-    "fill -inf": lambda s: s.masked_fill(all_hidden, -math.inf),
-    "subtract 1e10": lambda s: s - all_hidden.to(s.dtype) * 1e10,
-    "fill -1e20": lambda s: s.masked_fill(all_hidden, -1e20),
+    "fill -inf": lambda s: s.masked_fill(s > 0, -math.inf),
+    "subtract 1e10": lambda s: s - torch.ones_like(s) * 1e10,
+    "fill -1e20": lambda s: s.masked_fill(s > 0, -1e20),
 }
-for way, apply in ways.items():
-    for dtype in (torch.float16, torch.float32, torch.float64):
+found = {}
+for way, hide_all in ways.items():
+    for bits in (16, 32, 64):
+        dtype = getattr(torch, f"float{bits}")
         try:
-            found = ", ".join(f"{weight:.4f}" for weight in apply(empty.to(dtype)).softmax(-1).tolist())
-        except RuntimeError as error:
-            found = f"{type(error).__name__}: {str(error).split(' to type')[0]} …"
-        print(f"{way:14} {str(dtype).removeprefix('torch.'):8} {found}")
-print("without a mask         ", ", ".join(f"{weight:.4f}" for weight in empty.softmax(-1).tolist()))
+            weights = hide_all(empty.to(dtype)).softmax(-1).tolist()
+        except RuntimeError:
+            weights = ["error"] * 3
+        found[f"{way}, float{bits}"] = weights
+found["no mask"] = empty.softmax(-1).tolist()
+show([*found.values()], [*found], three, title="weights", form=".4f")
 
-hidden_row = ways["subtract 1e10"](empty).softmax(-1)
-is_uniform = torch.allclose(hidden_row, torch.full((3,), 1 / 3))
-compare_guess("04_hidden_row", "a third each" if is_uniform else "the weights without a mask")
+got = torch.tensor(found["subtract 1e10, float32"])
+outcomes = {"NaN": [math.nan] * 3, "all zeros": [0.0] * 3}
+outcomes["a third each"] = [1 / 3] * 3
+outcomes["the weights without a mask"] = found["no mask"]
+outcome = [
+    name
+    for name, weights in outcomes.items()
+    if torch.allclose(got, torch.tensor(weights), equal_nan=True)
+]
+compare_guess("04_hidden_row", outcome[0])
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # - **−∞** gives NaN in all three. Softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.
 # - **Subtract 1e10.** float16 can't hold 1e10, it becomes infinity: NaN again. In float32, numbers near 1e10 are
 #   1024 apart, so 4, 8 and 8 are rounded away, all scores are equal, and the row becomes **uniform**. float64,
 #   which the tutorial uses, keeps them: the row gets the weights it would have **without a mask**.
-# - **Fill with −1e20.** float16 can't hold it either, and here PyTorch refuses. In the others the row is filled
-#   with one number: **uniform**.
+# - **Fill with −1e20.** float16 can't hold it either, and here PyTorch refuses with an error. In the others the row is
+#   filled with one number: **uniform**.
 #
-# The same line of code, three answers, depending on the dtype. The next cell shows why.
-
-# %%
-for dtype in (torch.float16, torch.float32, torch.float64):
-    lowered = torch.tensor([4.0, 8.0], dtype=dtype) - torch.tensor(1e10).to(dtype)
-    name = str(dtype).removeprefix("torch.")
-    difference = lowered[1] - lowered[0]
-    print(
-        f"{name:8} largest number {torch.finfo(dtype).max:8.3g}   (8 - 1e10) - (4 - 1e10) = "
-        f"{difference:g}"
-    )
-
-big = torch.tensor(1e10)
-print(
-    "from 1e10 to the next number in float32:",
-    (torch.nextafter(big, torch.tensor(math.inf)) - big).item(),
-)
+# The same line of code, three answers, depending on the dtype. (The numbers behind them are at the end of the lesson.)
 
 # %% [markdown]
+# What should the weights of such a row be? There is nothing to share, so all zeros, and the output of this query is
+# zero. No number can do that through a softmax, because a softmax sums to one.
+#
 # A uniform row is harder to notice than NaN: the query attends to every masked key, its row sums to one, and the
-# output looks like any other. NaN at least is easy to see. It spreads: NaN in one weight makes the output NaN,
-# the loss NaN, and after one step of training the parameters too.
+# output looks like any other. NaN at least is easy to see: it spreads to the output, to the loss, and with one step of
+# training to the parameters.
 #
-# What does PyTorch itself do? Its newer function gives zeros. The older module gives NaN if it is asked for the
-# attention weights; without them (`need_weights=False`) it takes the newer way.
-
-# %%
-nothing = torch.tensor([[True, False, False], [True, True, False], [False, False, False]])
-zeros = F.scaled_dot_product_attention(query, key, torch.eye(3), attn_mask=nothing)
-print("F.scaled_dot_product_attention", zeros, sep="\n")
-
-torch.manual_seed(0)
-older = nn.MultiheadAttention(4, 2, batch_first=True)
-_, older_weights = older(x[None], x[None], x[None], attn_mask=~nothing)  # True = hide there
-print("last row of nn.MultiheadAttention:", older_weights[0, 2].tolist())
-
-# %% [markdown]
 # ### Paint a mask
 #
-# All of this in one view: three words, two tokens of padding, a score for each pair. On the left is the mask, in
-# the middle are the scores that it leaves, on the right the attention weights in float32. Run the cell, then
-# try:
+# The view has three words, two tokens of padding and a score for each pair. On the left is the mask, in the middle are
+# the scores that it leaves, and on the right the attention weights in float32. Run the cell, then try:
 #
 # - Choose the mask "both", then padding "in front". Which queries see nothing now?
 # - Go through the four ways of hiding. What happens to those rows, and to the others? (The last way,
 #   `masked_softmax`, is the one that you are going to write.)
 # - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees: Space switches a
-#   cell. Can you empty the last row too? How do its weights change on the way?
+#   cell. Can you empty the last row too?
 # - Let True mean "hide". What changes in the picture, and what doesn't?
 
 # %% role="draw"
 from grader.views import MaskPainter
 
-painted_scores = (2 * torch.randn(5, 5, generator=torch.Generator().manual_seed(0))).round(decimals=1)
+generator = torch.Generator().manual_seed(0)
+painted_scores = (2 * torch.randn(5, 5, generator=generator)).round(decimals=1)
 MaskPainter(painted_scores, ["the", "cat", "sat"])
 
 # %% [markdown]
@@ -847,27 +768,26 @@ MaskPainter(painted_scores, ["the", "cat", "sat"])
 
 # %%
 two_rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-lowering = torch.tensor([[0.0, 0.0], [-math.inf, -math.inf]])  # nothing hidden; everything hidden
-
+lowering = torch.tensor([[0.0, 0.0], [-math.inf, -math.inf]])
 patched = (two_rows + lowering).softmax(-1).nan_to_num(0.0)
-print("weights", patched.detach(), sep="\n")
-
 patched[:, 0].sum().backward()
-print("gradient", two_rows.grad, sep="\n")
+
+tables = {"weights": patched.detach(), "gradient": two_rows.grad}
+rows = ["nothing hidden", "all hidden"]
+show(tables, rows, ["this", "is"], form=".4f")
 
 # %% [markdown]
 # The weights are fine, the gradient of the second row is not. On the way back, softmax multiplies the incoming
-# gradient by its output, and 0 · NaN is NaN. (`nan_to_num` chooses too, but after the softmax: too late.) A
-# solution: **cut off** the hidden scores *before* the softmax, so that nothing flows back to them. Choosing does
-# that (`masked_fill`, `torch.where`): the gradient of what was not chosen is zero, whatever the softmax sends
-# back. Adding doesn't.
+# gradient by its output, and 0 · NaN is NaN. (`nan_to_num` comes after the softmax: too late.) A
+# solution: **cut off** the hidden scores *before* the softmax, so that no gradient flows back to them. Choosing does
+# that (`masked_fill`, `torch.where`): the gradient of what was not chosen is zero. Adding doesn't.
 #
 # ### Exercise 4: `masked_softmax`
 #
 # Difficulty 4 of 5
 #
-# Softmax over the visible keys of each row. A row with nothing visible is all zeros. No NaN, neither in the
-# attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not
+# Take the softmax over the visible keys of each row. A row with nothing visible is all zeros, and there is no NaN,
+# neither in the attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not
 # be changed. Torch's softmax is allowed.
 #
 # <details><summary>The row with nothing visible is NaN</summary>
@@ -907,10 +827,11 @@ print("gradient", two_rows.grad, sep="\n")
 
 # %% exercise="masked_softmax" role="solution"
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the visible keys of every row; a row with nothing visible becomes all zeros.
+    """Softmax over the visible keys of every row.
 
-    scores: (..., Tq, Tk); mask: bool, broadcastable to the scores, True = may attend. Returns
-    (..., Tq, Tk). Holds no NaN, and neither does the gradient of scores.
+    scores: (..., Tq, Tk); mask: bool, broadcastable to the scores, True = may
+    attend. Returns (..., Tq, Tk); a row with nothing visible is all zeros.
+    Holds no NaN, and neither does the gradient of scores.
     """
     ### BEGIN SOLUTION
     weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
@@ -923,17 +844,15 @@ check(masked_softmax)
 
 # %% role="try"
 # Try it: a row that sees one key, one that sees two, one that sees none.
-print(masked_softmax(scores / math.sqrt(2), nothing))
+seen = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
+mine = masked_softmax(scores / math.sqrt(2), seen)
+show(mine, three, title="weights", form=".4f")
 
 # %% [markdown]
 # ## 9 · Causal multi-head attention
 #
-# Now put the pieces together. These two functions are given, from lesson 03:
-
-# %% role="given"
-from lesson_03 import merge_heads, split_heads
-
-# %% [markdown]
+# Now put the pieces together. Lesson 03's `split_heads` and `merge_heads` stand in section 1.
+#
 # ### Exercise 5: `causal_multi_head_attention`
 #
 # Difficulty 3 of 5
@@ -963,7 +882,12 @@ from lesson_03 import merge_heads, split_heads
 
 # %% exercise="causal_multi_head_attention" role="solution"
 def causal_multi_head_attention(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int
+    x: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    num_heads: int,
 ) -> tuple[Tensor, Tensor]:
     """Multi-head self-attention in which no token sees a later one.
 
@@ -971,10 +895,10 @@ def causal_multi_head_attention(
     Returns (output (..., T, E), weights (..., H, T, T)).
     """
     ### BEGIN SOLUTION
-    query, key, value = (split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    q, k, v = (split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     weights = masked_softmax(scores, causal_mask(x.shape[-2]).to(x.device))
-    return merge_heads(weights @ value) @ w_o, weights
+    return merge_heads(weights @ v) @ w_o, weights
     ### END SOLUTION
 
 
@@ -982,19 +906,20 @@ def causal_multi_head_attention(
 check(causal_multi_head_attention)
 
 # %% role="try"
-# Try it: the complete example of section 4. Both differences should be zero, up to rounding.
-my_output, my_weights = causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads=2)
-print((my_output - joined @ w_o).abs().max().round(decimals=4))
-print((my_weights - head_weights).abs().max().round(decimals=4))
+# Try it: the example of section 4. Zero, up to rounding.
+mine = causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads=2)
+for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
+    print(f"largest difference: {(yours - shown).abs().max():.4f}")
 
 # %% [markdown]
 # ## 10 · Catching a leak
 #
-# Somebody gives you an attention and says that it is causal. You can't read its code, and its shapes are right:
-# a leak never changes a shape. But you can *call* it. **Change a later token, and see whether an earlier output
+# Somebody gives you an attention function and says that it is causal. You can't read its code, and its shapes are
+# right: a leak never changes a shape. But you can *call* it. **Change a later token, and see whether an earlier output
 # changes.** If it does, that output has seen the future.
 #
-# Here are two attentions, one causal, one not. Token 2 is changed; outputs 0 and 1 come before it.
+# Here are three functions: a causal one, one without a mask, one with a single wrong entry. "Nests" is changed, and the
+# outputs of "birds" and "build" come before it.
 
 
 # %%
@@ -1003,42 +928,41 @@ def attend(x, allowed):
     return (x @ x.T).masked_fill(~allowed, -math.inf).softmax(-1) @ x
 
 
-three = torch.tensor([[0.5, 0.1], [0.2, -0.4], [0.3, 0.8]])
-altered = three.clone()
+tokens = torch.tensor([[0.5, 0.1], [0.2, -0.4], [0.3, 0.8]])
+altered = tokens.clone()
 altered[2] = torch.tensor([-0.6, 0.2])
 
-for name, allowed in (("causal", may_attend), ("no mask", torch.ones(3, 3, dtype=torch.bool))):
-    moved = (attend(altered, allowed) - attend(three, allowed)).abs().sum(-1)
-    print(f"{name:8} outputs moved by", moved)
+everything = torch.ones(3, 3, dtype=torch.bool)
+one_hole = may_attend.clone()
+one_hole[0, 1] = True  # "birds" sees "build", and that is wrong
+moved = []
+for allowed in (may_attend, everything, one_hole):
+    change = attend(altered, allowed) - attend(tokens, allowed)
+    moved.append(change.abs().sum(-1))
+kinds = ["causal", "no mask", "one hole"]
+show(torch.stack(moved), kinds, three, title="moved by")
 
 # %% [markdown]
-# With the causal mask outputs 0 and 1 stay exactly as they were. Output 2 moves, and it may: token 2 is its
-# present. Without a mask all outputs move.
+# With the causal mask the outputs of "birds" and "build" stay exactly as they were. That of "nests" moves, and it may:
+# it is the token's own present. Without a mask all outputs move.
 #
-# The opposite test proves nothing. Change token 0, and later outputs move in a causal attention too: they are
+# The opposite test proves nothing. Change "birds", and later outputs move in causal attention too: they are
 # *supposed* to see the past.
 #
-# One change is not enough either. A leak may be between any two positions: this attention is correct except for
-# one entry of its mask, and the change of token 2 above doesn't find it.
-
-# %%
-one_hole = may_attend.clone()
-one_hole[0, 1] = True  # output 0 sees token 1
-moved = (attend(altered, one_hole) - attend(three, one_hole)).abs().sum(-1)
-print("one hole, token 2 changed: outputs moved by", moved)
-
-# %% [markdown]
+# One change is not enough either. A leak may be between any two positions. The last function is correct except for one
+# entry of its mask, and the change of "nests" doesn't find it.
+#
 # ### Exercise 6: `leaks_future`
 #
 # Difficulty 4 of 5
 #
 # `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like.
-# Answer True if any output moves when a **later** token is changed, else False. A move in the last digits alone is
-# rounding. The check gives you more than a dozen attentions, causal ones and ones that leak in different ways, some
+# Return True if any output moves when a **later** token is changed, else False. A move in the last digits alone is
+# rounding. The check gives you more than a dozen such functions, causal ones and ones that leak in different ways, some
 # only between tokens several places apart, in an order of its own. You can't look into them, only call them, as often
 # as you like.
 #
-# <details><summary>It says True of everything</summary>
+# <details><summary>It returns True every time</summary>
 #
 # Which outputs do you compare? Those of the changed token and after it may move. And does your comparison allow
 # for rounding?
@@ -1052,7 +976,7 @@ print("one hole, token 2 changed: outputs moved by", moved)
 #
 # </details>
 #
-# <details><summary>It says False of everything</summary>
+# <details><summary>It returns False every time</summary>
 #
 # Do both calls get different inputs? `y = x` makes no copy. Do you compare values? Shapes are always equal.
 #
@@ -1067,7 +991,7 @@ print("one hole, token 2 changed: outputs moved by", moved)
 
 # %% exercise="leaks_future" role="solution"
 def leaks_future(attention) -> bool:
-    """Whether any output of an attention moves when a later token is changed.
+    """Whether any output of attention moves when a later token is changed.
 
     attention: maps float (T, E) to (T, E), for any T and E.
     """
@@ -1088,84 +1012,129 @@ check(leaks_future)
 
 
 # %% role="try"
-# Try it: on your own attention, which should be causal, and on one without a mask.
-def mine(x):
-    w = torch.eye(x.shape[-1], dtype=x.dtype)
-    return causal_multi_head_attention(x, w, w, w, w, num_heads=1)[0]
+# Try it: on your own attention, which should be causal, and on lesson 03's.
+def one_head_of(attention):
+    """The same with one head, and the token itself as query, key and value."""
+
+    def attend_alone(x):
+        w = torch.eye(x.shape[-1], dtype=x.dtype)
+        return attention(x, w, w, w, w, num_heads=1)[0]
+
+    return attend_alone
 
 
-print(leaks_future(mine))
-print(leaks_future(lambda x: attend(x, torch.ones(len(x), len(x), dtype=torch.bool))))
+print("yours:      ", leaks_future(one_head_of(causal_multi_head_attention)))
+print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 
 # %% [markdown]
-# All leaks of an attention fit into one table: row i, column j says how far output i moves when token j is
-# changed. Gradients give it at once, if you have them.
+# ## 11 · Your attention at work
+#
+# ### The robot, word by word
+#
+# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. No
+# pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
 
+# %%
+NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
+NOUNS += ["giant", "nurse", "crate", "piano", "stone", "box", "anvil"]
+NOUNS += ["barrel", "trunk", "statue", "log", "safe"]
+OF_LIFTED = ["heavy", "big", "bulky", "massive"]
+ENDINGS = [*OF_LIFTED, "weak", "small", "tired", "young"]
 
-# %% role="draw"
-def sensitivity(attention, x):
-    """How strongly output i depends on token j."""
-    jacobian = torch.autograd.functional.jacobian(attention, x)  # (T, E, T, E)
-    return jacobian.abs().sum(dim=(1, 3))
+sentences, meant = [], []
+for lifter, lifted in permutations(NOUNS, 2):
+    for ending in ENDINGS:
+        start = f"the {lifter} could not lift the {lifted} because it was too"
+        sentences.append([*start.split(), ending])
+        meant.append(lifted if ending in OF_LIFTED else lifter)
 
+known = sorted({word for sentence in sentences for word in sentence})
+ids = torch.tensor([[known.index(w) for w in s] for s in sentences])
+meant_ids = torch.tensor([known.index(noun) for noun in meant])
 
-generator = torch.Generator().manual_seed(1)
-six = torch.randn(6, 4, generator=generator)
-lower = torch.ones(6, 6, dtype=torch.bool).tril()
+# %% role="train" timed=true
+order = torch.randperm(380, generator=torch.Generator().manual_seed(0))
+told = ids.view(380, 8, 12)[order]  # a pair of nouns, its eight endings
+answers = meant_ids.view(380, 8, 1).expand(380, 8, 12)[order]
+training = told[:250].flatten(0, 1), answers[:250].flatten(0, 1)
+test = told[250:].flatten(0, 1), answers[250:].flatten(0, 1)
 
+open_eyed = learn(multi_head_attention, *training, len(known), num_layers=2)
+without_mask = right(open_eyed, *test)
+line = "the robot could not lift the crate because it was too …"
+text = line.split()
+show(100 * without_mask, "no mask, % right", text, form=".0f")
 
-def hidden_too_late(x):
-    """Hides after the softmax."""
-    return ((x @ x.T).softmax(-1) * lower) @ x
+# %% [markdown]
+# Without a mask the answer is known from the first word on, since each word can look at the last. The rest is yours:
+# the same model, the same steps, and your attention in it.
 
+# %%
+predict(
+    "04_mask_on_it",
+    'Trained with your attention, how often is the answer right at "it"?',
+    low=0,
+    high=100,
+    unit="%",
+)
 
-candidates = {
-    "causal": lambda x: attend(x, lower),
-    "one token too far": lambda x: attend(x, torch.ones(6, 6).tril(1) > 0),
-    "masked after softmax": hidden_too_late,
-}
-figure, panels = plt.subplots(1, 3, figsize=(9.4, 3.4), layout="constrained")
-for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
-    axes.imshow(sensitivity(candidate, six) > 1e-6, cmap="cividis", vmin=0, vmax=1)
-    axes.set(
-        title=title, xlabel="token that is changed", ylabel="output", xticks=range(6), yticks=range(6)
-    )
+# %% role="try" timed=true claim="only_the_end_knows"
+masked_eyed = learn(
+    causal_multi_head_attention, *training, len(known), num_layers=2
+)
+with_mask = right(masked_eyed, *test)
+
+figure, axes = plt.subplots(figsize=(8.6, 2.6), layout="constrained")
+axes.bar(range(12), 100 * with_mask, color="tab:blue", label="your mask")
+axes.plot(range(12), 100 * without_mask, "o", color="grey", label="no mask")
+axes.set_xticks(range(12), text)
+axes.set(ylabel="% right", ylim=(0, 108))
+figure.legend(loc="outside upper right", ncols=2)
 plt.show()
+show(100 * with_mask, "% right", text, form=".0f")
+compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
+
+# %% [markdown] role="answer"
+# *The picture in words:* twelve bars, one for each word of the sentence. The first is near 0. From the first noun to
+# "too" all are close to 50 %, and the last one is close to 100 %. Without a mask all twelve are close to 100 %.
+#
+# Read it from left to right. At the first word nothing is known. At the first noun there is something to bet on, and
+# half of the bets are won. The second noun is a second candidate and no help in choosing. Nor are "because", "it", "was"
+# and "too". **No training can put into "it" what its row of the mask hides.** Only the row of the last word sees the
+# ending and both nouns, and there the answer is right.
+#
+# So a mask doesn't take the answer away. It moves it to the first word that can know it. A model that writes is asked at
+# its last word for the same reason.
 
 # %% [markdown]
-# *The picture in words:* three 6 × 6 grids, yellow where an output depends on a token. The causal one is yellow
-# on and below the diagonal. The second has one more yellow diagonal above it. The third is yellow everywhere.
+# ### The rhyme, with your mask
 #
-# In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
-# depends on them.
-#
-# ### The rhyme again
-#
-# The model of section 1 leaked too. Train it once more, with your causal mask.
+# The model of section 1 leaked too. Train it once more, with your attention.
 
 # %%
 predict(
     "04_honest_answers",
-    "How many of its answers are right in training, compared with the model that cheats?",
+    "How many of its answers are right, compared with the model that cheats?",
     ["more", "as many", "fewer"],
 )
 
 # %% role="try" timed=true claim="honest_answers_are_fewer"
-# Try it: the model of section 1 with your mask. Then it writes.
-hide = causal_mask(length)
-honest = learn(hide)
-mine, theirs = share_right(honest, hide), share_right(cheat)
+honest = learn(causal_multi_head_attention, read, wanted, len(vocabulary))
+mine = right(honest, read, wanted).mean().item()
+theirs = right(cheat, read, wanted).mean().item()
 print(f"right answers: {mine:.1%}, and {theirs:.1%} without a mask")
 for start in ("the malt", "this is the"):
     print(go_on(honest, start))
 
-compare_guess("04_honest_answers", "more" if mine > theirs else "fewer" if mine < theirs else "as many")
+outcome = "more" if mine > theirs else "fewer" if mine < theirs else "as many"
+compare_guess("04_honest_answers", outcome)
+
+# %% [markdown] role="answer"
+# Fewer, and yet it writes the rhyme, with your attention. After "this is the" nobody can know whether the
+# house, the malt, the rat or the cat comes next. A model that always knows has looked.
 
 # %% [markdown]
-# Fewer, and yet it writes the rhyme. After "this is the" nobody can know whether the house, the malt, the rat or
-# the cat comes next. A model that always knows has looked.
-#
-# ## 11 · Quiz
+# ## 12 · Quiz
 #
 # ### Exercise 7: `quiz_04`
 #
@@ -1174,34 +1143,32 @@ compare_guess("04_honest_answers", "more" if mine > theirs else "fewer" if mine 
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `hidden_scores` (a whole number): how many of the scores of one head does a causal mask hide for T = 10?
-# 2. `decoder_shape` (a shape): what is the shape of `decoder_mask`'s result for tokens of shape (128, 29)?
-# 3. `first_weight` (a number, to two decimals): after a softmax, a row reads [0.20, 0.30, 0.50]. The last key should
+# 2. `first_weight` (a number, to two decimals): after a softmax, a row reads [0.20, 0.30, 0.50]. The last key should
 #    have been hidden. What should the first weight have been?
-# 4. `when_causal` (a letter): when does attention need a causal mask?
+# 3. `when_causal` (a letter): when does attention need a causal mask?
 #    - a. whenever the sentences of a batch differ in length;
 #    - b. when each position has to predict what comes after it, so that later tokens hold the answer;
 #    - c. whenever a sequence has more tokens than `d_model`;
 #    - d. when a trained model is used, but not while it is trained.
-# 5. `which_mask` (a letter): your mask serves `nn.MultiheadAttention` well as its bool `attn_mask`. What do you pass
+# 4. `which_mask` (a letter): your mask serves `nn.MultiheadAttention` well as its bool `attn_mask`. What do you pass
 #    to `F.scaled_dot_product_attention`?
 #    - a. `mask`;
 #    - b. `mask.T`;
 #    - c. `~mask`;
 #    - d. `mask.float()`.
-# 6. `row_float32` (a letter): all three scores of a row, 4, 8 and 8, are hidden by subtracting 1e10, in float32.
+# 5. `row_float64` (a letter): all three scores of a row, 4, 8 and 8, are hidden by subtracting 1e10, in float64.
 #    What are its weights?
 #    - a. NaN;
 #    - b. 0, 0, 0;
 #    - c. the weights it would have without a mask;
 #    - d. a third each.
-# 7. `row_float64` (a letter): the same in float64, with the same four answers.
-# 8. `which_padding` (a letter): a causal mask is used without a padding mask. When do *real* tokens give weight to
+# 6. `which_padding` (a letter): a causal mask is used without a padding mask. When do *real* tokens give weight to
 #    padding?
 #    - a. always;
 #    - b. when the padding comes before them;
 #    - c. when the padding comes after them;
 #    - d. never.
-# 9. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that tell about leaks?
+# 7. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that tell about leaks?
 #    - a. there is one: outputs moved;
 #    - b. there is none, anywhere;
 #    - c. no output before 3 sees token 3, at least for these inputs;
@@ -1223,11 +1190,9 @@ compare_guess("04_honest_answers", "more" if mine > theirs else "fewer" if mine 
 # %% exercise="quiz_04" role="solution"
 quiz_04 = {
     "hidden_scores": ...,  # a whole number
-    "decoder_shape": ...,  # a shape, for example (2, 3, 4)
     "first_weight": ...,  # a number, to two decimals
     "when_causal": ...,  # "a", "b", "c" or "d"
     "which_mask": ...,  # "a", "b", "c" or "d"
-    "row_float32": ...,  # "a", "b", "c" or "d"
     "row_float64": ...,  # "a", "b", "c" or "d"
     "which_padding": ...,  # "a", "b", "c" or "d"
     "proof": ...,  # "a", "b", "c" or "d"
@@ -1235,11 +1200,9 @@ quiz_04 = {
 ### BEGIN SOLUTION
 quiz_04 = {
     "hidden_scores": 45,
-    "decoder_shape": (128, 1, 29, 29),
     "first_weight": 0.4,
     "when_causal": "b",
     "which_mask": "c",
-    "row_float32": "d",
     "row_float64": "c",
     "which_padding": "b",
     "proof": "c",
@@ -1250,12 +1213,129 @@ quiz_04 = {
 check(quiz_04, "quiz_04")
 
 # %% [markdown]
+# ## For those who want more
+#
+# ### One head, without a library
+#
+# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number
+# instead of infinity. It draws the mask as in the first table. It sets no seed; this is its arithmetic on our numbers,
+# with its sizes (T = 4, d_model = 8, d_k = d_v = 4).
+
+# %%
+generator = torch.Generator().manual_seed(0)
+tokens = torch.randn(4, 8, generator=generator)
+small = [0.1 * torch.randn(8, 4, generator=generator) for _ in range(3)]
+plain_scores = (tokens @ small[0]) @ (tokens @ small[1]).T / math.sqrt(4)
+
+future = torch.triu(torch.ones(4, 4), diagonal=1)  # 1 = hide
+its_weights = (plain_scores - future * 1e10).softmax(dim=-1)
+drawn = torch.zeros(4, 4).masked_fill(future == 1, -math.inf)
+show(drawn, words[:4], title="the mask as it is drawn", form=".0f")
+show(its_weights, words[:4], title="its weights", form=".4f")
+infinite = (plain_scores + drawn).softmax(-1)
+print(f"largest difference to -inf: {(its_weights - infinite).abs().max():g}")
+
+# %% [markdown]
+# Here 1e10 does what infinity does, as long as a row sees anything at all (section 8).
+#
+# ### Which mask fits which scores?
+#
+# At full size the Transformer tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It
+# calls the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
+# of the encoder, (128, 8, 28, 28). Line each of them up with it before you run the cell.
+
+# %%
+generator = torch.Generator().manual_seed(0)
+src = torch.randint(2, 50, (128, 28), generator=generator)
+trg = torch.randint(2, 50, (128, 29), generator=generator)
+src[:, 25:] = pad
+src_mask = (src != pad).unsqueeze(1).unsqueeze(2)
+trg_mask = torch.tril(torch.ones((29, 29))).expand(128, 1, 29, 29)
+print("src", tuple(src.shape), " src_mask", tuple(src_mask.shape))
+print("trg", tuple(trg.shape), " trg_mask", tuple(trg_mask.shape))
+
+energy = torch.zeros(128, 8, 28, 28)
+masked_energy = energy.masked_fill(src_mask == 0, -1e20)
+print("energy", tuple(energy.shape), "-> masked", tuple(masked_energy.shape))
+try:
+    energy.masked_fill(trg_mask == 0, -1e20)
+except RuntimeError as error:
+    print("with trg_mask:", str(error).split(" at ")[0])
+
+# %% [markdown]
+# 29 and 28 don't fit, and neither is 1, so nothing can be broadcast. The target mask belongs to the decoder's
+# scores, (128, 8, 29, 29). The tutorial prints it here and never uses it.
+#
+# ### What is left of a score next to 1e10?
+#
+# The table of section 8 had three answers for one line of code. Here is why.
+
+# %%
+rows = {}
+for bits in (16, 32, 64):
+    dtype = getattr(torch, f"float{bits}")
+    big = torch.tensor(1e10).to(dtype)
+    lowered = torch.tensor([4.0, 8.0], dtype=dtype) - big
+    step = torch.nextafter(big, torch.tensor(math.inf, dtype=dtype)) - big
+    largest = torch.finfo(dtype).max
+    difference = (lowered[1] - lowered[0]).item()
+    rows[f"float{bits}"] = [largest, step.item(), difference]
+columns = ["largest number", "from 1e10 to the next", "(8 - 1e10) - (4 - 1e10)"]
+show([*rows.values()], [*rows], columns, form=".4g")
+
+# %% [markdown]
+# ### What PyTorch does with an empty row
+#
+# Its newer function gives zeros. The older module gives NaN if it is asked for the attention weights; without them
+# (`need_weights=False`) it takes the newer way.
+
+# %%
+nothing = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
+newer = F.scaled_dot_product_attention(query, key, value, attn_mask=nothing)
+
+torch.manual_seed(0)
+module = nn.MultiheadAttention(4, 2, batch_first=True)
+_, older = module(x[None], x[None], x[None], attn_mask=~nothing)  # True = hide
+last_rows = torch.stack([newer[2], older[0, 2].detach()])
+both = ["F.scaled_dot_product_attention", "nn.MultiheadAttention"]
+show(last_rows, both, three, title="the row that sees nothing")
+
+# %% [markdown]
+# ### All leaks in one table
+#
+# All leaks of a function fit into one table: row i, column j says whether output i moves when token j is
+# changed. Gradients give it at once, if you have them.
+
+# %% role="draw"
+lower = torch.ones(6, 6, dtype=torch.bool).tril()
+candidates = {
+    "causal": lambda x: attend(x, lower),
+    "one token too far": lambda x: attend(x, torch.ones(6, 6).tril(1) > 0),
+    "masked after the softmax": lambda x: ((x @ x.T).softmax(-1) * lower) @ x,
+}
+six = torch.randn(6, 4, generator=torch.Generator().manual_seed(1))
+figure, panels = plt.subplots(1, 3, figsize=(9.4, 3), layout="constrained")
+for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
+    slopes = torch.autograd.functional.jacobian(candidate, six)  # (T, E, T, E)
+    depends = slopes.abs().sum(dim=(1, 3)) > 1e-6
+    draw_table(axes, title, depends, words[:6], form=".0f")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* three 6 × 6 grids with the first words of the rhyme, yellow where an output depends on a
+# token. The causal one is yellow on and below the diagonal. The second has one more yellow diagonal above it. The third
+# is yellow everywhere.
+#
+# In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
+# depends on them.
+
+# %% [markdown]
 # ## What you can do now
 #
 # You can build the masks of an encoder and of a decoder, tell True = may attend from True = hide, and convert
 # one into the other. You know why a row that sees nothing is the hard case, and your softmax handles it, in the
-# gradient too. And you have a test that finds a leak in an attention you have never seen. Use it on every
-# attention you write.
+# gradient too. You have a test that finds a leak in attention you have never seen. And your own attention has read a
+# sentence and written a rhyme.
 #
 # **To read next**
 #

@@ -52,11 +52,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check, compare_guess, predict
+from grader import check, compare_guess, predict, show
 
-# Models as small as these compute fastest in one thread, above all on a busy machine.
-torch.set_num_threads(1)
-
+torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=3, sci_mode=False)
 
 # %% [markdown]
@@ -71,7 +69,8 @@ vocabulary = ["<pad>", "the", "dog", "man", "bites", "sees"]
 ids = {word: i for i, word in enumerate(vocabulary)}
 
 sentences = ["the dog bites the man", "the man bites the dog"]
-tokens = torch.tensor([[ids[word] for word in sentence.split()] for sentence in sentences])
+tokens = [[ids[word] for word in sentence.split()] for sentence in sentences]
+tokens = torch.tensor(tokens)
 print("tokens", tokens, sep="\n")
 
 # %% [markdown]
@@ -81,8 +80,8 @@ print("tokens", tokens, sep="\n")
 # %%
 torch.manual_seed(0)
 table = torch.randn(6, 4).round(decimals=1)
-for word, row in zip(vocabulary, table, strict=True):
-    print(f"{ids[word]}  {word:6}", *[f"{number:5.1f}" for number in row])
+rows = [f"{i}  {word}" for word, i in ids.items()]
+show(table, rows, title="table", form=".1f")
 
 # %% [markdown]
 # In mathematics, picking a row is a matrix product. A *one-hot* row is 0 everywhere except for a 1 at the id. In its
@@ -90,8 +89,11 @@ for word, row in zip(vocabulary, table, strict=True):
 
 # %%
 one_hot = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-print("one-hot times table:", one_hot @ table)
-print("row 2:              ", table[2])
+show(
+    {"one-hot times table": one_hot @ table, "row 2": table[2]},
+    "dog",
+    form=".1f",
+)
 
 # %% [markdown]
 # That is why the table counts as a layer with weights: its gradient is that of a matrix product. Only the rows whose
@@ -108,22 +110,18 @@ src, trg = torch.randint(10000, (128, 28)), torch.randint(10000, (128, 29))
 german = ["<pad>", "der", "Hund", "beißt", "den", "Mann"]
 src[0], trg[0] = 0, 0  # padding
 src[0, :5] = tokens[0]
-trg[0, :5] = torch.tensor([german.index(word) for word in ["der", "Hund", "beißt", "den", "Mann"]])
+trg[0, :5] = torch.arange(1, 6)  # der Hund beißt den Mann
 print("src", tuple(src.shape), " trg", tuple(trg.shape))
 print("row 0:", src[0, :7].tolist(), "...", trg[0, :7].tolist(), "...")
 
+# %%
 word_embedding = nn.Embedding(10000, 512)
-print(
-    "word_embedding(src)",
-    tuple(word_embedding(src).shape),
-    " numbers in the table",
-    word_embedding.weight.numel(),
-)
+print("word_embedding(src)", tuple(word_embedding(src).shape))
+print("numbers in the table", word_embedding.weight.numel())
 
 one_hot_numbers = src.numel() * 10000
-print(
-    "numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4 / 1e6:.0f} MB in float32"
-)
+print("numbers in the one-hot of src", one_hot_numbers, end=" ")
+print(f"= {one_hot_numbers * 4 / 1e6:.0f} MB in float32")
 
 # %% [markdown]
 # From (B, T) to (B, T, E): that is all an embedding does to a shape. Each id is replaced by a row.
@@ -188,7 +186,7 @@ u_query, u_key, u_value = torch.randn(3, 4, 4).unbind()
 
 
 def attend(x):
-    """The same attention for everything in this lesson, so that only the positions differ."""
+    """The same attention for all of this lesson: only positions differ."""
     return trainable_self_attention(x, u_query, u_key, u_value)[0]
 
 
@@ -201,66 +199,70 @@ predict(
 
 # %% role="answer"
 for sentence, output in zip(sentences, attend(embedded), strict=True):
-    print(sentence)
-    for word, row in zip(sentence.split(), output.tolist(), strict=True):
-        print(f"   {word:6}", " ".join(f"{number:6.2f}" for number in row))
-biting, bitten = attend(embedded)[0, 1], attend(embedded)[1, 4]
-compare_guess("06_dog", "yes" if torch.allclose(biting, bitten, atol=1e-5) else "no: its place differs")
+    show(output, sentence.split(), title="output")
 
-# %% [markdown]
-# Compare the two blocks. "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the
+biting, bitten = attend(embedded)[0, 1], attend(embedded)[1, 4]
+same = torch.allclose(biting, bitten, atol=1e-5)
+compare_guess("06_dog", "yes" if same else "no: its place differs")
+
+# %% [markdown] role="answer"
+# Compare the two tables. "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the
 # same output, too: nobody who reads it could choose between "der" and "den". Attention is a *sum of values, weighted
 # by attention weights*. Both depend on what the tokens are, never on where they are.
-#
+
+# %% [markdown]
 # In general: permute the tokens, and the outputs are permuted in the same way. Nothing else happens. This is called
 # **permutation equivariance**. The second sentence is the first with tokens 1 and 4 exchanged:
 
 # %%
 order = [0, 4, 2, 3, 1]
 first, second = attend(embedded)
-print(
-    "tokens of sentence 1 in the order",
-    order,
-    "minus those of sentence 2:",
-    (tokens[0][order] - tokens[1]).tolist(),
-)
-print(f"largest difference of their outputs: {(first[order] - second).abs().max():.3f}")
+print("tokens of sentence 1 in the order", order)
+print("minus those of sentence 2:", (tokens[0][order] - tokens[1]).tolist())
+apart = (first[order] - second).abs().max()
+print(f"largest difference of their outputs: {apart:.3f}")
 
 # %% [markdown]
 # Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time.
-# Here is a whole encoder layer of PyTorch's, with three heads, on ten tokens and on the same in a random order; then
-# both with a causal mask. For each, the largest difference once the outputs are back in order.
+# Here is a whole encoder layer of PyTorch's, with three heads. It will get ten tokens, and the same in a random order;
+# then both with a causal mask.
 
 # %%
+torch.manual_seed(0)
+layer = nn.TransformerEncoderLayer(12, 3, dropout=0.0, batch_first=True)
+ten, shuffled = torch.randn(1, 10, 12), torch.randperm(10)
+causal = nn.Transformer.generate_square_subsequent_mask(10)
+
 predict(
     "06_shuffled",
-    "In which of the two runs are the outputs the same, only in another order?",
+    "In which of the two runs are the outputs the same, but for their order?",
     ["in both", "only without the mask", "only with the mask", "in neither"],
 )
 
 # %% role="answer"
-torch.manual_seed(0)
-layer = nn.TransformerEncoderLayer(d_model=12, nhead=3, dropout=0.0, batch_first=True)
-ten = torch.randn(1, 10, 12)
-shuffled = torch.randperm(10)
-causal = nn.Transformer.generate_square_subsequent_mask(10)
-same = {}
-with torch.no_grad():
-    for name, mask in (("without a mask", None), ("causal mask", causal)):
-        difference = (layer(ten[:, shuffled], mask) - layer(ten, mask)[:, shuffled]).abs().max()
-        print(f"{name:14}  largest difference {difference:.1f}")
-        same[name] = bool(difference < 1e-4)
-told = {
-    (True, True): "in both",
-    (True, False): "only without the mask",
-    (False, True): "only with the mask",
-}
-compare_guess("06_shuffled", told.get(tuple(same.values()), "in neither"))
+apart = {}
+for name, mask in (("without a mask", None), ("with a causal mask", causal)):
+    with torch.no_grad():
+        in_order = layer(ten, mask)[:, shuffled]
+        apart[name] = (layer(ten[:, shuffled], mask) - in_order).abs().max()
+    print(f"{name:19} largest difference {apart[name]:.1f}")
+
+told = {(True, True): "in both", (False, False): "in neither"}
+told[True, False], told[False, True] = (
+    "only without the mask",
+    "only with the mask",
+)
+compare_guess(
+    "06_shuffled", told[tuple((d < 1e-4).item() for d in apart.values())]
+)
+
+# %% [markdown] role="answer"
+# Without a mask the outputs are the same, back in order. The causal mask is an exception, since it treats positions
+# differently: the first token sees itself only, the second one sees two tokens. A decoder can use that. An encoder has no
+# such mask.
 
 # %% [markdown]
-# The causal mask is an exception, since it treats positions differently: the first token sees itself only, the second
-# one sees two tokens. A decoder can use that. An encoder has no such mask. Order must be *put in*, and the rest of the
-# lesson shows how.
+# So order must be *put in*, and the rest of the lesson shows how.
 #
 # ## 3 · A learnt vector for each position
 #
@@ -269,14 +271,16 @@ compare_guess("06_shuffled", told.get(tuple(same.values()), "in neither"))
 
 # %%
 torch.manual_seed(5)
-position_table = torch.randn(8, 4).round(decimals=1)  # for sentences of up to 8 tokens
-print("'the' as token 0:", table[1] + position_table[0])
-print("'the' as token 3:", table[1] + position_table[3])
+position_table = torch.randn(8, 4).round(decimals=1)  # for up to 8 tokens
+the = {
+    f"the as token {p}": (table[1] + position_table[p]).tolist() for p in (0, 3)
+}
+show(list(the.values()), list(the), title="vector", form=".1f")
 
 placed = embedded + F.embedding(torch.arange(5), position_table)
 first, second = attend(placed)
-print("'dog' bites:    ", first[1])
-print("'dog' is bitten:", second[4])
+dogs = torch.stack([first[1], second[4]])
+show(dogs, ["dog bites", "dog is bitten"], title="output")
 
 # %% [markdown]
 # Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart.
@@ -293,21 +297,21 @@ positions = torch.arange(0, L).expand(N, L)
 pos_embed = position_embedding(positions)
 out = word_embedding(src) + pos_embed
 
-print("positions", tuple(positions.shape), " first row starts", positions[0, :4].tolist())
+print("positions", tuple(positions.shape), end="  ")
+print("first row starts", positions[0, :4].tolist())
 print("position_embedding(positions)", tuple(pos_embed.shape))
 print("out", tuple(out.shape))
 
-lean = word_embedding(src) + position_embedding(torch.arange(L))
-print(f"without expand: largest difference {(out - lean).abs().max():.1f}")
-without, with_places = ((rows[0, 0] - rows[0, 3]).norm() for rows in (word_embedding(src), out))
-print(f"row 0, distance of the two 'the': {without:.0f} without positions, {with_places:.0f} with them")
-print(
-    "numbers looked up:",
-    pos_embed.numel(),
-    "with expand,",
-    position_embedding(torch.arange(L)).numel(),
-    "without",
-)
+# %%
+lean = position_embedding(torch.arange(L))
+difference = (out - (word_embedding(src) + lean)).abs().max()
+print(f"without expand: largest difference {difference:.1f}")
+print("numbers looked up:", pos_embed.numel(), "with expand,", end=" ")
+print(lean.numel(), "without")
+
+for name, row in (("without", word_embedding(src)[0]), ("with", out[0])):
+    apart = (row[0] - row[3]).norm()
+    print(f"distance of the two 'the' {name} positions: {apart:.0f}")
 
 # %% [markdown]
 # All sentences have the same positions. So one table of vectors, (T, E), is enough: broadcasting adds it to each
@@ -346,16 +350,18 @@ print(
 
 
 # %% exercise="embed_with_positions" role="solution"
-def embed_with_positions(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
+def embed_with_positions(
+    tokens: Tensor, token_table: Tensor, position_table: Tensor
+) -> Tensor:
     """Add to every token's vector the vector of its position.
 
-    tokens: (B, T); token_table: (V, E); position_table: (P, E). Returns (B, T, E).
-    Raises ValueError, naming both lengths, if T exceeds P.
+    tokens: (B, T); token_table: (V, E); position_table: (P, E).
+    Returns (B, T, E). Raises ValueError, naming both lengths, if T exceeds P.
     """
     ### BEGIN SOLUTION
     seq_len, positions = tokens.shape[1], len(position_table)
     if seq_len > positions:
-        raise ValueError(f"{seq_len} tokens, but the position table has {positions} rows only")
+        raise ValueError(f"{seq_len} tokens, but {positions} positions only")
     return embed_tokens(tokens, token_table) + position_table[:seq_len]
     ### END SOLUTION
 
@@ -365,9 +371,13 @@ check(embed_with_positions)
 
 # %% role="try"
 # Try it: the same as above? And nine tokens for eight places?
-print(torch.allclose(embed_with_positions(tokens, table, position_table), placed))
+print(
+    torch.allclose(embed_with_positions(tokens, table, position_table), placed)
+)
 try:
-    embed_with_positions(torch.ones(1, 9, dtype=torch.long), table, position_table)
+    embed_with_positions(
+        torch.ones(1, 9, dtype=torch.long), table, position_table
+    )
 except ValueError as error:
     print("ValueError:", error)
 
@@ -382,24 +392,30 @@ except ValueError as error:
 # position is written in the same way, with E/2 hands that turn at different speeds. The direction of a hand is
 # two numbers, a sine and a cosine.
 #
-# $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}} \qquad
-# \text{column } 2i = \sin(\text{angle}_i) \qquad \text{column } 2i{+}1 = \cos(\text{angle}_i)$$
+# $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}}$$
+#
+# $$\text{column } 2i = \sin(\text{angle}_i)$$
+#
+# $$\text{column } 2i{+}1 = \cos(\text{angle}_i)$$
 #
 # i counts the hands, 0 to E/2 − 1. For E = 8 there are four, and their speeds are round numbers. (The speeds are also
 # called frequencies.)
 
 # %%
 E = 8
-for i in range(E // 2):
-    divisor = 10000 ** (2 * i / E)
-    print(f"hand {i}: position / {divisor:<6g} a full turn takes {2 * math.pi * divisor:7.1f} positions")
+hands = range(E // 2)
+divisors = [10000 ** (2 * i / E) for i in hands]
+turns = [f"{2 * math.pi * divisor:.1f}" for divisor in divisors]
+rows = [[f"{by:g}", turn] for by, turn in zip(divisors, turns, strict=True)]
+show(
+    rows,
+    [f"hand {i}" for i in hands],
+    ["divided by", "positions in a full turn"],
+)
 
-print("position 3:")
-for i in range(E // 2):
-    angle = 3 / 10000 ** (2 * i / E)
-    sine, cosine = math.sin(angle), math.cos(angle)
-    columns = f"columns {2 * i} and {2 * i + 1}"
-    print(f"   {columns}: sin({angle:.3f}) = {sine:.3f}, cos({angle:.3f}) = {cosine:6.3f}")
+rows = [[3 / by, math.sin(3 / by), math.cos(3 / by)] for by in divisors]
+pairs = [f"columns {2 * i} and {2 * i + 1}" for i in hands]
+show(rows, pairs, ["angle", "sine", "cosine"], title="position 3", form=".3f")
 
 # %% role="draw"
 moments = torch.linspace(0, 40, 401)
@@ -407,9 +423,8 @@ figure, axes = plt.subplots(figsize=(8.4, 2.8), layout="constrained")
 shades = plt.get_cmap("cividis")
 for hand, style in zip(range(3), ("-", "--", ":"), strict=True):
     wave = torch.sin(moments / 10000 ** (2 * hand / 8))
-    axes.plot(
-        moments, wave, style, color=shades(0.1 + 0.3 * hand), linewidth=2, label=f"column {2 * hand}"
-    )
+    line = {"color": shades(0.1 + 0.3 * hand), "label": f"column {2 * hand}"}
+    axes.plot(moments, wave, style, linewidth=2, **line)
 axes.set(xlabel="position", ylabel="value", ylim=(-1.1, 1.1))
 figure.legend(loc="outside upper center", ncols=3)
 plt.show()
@@ -425,10 +440,13 @@ plt.show()
 # %% role="draw"
 places, hand = torch.arange(60).unsqueeze(1), torch.arange(32)
 picture_angles = places / 10000 ** (hand / 32)
-picture_table = torch.stack([picture_angles.sin(), picture_angles.cos()], dim=-1).flatten(1)  # (60, 64)
+both = torch.stack([picture_angles.sin(), picture_angles.cos()], dim=-1)
+picture_table = both.flatten(1)  # (60, 64)
 figure, axes = plt.subplots(figsize=(8.4, 4.2), layout="constrained")
-figure.colorbar(axes.imshow(picture_table, cmap="cividis", vmin=-1, vmax=1, aspect="auto"), ax=axes)
-axes.set(xlabel="column", ylabel="position", title="sinusoidal encoding, d_model = 64")
+colours = {"cmap": "cividis", "vmin": -1, "vmax": 1, "aspect": "auto"}
+figure.colorbar(axes.imshow(picture_table, **colours), ax=axes)
+title = "sinusoidal encoding, d_model = 64"
+axes.set(xlabel="column", ylabel="position", title=title)
 plt.show()
 
 # %% [markdown]
@@ -472,13 +490,16 @@ def sinusoidal_encoding(seq_len: int, d_model: int) -> Tensor:
     """Sine in even, cosine in odd columns, each pair with its own frequency
     (Vaswani et al. 2017, section 3.5).
 
-    Returns (T, E) with T = seq_len and E = d_model; positions count from 0. Raises ValueError for an
-    odd d_model.
+    Returns (T, E) with T = seq_len and E = d_model; positions count from 0.
+    Raises ValueError for an odd d_model.
     """
     ### BEGIN SOLUTION
     if d_model % 2 != 0:
-        raise ValueError(f"d_model={d_model} is odd, but sines and cosines come in pairs")
-    angles = torch.arange(seq_len).unsqueeze(1) / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+        raise ValueError(
+            f"d_model={d_model} is odd: sine and cosine are a pair"
+        )
+    doubled = torch.arange(0, d_model, 2)  # 2i
+    angles = torch.arange(seq_len).unsqueeze(1) / 10000 ** (doubled / d_model)
     encoding = torch.empty(seq_len, d_model)
     encoding[:, 0::2] = angles.sin()
     encoding[:, 1::2] = angles.cos()
@@ -505,37 +526,47 @@ print(sinusoidal_encoding(4, 8))
 # made as hands, points on a circle at an angle; a learnt table, here still random, has no such property.
 
 # %%
-speeds = 10000 ** (-torch.arange(0, 64, 2, dtype=torch.float64) / 64)  # d_model = 64: 32 hands
+# d_model = 64: 32 hands
+speeds = 10000 ** (-torch.arange(0, 64, 2, dtype=torch.float64) / 64)
 angles = torch.outer(torch.arange(200, dtype=torch.float64), speeds)
 # The order of the columns makes no difference to a dot product.
 hands = torch.cat([angles.sin(), angles.cos()], dim=1)
-
 torch.manual_seed(0)
 learnt = torch.randn(200, 64, dtype=torch.float64)
+
 predict(
     "06_far",
-    "The product of a sinusoidal row with itself is 32. Going from distance 0 to 40, what does it do?",
-    ["it falls all the way", "it falls, then rises and falls again", "it stays the same"],
+    "A row times itself is 32. What does the product do up to distance 40?",
+    [
+        "it falls all the way",
+        "it falls, then rises and falls again",
+        "it falls close to 0 and stays there",
+    ],
 )
 
 # %% role="answer"
-print("distance  sinusoidal, from places 2, 50 and 150   random table, same places")
-for distance in (0, 1, 2, 5, 20, 25, 40):
-    rows = [
-        f"{encoding[p] @ encoding[p + distance]:8.2f}"
-        for encoding in (hands, learnt)
-        for p in (2, 50, 150)
-    ]
-    print(f"{distance:5}     ", *rows[:3], "            ", *rows[3:])
-products = [hands[2] @ hands[2 + distance] for distance in range(41)]
-falls = all(further < nearer for nearer, further in itertools.pairwise(products))
-compare_guess("06_far", "it falls all the way" if falls else "it falls, then rises and falls again")
+places, distances = torch.tensor([2, 50, 150]), (0, 1, 2, 5, 20, 25, 40)
+tables = {}
+for name, rows in (("sinusoidal", hands), ("random table", learnt)):
+    products = [(rows[places] * rows[places + d]).sum(-1) for d in distances]
+    tables[name] = torch.stack(products)
+starts = ["from 2", "from 50", "from 150"]
+show(tables, [f"distance {d}" for d in distances], starts)
+
+from_2 = (hands[2:43] @ hands[2]).tolist()
+outcome = "it falls, then rises and falls again"
+if all(further < nearer for nearer, further in itertools.pairwise(from_2)):
+    outcome = "it falls all the way"
+if all(abs(product) < 4 for product in from_2[20:]):
+    outcome = "it falls close to 0 and stays there"
+compare_guess("06_far", outcome)
+
+# %% [markdown] role="answer"
+# Three equal columns for the sines: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
+# and less at a distance. It doesn't fall all the way: at 25 it is larger than at 20, because the fast hands
+# have come round again. In the random table there is nothing of the kind.
 
 # %% [markdown]
-# Three equal columns on the left: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
-# and less at a distance. It doesn't fall all the way: at 25 it is larger than at 20, because the fast hands
-# have come round again. On the right there is nothing of the kind.
-#
 # In the view below, rows are positions and columns are the numbers of an encoding. Move through it with the arrow
 # keys. One plot shows the column that you are in. The other shows the product of the selected position with all
 # others, by distance, over the curves of all other positions. Try this:
@@ -561,8 +592,10 @@ k = 3
 turned_back = torch.zeros(64, 64, dtype=torch.float64)
 for i, speed in enumerate(speeds.tolist()):
     c, s = math.cos(k * speed), math.sin(k * speed)
-    turned_back[i, i], turned_back[i, 32 + i] = c, -s  # sin(a - b) = sin a cos b - cos a sin b
-    turned_back[32 + i, i], turned_back[32 + i, 32 + i] = s, c  # cos(a - b) = cos a cos b + sin a sin b
+    # sin(a - b) = sin a cos b - cos a sin b
+    turned_back[i, i], turned_back[i, 32 + i] = c, -s
+    # cos(a - b) = cos a cos b + sin a sin b
+    turned_back[32 + i, i], turned_back[32 + i, 32 + i] = s, c
 
 for p in (10, 77, 199):
     away = (turned_back @ hands[p] - hands[p - k]).abs().max()
@@ -579,7 +612,8 @@ for p in (10, 77, 199):
 # %%
 query_len, key_len, m = 5, 5, 2
 offsets = torch.arange(key_len) - torch.arange(query_len).unsqueeze(1)
-print("offsets, key - query", offsets, sep="\n")
+queries, keys = ([f"{name} {i}" for i in range(5)] for name in ("query", "key"))
+show(offsets, queries, keys, title="key - query")
 
 # %% [markdown]
 # Each diagonal has one number: one offset. Sentences may be long, so there is a limit m: everything farther than m
@@ -590,8 +624,8 @@ print("offsets, key - query", offsets, sep="\n")
 
 # %%
 one_head = torch.tensor([0.0, 4.0, 1.0, 0.0, -1.0])
-for offset, bias in zip(range(-m, m + 1), one_head.tolist(), strict=True):
-    print(f"offset {offset:2}: column {offset + m}, bias {bias:4.1f}")
+columns = [f"offset {offset}" for offset in range(-m, m + 1)]
+show([list(range(5)), one_head.tolist()], ["column", "bias"], columns)
 print("query 3, key 2: offset -1, bias", one_head[1].item())
 print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 
@@ -625,11 +659,15 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 
 
 # %% exercise="relative_position_bias" role="solution"
-def relative_position_bias(table: Tensor, query_len: int, key_len: int) -> Tensor:
-    """Bias on the scores by distance, clipped to m on either side (after Shaw et al. 2018, section 3.2).
+def relative_position_bias(
+    table: Tensor, query_len: int, key_len: int
+) -> Tensor:
+    """Bias on the scores by distance, clipped to m on either side (after Shaw
+    et al. 2018, section 3.2).
 
-    table: (H, 2 * m + 1), one row for each head. Positions of queries and keys both count from 0.
-    Returns (H, Tq, Tk): for query q and key k, column clip(k - q, -m, m) + m of the table.
+    table: (H, 2 * m + 1), one row for each head. Positions of queries and keys
+    both count from 0. Returns (H, Tq, Tk): for query q and key k, column
+    clip(k - q, -m, m) + m of the table.
     """
     ### BEGIN SOLUTION
     m = table.shape[1] // 2
@@ -642,8 +680,8 @@ def relative_position_bias(table: Tensor, query_len: int, key_len: int) -> Tenso
 check(relative_position_bias)
 
 # %% role="try"
-# Try it: the head from above. Each diagonal should hold one number, and row 3, column 2 the bias 4.
-print(relative_position_bias(one_head.unsqueeze(0), 5, 5))
+# Try it: each diagonal should hold one number, and query 3, key 2 the bias 4.
+show(relative_position_bias(one_head.unsqueeze(0), 5, 5)[0], queries, keys)
 
 # %% [markdown]
 # The bias goes where a mask goes: onto the scores, before the softmax. `F.scaled_dot_product_attention` has one
@@ -661,8 +699,9 @@ bias = torch.tensor(
         [0.0, 0.0, 0.0, 4.0, 1.0],
     ]
 )
-weights = F.scaled_dot_product_attention(equal, equal, torch.eye(5).unsqueeze(0), attn_mask=bias)[0]
-print("weights", weights, sep="\n")
+values = torch.eye(5).unsqueeze(0)
+weights = F.scaled_dot_product_attention(equal, equal, values, attn_mask=bias)
+show(weights[0], queries, keys, title="weights")
 
 # %% [markdown]
 # (With the identity as values, the output *is* the attention weights.) From row 1 on, nine tenths of the weight
@@ -675,8 +714,9 @@ print("weights", weights, sep="\n")
 # of a query or a key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the
 # token's position:
 #
-# $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)
-# \qquad \theta = \text{position} \cdot \text{base}^{-2i/D}$$
+# $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)$$
+#
+# $$\theta = \text{position} \cdot \text{base}^{-2i/D}$$
 #
 # Pair i consists of columns 2i and 2i + 1, and D is the width of a head. With a base of 10000 the speeds are those
 # of section 4.
@@ -697,24 +737,26 @@ def turn(pair, angle):
 query_pair, key_pair, speed = (2.0, 1.0), (1.0, 3.0), 0.5
 for p in (0, 1, 2):
     a, b = turn(key_pair, speed * p)
-    print(f"key at {p}: ({a:5.2f}, {b:.2f}), its length {torch.hypot(a, b):.2f}")
+    print(f"key at {p}: ({a:5.2f}, {b:.2f}), length {torch.hypot(a, b):.2f}")
 for p, q in ((1, 0), (5, 4), (101, 100), (5, 3), (4, 5)):
     product = turn(query_pair, speed * p) @ turn(key_pair, speed * q)
-    print(f"query at {p:3}, key at {q:3}: offset {q - p:2}, product {product:6.3f}")
+    print(f"query at {p:3}, key at {q:3}: offset {q - p:2}, ", end="")
+    print(f"product {product:6.3f}")
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(7.4, 3.7), layout="constrained")
 circle = torch.linspace(0, 2 * math.pi, 200)
-for axes, (name, speed_shown) in zip(panels, (("fast", 0.5), ("slow", 0.05)), strict=True):
+kinds = (("fast", 0.5), ("slow", 0.05))
+for axes, (name, speed_shown) in zip(panels, kinds, strict=True):
     axes.plot(circle.cos(), circle.sin(), color="0.7", linewidth=1)
     for p in range(6):
-        tip = turn((1.0, 0.0), speed_shown * p)
-        axes.plot([0, tip[0]], [0, tip[1]], color=shades(0.9 * p / 5), linewidth=2)
+        x, y = turn((1.0, 0.0), speed_shown * p).tolist()
+        axes.plot([0, x], [0, y], color=shades(0.9 * p / 5), linewidth=2)
         if speed_shown > 0.1 or p in (0, 5):
-            axes.text(1.14 * tip[0], 1.14 * tip[1], str(p), ha="center", va="center")
-    axes.set(
-        title=f"a {name} pair: ω = {speed_shown}", aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3)
-    )
+            axes.text(1.14 * x, 1.14 * y, str(p), ha="center", va="center")
+    limits = {"xlim": (-1.3, 1.3), "ylim": (-1.3, 1.3)}
+    title = f"a {name} pair: ω = {speed_shown}"
+    axes.set(title=title, aspect="equal", **limits)
 plt.show()
 
 # %% [markdown]
@@ -765,18 +807,23 @@ plt.show()
 
 # %% exercise="apply_rope" role="solution"
 def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Turn every pair of columns by an angle that grows with the position (Su et al. 2021, section 3.2).
+    """Turn every pair of columns by an angle that grows with the position (Su
+    et al. 2021, section 3.2).
 
-    x: (..., T, D); positions: (T,). The pair (a, b) of columns 2i and 2i + 1 becomes
-    (a cos t - b sin t, a sin t + b cos t) with t = position * base ** (-2i / D). Returns the shape of x.
+    x: (..., T, D); positions: (T,). The pair (a, b) of columns 2i and 2i + 1
+    becomes (a cos t - b sin t, a sin t + b cos t) with
+    t = position * base ** (-2i / D). Returns the shape of x.
     """
     ### BEGIN SOLUTION
     head_dim = x.shape[-1]
-    speeds = base ** (-torch.arange(0, head_dim, 2, dtype=x.dtype, device=x.device) / head_dim)
+    doubled = torch.arange(0, head_dim, 2, dtype=x.dtype, device=x.device)
+    speeds = base ** (-doubled / head_dim)
     angles = positions.unsqueeze(-1) * speeds  # (T, D / 2)
     cos, sin = angles.cos(), angles.sin()
     a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(
+        -2
+    )
     ### END SOLUTION
 
 
@@ -784,14 +831,16 @@ def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 check(apply_rope)
 
 # %% role="try"
-# Try it: scores of turned queries and keys, at two positions in a text. Only distances count, so they
+# Try it: scores at two positions in a text. Only distances count, so they
 # should be equal.
 torch.manual_seed(0)
 my_query, my_key = torch.randn(4, 16), torch.randn(6, 16)
+my_tables = {}
 for start in (0, 100):
     q_places, k_places = start + torch.arange(4), start + torch.arange(6)
-    my_scores = apply_rope(my_query, q_places) @ apply_rope(my_key, k_places).T
-    print(my_scores.round(decimals=2))
+    my_turned = apply_rope(my_query, q_places), apply_rope(my_key, k_places)
+    my_tables[f"from place {start}"] = my_turned[0] @ my_turned[1].T
+show(my_tables)
 
 # %% [markdown]
 # Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied
@@ -806,7 +855,7 @@ for start in (0, 100):
 # functions in turn, or with none of them.
 
 
-# %% role="try"
+# %% role="try" long="the model, in one piece"
 class MyReader(nn.Module):
     """One head that reads digits (B, T) and gives logits (B, T, 10)."""
 
@@ -815,33 +864,63 @@ class MyReader(nn.Module):
         self.way, self.digits = way, nn.Embedding(10, width)
         self.places = nn.Embedding(64, width)  # the learnt positions
         self.table = nn.Parameter(torch.zeros(1, 17))  # the bias, m = 8
-        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.query, self.key, self.value = (
+            nn.Linear(width, width) for _ in "qkv"
+        )
         self.out = nn.Linear(width, 10)
 
     def forward(self, digits):
         x, bias = self.embedded(digits), None
-        query, key, places = self.query(x), self.key(x), torch.arange(digits.shape[1])
+        query, key, value = self.query(x), self.key(x), self.value(x)
+        length = digits.shape[1]
         if self.way == "rotary":
+            places = torch.arange(length)
             query, key = apply_rope(query, places), apply_rope(key, places)
         if self.way == "bias":
-            bias = relative_position_bias(self.table, len(places), len(places))
-        return self.out(F.scaled_dot_product_attention(query, key, self.value(x), attn_mask=bias))
+            bias = relative_position_bias(self.table, length, length)
+        mixed = F.scaled_dot_product_attention(
+            query, key, value, attn_mask=bias
+        )
+        return self.out(mixed)
 
     def embedded(self, digits):
         if self.way == "learnt":
-            return embed_with_positions(digits, self.digits.weight, self.places.weight)
+            tables = self.digits.weight, self.places.weight
+            return embed_with_positions(digits, *tables)
         x = self.digits(digits)
-        return x + sinusoidal_encoding(*x.shape[1:]) if self.way == "sinusoidal" else x
+        if self.way == "sinusoidal":
+            x = x + sinusoidal_encoding(*x.shape[1:])
+        return x
 
 
 # %% [markdown]
 # Every model learns from sentences of 16 digits only. Afterwards it gets sentences of 64, four times as long as any that
 # it has seen. (The learnt table has 64 rows for that reason. Otherwise it couldn't even be asked.)
 
+
+# %% role="try" long="the training, in one piece"
+def my_training(way, steps=600, back=3):
+    torch.manual_seed(0)
+    reader = MyReader(way)
+    optimizer = torch.optim.Adam(reader.parameters(), lr=0.005)
+    for _ in range(steps):
+        digits = torch.randint(10, (32, 16))
+        logits, right = reader(digits)[:, back:], digits[:, :-back]
+        loss = F.cross_entropy(logits.flatten(0, 1), right.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    asked = torch.randint(10, (500, 64))
+    with torch.no_grad():
+        named = {n: reader(asked[:, :n]).argmax(-1)[:, back:] for n in (16, 64)}
+    right = {n: (named[n] == asked[:, : n - back]) for n in named}
+    return {n: right[n].float().mean(dim=0) for n in right}
+
+
 # %%
 predict(
     "06_longer",
-    "On sentences of 64 digits: which of the four still name more than three quarters of the digits?",
+    "Which of the four still name over three quarters of 64 digits?",
     [
         "all four",
         "all but the learnt table",
@@ -850,50 +929,34 @@ predict(
     ],
 )
 
-
-# %% role="try"
-def my_training(way, steps=600, back=3):
-    torch.manual_seed(0)
-    reader = MyReader(way)
-    optimizer = torch.optim.Adam(reader.parameters(), lr=0.005)
-    for _ in range(steps):
-        digits = torch.randint(10, (32, 16))
-        logits = reader(digits)[:, back:]
-        loss = F.cross_entropy(logits.flatten(0, 1), digits[:, :-back].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    asked = torch.randint(10, (500, 64))
-    with torch.no_grad():
-        right = {n: reader(asked[:, :n]).argmax(dim=-1)[:, back:] for n in (16, 64)}
-    return {n: (given == asked[:, : n - back]).float().mean(dim=0) for n, given in right.items()}
-
-
-# %% role="try" timed=true claim="distance_reaches_further"
-# Try it: train all of them, a few seconds in all. How many digits are right?
+# %% role="try" timed=true claim="distance_reaches_further" long="it trains, sums up and draws"
+# All of them trained, a few seconds in all. How many digits are right?
 my_right = {}
 for my_way in ("none", "learnt", "sinusoidal", "bias", "rotary"):
     my_right[my_way] = my_training(my_way)
-    my_short, my_long = (my_right[my_way][my_length].mean() for my_length in (16, 64))
-    print(f"{my_way:10}  16 digits: {my_short:4.0%}   64 digits: {my_long:4.0%}")
-my_good = [my_way for my_way in my_right if my_right[my_way][64].mean() > 0.75]
-my_verdicts = {0: "none of them", 2: "the bias and the rotary positions", 4: "all four"}
-compare_guess("06_longer", my_verdicts.get(len(my_good), "all but the learnt table"))
+my_means = [[f"{r[n].mean():.0%}" for n in (16, 64)] for r in my_right.values()]
+show(my_means, list(my_right), ["16 digits", "64 digits"], title="right")
 
-# %% role="try" timed=true
 # The same by place, in sentences of 64 digits.
 figure, axes = plt.subplots(figsize=(8.4, 3.4), layout="constrained")
+my_shades = plt.get_cmap("cividis")
 my_styles = {"learnt": "-", "sinusoidal": "--", "bias": "-.", "rotary": ":"}
 for my_number, (my_way, my_style) in enumerate(my_styles.items()):
-    my_colour = shades(0.3 * my_number)
-    axes.plot(range(3, 64), my_right[my_way][64], my_style, c=my_colour, lw=2, label=my_way)
+    my_line = {"color": my_shades(0.3 * my_number), "label": my_way}
+    axes.plot(range(3, 64), my_right[my_way][64], my_style, lw=2, **my_line)
 axes.axvline(15.5, color="0.7")
 axes.set(xlabel="place in the sentence", ylabel="right", ylim=(0, 1.05))
 axes.text(15, 0.04, "trained up to here ", ha="right")
 figure.legend(loc="outside upper center", ncols=4)
 plt.show()
 
-# %% [markdown]
+my_good = [w for w in my_right if my_right[w][64].mean() > 0.75]
+my_verdicts = {0: "none of them", 4: "all four"}
+my_verdicts[2] = "the bias and the rotary positions"
+my_outcome = my_verdicts.get(len(my_good), "all but the learnt table")
+compare_guess("06_longer", my_outcome)
+
+# %% [markdown] role="answer"
 # *The picture in words:* four curves over the places 3 to 63. Up to place 14 the learnt and the sinusoidal positions are
 # at 1. Behind place 15 the learnt ones are at one tenth, which is what guessing gives. The sinusoidal ones fall nearly as
 # low, and come up again now and then, around place 60 almost to 1. The rotary positions stay at 1 from end to end. The
@@ -911,8 +974,9 @@ plt.show()
 #   are four times as many of them. (After four times the steps it gives them less, and loses about 3 in 100.)
 #
 # Change a number and see what stands: `steps`, `back`, the rate. With `width=16` the rotary positions have only eight
-# hands, most of them slow, and they fail in long sentences too.
-#
+# hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens its code.)
+
+# %% [markdown]
 # | | learnt | sinusoidal | relative bias | rotary |
 # | --- | --- | --- | --- | --- |
 # | where | added to the tokens | added to the tokens | added to the scores | queries and keys are turned |

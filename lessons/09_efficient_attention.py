@@ -50,7 +50,8 @@ import os
 import time
 import warnings
 
-os.environ["KINETO_LOG_LEVEL"] = "99"  # torch's profiler (section 9) stays quiet
+# torch's profiler (section 9) stays quiet
+os.environ["KINETO_LOG_LEVEL"] = "99"
 
 import matplotlib.pyplot as plt
 import torch
@@ -59,7 +60,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import profile
 
-from grader import check, compare_guess, peak_bytes, predict
+from grader import check, compare_guess, peak_bytes, predict, show
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -73,18 +74,20 @@ torch.set_printoptions(precision=4, sci_mode=False)
 
 # %%
 def attention_memory(seq_len, d_model=512, d_k=64, size=4):
-    """Bytes of what one head of attention makes and needs, by name, for one sequence."""
-    return {
-        "input": seq_len * d_model * size,
-        "projections": 3 * d_model * d_k * size,  # three matrices, whatever the length
-        "query, key, value": 3 * seq_len * d_k * size,
-        "scores and weights": 2 * seq_len**2 * size,
-        "output": seq_len * d_k * size,
+    """Bytes of what one head makes and needs for one sequence, by name."""
+    numbers = {
+        "input": seq_len * d_model,
+        "projections": 3 * d_model * d_k,  # whatever the length
+        "query, key, value": 3 * seq_len * d_k,
+        "scores and weights": 2 * seq_len**2,
+        "output": seq_len * d_k,
     }
+    return {name: size * count for name, count in numbers.items()}
 
 
 matrix = torch.empty(1000, 1000)
-print(f"1000 tokens: {tuple(matrix.shape)}, {matrix.numel():,} numbers, {matrix.nbytes:,} bytes")
+print(f"1000 tokens: {tuple(matrix.shape)}, {matrix.numel():,} numbers", end="")
+print(f", {matrix.nbytes:,} bytes")
 for name, held in attention_memory(1000).items():
     print(f"  {name:18} {held / 1e6:6.3f} MB")
 
@@ -116,7 +119,8 @@ for seq_len in (256, 512, 1024):
     long = torch.randn(3, seq_len, 64)  # query, key and value
     measured = peak_bytes(naive_attention, *long)
     predicted = attention_memory(seq_len)["scores and weights"]
-    print(f"{seq_len:5} tokens: measured {measured:9,} bytes, two matrices {predicted:9,} bytes")
+    print(f"{seq_len:5} tokens: measured {measured:9,} bytes", end="")
+    print(f", two matrices {predicted:9,} bytes")
 
 # %% [markdown]
 # Both are the same, to the byte.
@@ -124,40 +128,44 @@ for seq_len in (256, 512, 1024):
 # %%
 predict(
     "09_ten_times",
-    "10 000 tokens in place of 1000: how many times as large do the two matrices become?",
+    "10 000 tokens, not 1000: how many times as large are the two matrices?",
     ["10 times", "20 times", "100 times", "1000 times"],
 )
 
+
 # %% role="answer"
+def matrices_and_rest(tokens):
+    """Bytes of the two matrices, and of everything else."""
+    held = attention_memory(tokens)
+    matrices = held["scores and weights"]
+    return matrices, sum(held.values()) - matrices
+
+
 print("   tokens matrices MB     rest MB")
 for seq_len in (100, 1000, 10_000, 100_000):
-    held = attention_memory(seq_len)
-    matrices = held["scores and weights"]
-    print(f"{seq_len:9,} {matrices / 1e6:11,.2f} {(sum(held.values()) - matrices) / 1e6:11,.2f}")
+    matrices, rest = matrices_and_rest(seq_len)
+    print(f"{seq_len:9,} {matrices / 1e6:11,.2f} {rest / 1e6:11,.2f}")
 
-heavier = next(
-    t
-    for t in range(1, 1000)
-    if 2 * attention_memory(t)["scores and weights"] > sum(attention_memory(t).values())
-)
+sizes = {t: matrices_and_rest(t) for t in (*range(1, 1001), 10_000)}
+heavier = next(t for t, (matrices, rest) in sizes.items() if matrices > rest)
 print("the matrices outweigh all the rest from", heavier, "tokens on")
-times = attention_memory(10_000)["scores and weights"] // attention_memory(1000)["scores and weights"]
-compare_guess("09_ten_times", f"{times} times")
+compare_guess("09_ten_times", f"{sizes[10_000][0] // sizes[1000][0]} times")
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # The matrices grow with the **square** of the length, everything else with the length or not at all. So 100 000 tokens
 # take 80 GB, for a single head. With `d_model` 512 and `d_k` 64 there are eight heads (512 = 8 · 64), each with
 # matrices of its own.
 
 # %% role="draw"
 lengths = [2**n for n in range(6, 18)]
-matrices = [attention_memory(t)["scores and weights"] for t in lengths]
-rest = [sum(attention_memory(t).values()) - matrix for t, matrix in zip(lengths, matrices, strict=True)]
+matrices, rest = zip(*map(matrices_and_rest, lengths), strict=True)
 figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-axes.loglog(lengths, matrices, "o-", color="#00224e", label="scores and weights")
+look = {"color": "#00224e", "label": "scores and weights"}
+axes.loglog(lengths, matrices, "o-", **look)
 axes.loglog(lengths, rest, "s--", color="#a59c74", label="everything else")
 axes.axvline(heavier, color="grey", linewidth=0.8)
-axes.set(title="One head, d_model = 512, d_k = 64, float32", xlabel="tokens", ylabel="bytes")
+title = "One head, d_model = 512, d_k = 64, float32"
+axes.set(title=title, xlabel="tokens", ylabel="bytes")
 axes.legend()
 plt.show()
 
@@ -187,7 +195,9 @@ plt.show()
 
 
 # %% exercise="attention_matrix_bytes" role="solution"
-def attention_matrix_bytes(batch: int, num_heads: int, seq_len: int, bytes_per_element: int) -> int:
+def attention_matrix_bytes(
+    batch: int, num_heads: int, seq_len: int, bytes_per_element: int
+) -> int:
     """The bytes of the attention weights (B, H, T, T) of one layer."""
     ### BEGIN SOLUTION
     return batch * num_heads * seq_len**2 * bytes_per_element
@@ -200,7 +210,8 @@ check(attention_matrix_bytes)
 # %% role="try"
 # Try it: eight heads, float32. How many tokens fit into 16 GB?
 for my_length in (1000, 8000, 64_000):
-    print(f"{my_length:7,} tokens: {attention_matrix_bytes(1, 8, my_length, 4) / 1e9:8.2f} GB")
+    my_bytes = attention_matrix_bytes(1, 8, my_length, 4)
+    print(f"{my_length:7,} tokens: {my_bytes / 1e9:8.2f} GB")
 
 # %% [markdown]
 # ## 2 · A batch at once
@@ -216,7 +227,8 @@ w = torch.randn(4, 2, generator=generator)
 in_one_go = sequences @ w
 in_a_loop = torch.stack([sequence @ w for sequence in sequences])
 print(tuple(sequences.shape), "@", tuple(w.shape), "->", tuple(in_one_go.shape))
-print(f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.4f}")
+apart = (in_one_go - in_a_loop).abs().max()
+print(f"largest difference from the loop: {apart:.4f}")
 
 # %% [markdown]
 # For the scores, transpose the keys of each sequence separately. The batch axis must stay first. `.mT` swaps the last
@@ -224,11 +236,16 @@ print(f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.
 # reverses *all* axes, as `.T` did for a matrix. And `reshape` gives a new shape, but leaves the numbers in their order.
 
 # %%
-numbered = torch.tensor([[[0, 1], [10, 11], [20, 21]], [[100, 101], [110, 111], [120, 121]]])  # (B, T, D)
-print("mT            ", tuple(numbered.mT.shape), "first sequence", numbered.mT[0].tolist())
-permuted, reshaped = numbered.permute(2, 1, 0), numbered.reshape(2, 2, 3)
-print("permute       ", tuple(permuted.shape), "first block   ", permuted[0].tolist())
-print("reshape(2,2,3)", tuple(reshaped.shape), "first sequence", reshaped[0].tolist())
+# (B, T, D)
+first = [[0, 1], [10, 11], [20, 21]]
+numbered = torch.tensor([first, [[100, 101], [110, 111], [120, 121]]])
+ways = {
+    "mT": numbered.mT,
+    "permute(2, 1, 0)": numbered.permute(2, 1, 0),
+    "reshape(2, 2, 3)": numbered.reshape(2, 2, 3),
+}
+for name, changed in ways.items():
+    print(f"{name:17}{tuple(changed.shape)}  first block {changed[0].tolist()}")
 
 # %% [markdown]
 # The hundreds tell you which sequence a number comes from. After `permute` the first block holds numbers of both
@@ -240,7 +257,8 @@ print("reshape(2,2,3)", tuple(reshaped.shape), "first sequence", reshaped[0].tol
 
 # %%
 def best_time(function, *args, repeats=5):
-    """The shortest of several runs, in seconds: what else the machine does can only make a run longer."""
+    """The shortest of several runs, in seconds: what else the machine does can
+    only make a run longer."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -251,12 +269,18 @@ def best_time(function, *args, repeats=5):
 
 # %% role="draw" timed=true claim="one_call_beats_a_loop"
 many = torch.randn(256, 8, 16)
-loop_time = best_time(
-    lambda: torch.stack([F.scaled_dot_product_attention(one, one, one) for one in many[:, None]])
-)
-batch_time = best_time(lambda: F.scaled_dot_product_attention(many, many, many))
-print(f"one by one {1e3 * loop_time:6.2f} ms")
-print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} times faster")
+
+
+def one_by_one(sequences):
+    attend = F.scaled_dot_product_attention
+    return torch.stack([attend(one, one, one) for one in sequences[:, None]])
+
+
+loop_time = best_time(one_by_one, many)
+batch_time = best_time(F.scaled_dot_product_attention, many, many, many)
+print(f"one by one  {1e3 * loop_time:6.2f} ms")
+print(f"all at once {1e3 * batch_time:6.2f} ms", end=", ")
+print(f"{loop_time / batch_time:.0f} times faster")
 
 # %% [markdown]
 # One thing must hold for every batch: **the output of a sequence is the same alone and in a batch.**
@@ -264,8 +288,7 @@ print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} time
 # %%
 predict(
     "09_wrong_axis",
-    "The scores are (2, 3, 3). By mistake the softmax runs over axis 0, the batch. What shows "
-    "the mistake?",
+    "The scores are (2, 3, 3). What shows that a softmax runs over the batch?",
     ["an error", "a wrong shape", "neither of them"],
 )
 
@@ -275,13 +298,16 @@ for name, axis in (("last axis", -1), ("axis 0", 0)):
     together = scores.softmax(axis) @ sequences
     alone = scores[:1].softmax(axis) @ sequences[:1]
     apart = (together[:1] - alone).abs().max()
-    print(
-        f"softmax over the {name:9} {tuple(together.shape)}, alone and in the batch: up to "
-        f"{apart:.2f} apart"
-    )
-compare_guess(
-    "09_wrong_axis", "neither of them" if together.shape == sequences.shape else "a wrong shape"
-)
+    print(f"softmax over the {name:9} {tuple(together.shape)}", end=", ")
+    print(f"alone and in the batch: up to {apart:.2f} apart")
+
+right_shape = together.shape == sequences.shape
+outcome = "neither of them" if right_shape else "a wrong shape"
+compare_guess("09_wrong_axis", outcome)
+
+# %% [markdown] role="answer"
+# No error, and the shape is right: every number was divided by a sum over the two sequences, so each of them depends on
+# the other. Only the rule above shows it. Alone, and in the batch, the same sequence gets two different outputs.
 
 # %% [markdown]
 # ### Exercise 2: `batched_self_attention`
@@ -314,10 +340,13 @@ compare_guess(
 
 
 # %% exercise="batched_self_attention" role="solution"
-def batched_self_attention(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
-    """Self-attention in every sequence of a batch, without a loop over the batch.
+def batched_self_attention(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> Tensor:
+    """Self-attention in every sequence of a batch, without a loop over it.
 
-    x: (B, T, E); w_query and w_key: (E, d_k); w_value: (E, d_v). Returns (B, T, d_v).
+    x: (B, T, E); w_query and w_key: (E, d_k); w_value: (E, d_v).
+    Returns (B, T, d_v).
     """
     ### BEGIN SOLUTION
     query, key, value = x @ w_query, x @ w_key, x @ w_value
@@ -331,7 +360,10 @@ check(batched_self_attention)
 
 # %% role="try"
 # Try it: the first sequence alone and in the batch. Both lines should agree.
-my_weights = [torch.randn(4, 2, generator=torch.Generator().manual_seed(seed)) for seed in (1, 2, 3)]
+my_weights = [
+    torch.randn(4, 2, generator=torch.Generator().manual_seed(seed))
+    for seed in (1, 2, 3)
+]
 print(batched_self_attention(sequences, *my_weights)[0])
 print(batched_self_attention(sequences[:1], *my_weights)[0])
 
@@ -354,19 +386,20 @@ u_query, u_key, u_value = torch.randn(3, 8, 4, generator=generator)
 def without_cache(seen):
     """The output for the last token, everything computed again."""
     query, key, value = seen @ u_query, seen @ u_key, seen @ u_value
-    return F.scaled_dot_product_attention(query, key, value, is_causal=True)[-1]
+    attend = F.scaled_dot_product_attention
+    return attend(query, key, value, is_causal=True)[-1]
 
 
+# %%
 keys, values = torch.empty(0, 4), torch.empty(0, 4)
 for t in range(5):
     newest = text[t : t + 1]
-    keys, values = torch.cat((keys, newest @ u_key)), torch.cat((values, newest @ u_value))
+    keys = torch.cat((keys, newest @ u_key))
+    values = torch.cat((values, newest @ u_value))
     output = F.scaled_dot_product_attention(newest @ u_query, keys, values)[-1]
     apart = (output - without_cache(text[: t + 1])).abs().max()
-    print(
-        f"token {t}: cache {tuple(keys.shape)}, largest difference from the output without a "
-        f"cache {apart:.4f}"
-    )
+    print(f"token {t}: cache {tuple(keys.shape)}, largest difference", end=" ")
+    print(f"from the output without a cache {apart:.4f}")
 
 # %% [markdown]
 # How much does the cache save? Without a cache, step t projects t tokens and makes a matrix of t · t scores. With a
@@ -375,55 +408,67 @@ for t in range(5):
 # %%
 predict(
     "09_times_fewer",
-    "The 1024th token is written. How many times fewer multiplications does it take with a cache?",
+    "Token 1024 is written. How many times fewer multiplications with a cache?",
     ["2 times", "32 times", "1024 times"],
 )
 
 
 # %% role="answer"
 def multiplications(t, width=128):
-    """In step t, without a cache and with one: three projections, scores, weighted sum."""
-    return 3 * t * width**2 + 2 * t * t * width, 3 * width**2 + 2 * t * width
+    """In step t, without a cache and with one: three projections, scores,
+    weighted sum."""
+    without = 3 * t * width**2 + 2 * t * t * width
+    return without, 3 * width**2 + 2 * t * width
 
 
 for t in (16, 128, 1024):
     plain, cached = multiplications(t)
-    print(f"step {t:4}: {plain:12,} without, {cached:8,} with a cache, {plain // cached:4} times fewer")
+    print(f"step {t:4}: {plain:12,} without, {cached:8,} with a cache", end="")
+    print(f", {plain // cached:4} times fewer")
 compare_guess("09_times_fewer", f"{plain // cached} times")
 
-# %% role="draw" timed=true claim="a_cached_step_is_cheaper"
+# %% [markdown] role="answer"
+# Everything that is done for t tokens without a cache is done for a single one with it: t times fewer multiplications in
+# step t. Does a step take that much less time, too?
+
+# %% role="draw" timed=true claim="a_cached_step_is_cheaper" long="it measures and draws"
+attend = F.scaled_dot_product_attention
 w_of_step = torch.randn(128, 3 * 128)
-steps, times = (16, 32, 64, 128, 256, 512, 1024), {"without a cache": [], "with a cache": []}
+steps = (16, 32, 64, 128, 256, 512, 1024)
+times = {"without a cache": [], "with a cache": []}
+
+
+def plain_step(so_far):
+    q, k, v = (so_far @ w_of_step).split(128, -1)
+    return attend(q, k, v, is_causal=True)[..., -1, :]
+
+
+def cached_step(so_far, past_keys, past_values):
+    q, k, v = (so_far[..., -1:, :] @ w_of_step).split(128, -1)
+    keys = torch.cat((past_keys[..., 1:, :], k), -2)
+    values = torch.cat((past_values[..., 1:, :], v), -2)
+    return attend(q, keys, values)
+
+
 for t in steps:
-    so_far, past_keys, past_values = torch.randn(3, 1, 1, t, 128).unbind()
-
-    def plain_step(so_far):
-        q, k, v = (so_far @ w_of_step).split(128, -1)
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)[..., -1, :]
-
-    def cached_step(so_far, past_keys, past_values):
-        q, k, v = (so_far[..., -1:, :] @ w_of_step).split(128, -1)
-        keys = torch.cat((past_keys[..., 1:, :], k), -2)
-        values = torch.cat((past_values[..., 1:, :], v), -2)
-        return F.scaled_dot_product_attention(q, keys, values)
-
+    so_far, *past = torch.randn(3, 1, 1, t, 128).unbind()
     times["without a cache"].append(best_time(plain_step, so_far))
-    times["with a cache"].append(best_time(cached_step, so_far, past_keys, past_values))
+    times["with a cache"].append(best_time(cached_step, so_far, *past))
 
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for (name, spent), colour, marker, which in zip(
-    times.items(), ("#00224e", "#a59c74"), "os", (0, 1), strict=True
-):
-    counted = [multiplications(t)[which] for t in steps]
+for which, (name, spent) in enumerate(times.items()):
+    colour, marker = ("#00224e", "#a59c74")[which], "os"[which]
     axes.loglog(steps, spent, marker, color=colour, label=f"{name}, measured")
-    axes.loglog(
-        steps, [spent[-1] * c / counted[-1] for c in counted], "-", color=colour, label=f"{name}, counted"
-    )
-axes.set(title="One step of decoding", xlabel="tokens so far", ylabel="seconds")
+    counted = [multiplications(t)[which] for t in steps]
+    line = [spent[-1] * c / counted[-1] for c in counted]
+    axes.loglog(steps, line, "-", color=colour, label=f"{name}, counted")
+title = "One step of decoding"
+axes.set(title=title, xlabel="tokens so far", ylabel="seconds")
 axes.legend()
 plt.show()
-total_plain, total_cached = (sum(times[name]) for name in times)
-print(f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cached:.2f} ms with a cache")
+total_plain, total_cached = (1e3 * sum(times[name]) for name in times)
+print(f"these seven steps: {total_plain:.2f} ms without", end=", ")
+print(f"{total_cached:.2f} ms with a cache")
 
 # %% [markdown]
 # *The picture in words:* points are measured; lines are the counted multiplications, drawn through the last point of
@@ -439,10 +484,12 @@ room = torch.zeros(8, 4)  # for up to 8 tokens
 for t in range(5):
     room[t] = text[t] @ u_key
     held = room[: t + 1]  # a view
-print(f"largest difference from the cache made by cat: {(held - keys).abs().max():.4f}")
+apart = (held - keys).abs().max()
+print(f"largest difference from the cache made by cat: {apart:.4f}")
 
 steps = 1000
-print(f"rows written in {steps} steps: cat {sum(range(1, steps + 1)):,}, preallocated {steps:,}")
+by_cat = sum(range(1, steps + 1))
+print(f"rows written in {steps} steps: cat {by_cat:,}, preallocated {steps:,}")
 
 
 # %% role="draw" timed=true
@@ -460,10 +507,8 @@ def write_in_place(new, steps=1000):
 
 new_row = torch.randn(1, 1024)
 for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
-    print(
-        f"{name:12} {1e3 * best_time(way, new_row):7.1f} ms, "
-        f"{peak_bytes(way, new_row) / 1e6:.1f} MB at the peak"
-    )
+    spent, held = best_time(way, new_row), peak_bytes(way, new_row)
+    print(f"{name:12} {1e3 * spent:7.1f} ms, {held / 1e6:.1f} MB at the peak")
 
 # %% [markdown]
 # At the peak `cat` needs twice the memory: the old cache and the new one exist at the same time. (The exercises
@@ -494,58 +539,80 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
 
 # %% exercise="kv_cache_bytes" role="solution"
 def kv_cache_bytes(
-    batch: int, num_layers: int, num_kv_heads: int, head_dim: int, seq_len: int, bytes_per_element: int
+    batch: int,
+    num_layers: int,
+    num_kv_heads: int,
+    head_dim: int,
+    seq_len: int,
+    bytes_per_element: int,
 ) -> int:
-    """The bytes of the keys and values (B, H, T, D) that all layers keep for seq_len tokens."""
+    """The bytes of the keys and values (B, H, T, D) that all layers keep for
+    seq_len tokens."""
     ### BEGIN SOLUTION
-    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
+    numbers = (
+        batch * num_kv_heads * seq_len * head_dim
+    )  # of the keys of a layer
+    return 2 * num_layers * numbers * bytes_per_element
     ### END SOLUTION
 
 
 # %% exercise="kv_cache_bytes" role="check"
 check(kv_cache_bytes)
 
+# %% [markdown]
+# Two models. Llama 2 7B has 32 layers, and keys and values for 32 heads in each. Llama 2 70B has ten times the
+# parameters: 80 layers with 64 heads of queries, but keys and values for 8 heads only. In both a head is 128 wide.
+
 # %%
 predict(
     "09_larger_cache",
-    "Llama 2 70B has ten times the parameters of Llama 2 7B. And its cache?",
-    ["it is smaller", "it is as large", "it is ten times as large"],
+    "How large is the cache of Llama 2 70B, beside that of Llama 2 7B?",
+    ["less than half as large", "more than half as large", "larger"],
 )
 
 # %% role="try"
-# Try it: three published models, each at its full length, 2 bytes a number.
-my_caches = {
-    "GPT-2 small, 12 layers, 12 heads": kv_cache_bytes(1, 12, 12, 64, 1024, 2),
-    "Llama 2 7B, 32 layers, 32 heads": kv_cache_bytes(1, 32, 32, 128, 4096, 2),
-    "Llama 2 70B, 80 layers, 64 heads, 8 of them with keys": kv_cache_bytes(1, 80, 8, 128, 4096, 2),
+# Three published models, each at its full length, 2 bytes a number.
+my_models = {
+    "GPT-2 small, 12 layers, 12 heads": (1, 12, 12, 64, 1024, 2),
+    "Llama 2 7B, 32 layers, 32 heads": (1, 32, 32, 128, 4096, 2),
+    "Llama 2 70B, 80 layers, 64 heads, 8 of them with keys": (1, 80, 8, 128)
+    + (4096, 2),
 }
-for my_model, my_bytes in my_caches.items():
+my_caches = [kv_cache_bytes(*my_sizes) for my_sizes in my_models.values()]
+for my_model, my_bytes in zip(my_models, my_caches, strict=True):
     print(f"{my_bytes / 1e9:6.3f} GB  {my_model}")
-_, my_7b, my_70b = my_caches.values()
-compare_guess("09_larger_cache", "it is smaller" if my_70b < my_7b else "it is ten times as large")
+my_share = my_caches[2] / my_caches[1]
+my_outcome = "larger" if my_share > 1 else "more than half as large"
+if my_share < 0.5:
+    my_outcome = "less than half as large"
+compare_guess("09_larger_cache", my_outcome)
+
+# %% [markdown] role="answer"
+# 80 · 8 heads in all are fewer than 32 · 32. The larger model can afford the smaller cache, since eight query heads share each head of keys and values. That is one
+# way to save memory, and section 5 is about it. The other is to drop old keys and values.
 
 # %% [markdown]
-# The larger model can afford the smaller cache, since eight query heads share each head of keys and values. That is one
-# way to save memory, and section 5 is about it. The other is to drop old keys and values.
-#
 # ## 4 · A window
 #
 # Must a token see everything before it? Often only what is near matters. With a **sliding window** of 3, a query sees
 # three keys: its own and the two before it.
 
 # %%
-near = ["1.......", "11......", "111.....", ".111....", "..111...", "...111..", "....111.", ".....111"]
+near = ["1.......", "11......", "111.....", ".111....", "..111..."]
+near += ["...111..", "....111.", ".....111"]
 window_of_3 = torch.tensor([[cell == "1" for cell in row] for row in near])
 everything_before = torch.ones(8, 8, dtype=torch.bool).tril()
-two_layers = window_of_3.float() @ window_of_3.float() > 0  # seen by a token that is seen
+# seen by a token that is seen
+two_layers = window_of_3.float() @ window_of_3.float() > 0
 
-print(
-    "scores of 8 tokens: causal", everything_before.sum().item(), "window of 3", window_of_3.sum().item()
-)
+print("scores of 8 tokens: causal", everything_before.sum().item(), end=" ")
+print("window of 3", window_of_3.sum().item())
 tokens, width = 100_000, 4096
 causal_scores = tokens * (tokens + 1) // 2
-window_scores = tokens * width - width * (width - 1) // 2  # the first rows are shorter
-print(f"of {tokens:,}: causal {causal_scores:,}, window of {width} {window_scores:,}")
+# the first rows are shorter
+window_scores = tokens * width - width * (width - 1) // 2
+print(f"of {tokens:,}: causal {causal_scores:,}", end=", ")
+print(f"window of {width} {window_scores:,}")
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
@@ -554,9 +621,10 @@ masks = {
     "a window of 3": window_of_3,
     "a window of 3, two layers": two_layers,
 }
+ticks = {"xticks": range(8), "yticks": range(8)}
 for axes, (title, mask) in zip(panels, masks.items(), strict=True):
     axes.imshow(mask, cmap="cividis", vmin=0, vmax=1)
-    axes.set(title=title, xlabel="key", ylabel="query", xticks=range(8), yticks=range(8))
+    axes.set(title=title, xlabel="key", ylabel="query", **ticks)
 plt.show()
 
 # %% [markdown]
@@ -569,16 +637,7 @@ plt.show()
 # scores must not be computed at all (section 9 says how).
 #
 # Is the rest of the text lost? The third picture says no. In layer 1 a token sees tokens that saw others in layer 0.
-
-# %%
-predict(
-    "09_reach",
-    "A window of 3, four layers: how many tokens back does the last token see?",
-    low=0,
-    high=20,
-)
-
-# %% [markdown]
+#
 # ### Exercise 4: `sliding_window_mask`
 #
 # Difficulty 2 of 5
@@ -610,7 +669,7 @@ predict(
 
 # %% exercise="sliding_window_mask" role="solution"
 def sliding_window_mask(seq_len: int, window: int) -> Tensor:
-    """True where a token may attend: to itself and to the window - 1 tokens before it.
+    """True where a token may attend: itself and the window - 1 before it.
 
     Returns bool (T, T), a row for each query.
     """
@@ -624,18 +683,28 @@ def sliding_window_mask(seq_len: int, window: int) -> Tensor:
 # %% exercise="sliding_window_mask" role="check"
 check(sliding_window_mask)
 
+# %%
+predict(
+    "09_reach",
+    "A window of 3, four layers: how far back does the last token see?",
+    low=0,
+    high=20,
+    unit="tokens",
+)
+
 # %% role="try"
-# Try it: what the last of 20 tokens sees through one layer, two, three and four.
+# What the last of 20 tokens sees through one layer, two, three and four.
 my_window = sliding_window_mask(20, 3).float()
 for my_layers in range(1, 5):
     my_seen = torch.linalg.matrix_power(my_window, my_layers)[-1] > 0
-    print(my_layers, "".join("x" if my_seen_it else "." for my_seen_it in my_seen))
+    print(my_layers, "".join("x" if is_seen else "." for is_seen in my_seen))
 compare_guess("09_reach", my_seen.sum().item() - 1)
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # Every layer adds window − 1 tokens. In Mistral 7B, with a window of 4096 and 32 layers, that is 32 · 4095 = 131 040
 # tokens.
-#
+
+# %% [markdown]
 # ## 5 · Shared keys and values
 #
 # The cache holds keys and values for every head. But do 64 heads of queries need 64 heads of keys? In **grouped-query
@@ -647,15 +716,19 @@ compare_guess("09_reach", my_seen.sum().item() - 1)
 # and 3 read key head 1. Follow query heads 1 and 2:
 
 # %%
-# (Hq, Tq, D) = (4, 1, 2)
-four_queries = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]])
-two_keys = torch.tensor([[[2.0, 0.0], [0.0, 2.0]], [[4.0, 0.0], [0.0, 4.0]]])  # (Hkv, Tk, D) = (2, 2, 2)
-two_values = torch.tensor([[[10.0], [20.0]], [[30.0], [40.0]]])  # (Hkv, Tk, d_v) = (2, 2, 1)
+one, other = [[1.0, 0.0]], [[0.0, 1.0]]
+four_queries = torch.tensor([one, other, one, other])  # (Hq, Tq, D)
+two_keys = torch.stack([2 * torch.eye(2), 4 * torch.eye(2)])  # (Hkv, Tk, D)
+# (Hkv, Tk, d_v)
+two_values = torch.tensor([[[10.0], [20.0]], [[30.0], [40.0]]])
+
 for query_head, key_head in ((1, 0), (2, 1)):
     scores = four_queries[query_head] @ two_keys[key_head].mT / math.sqrt(2)
     weights = scores.softmax(-1)
-    print(f"query head {query_head}, key head {key_head}: scores", scores, "weights", weights)
-    print("    output", weights @ two_values[key_head])
+    both = {"scores": scores, "weights": weights}
+    row = f"query head {query_head}"
+    show(both, row, [f"key {i} of head {key_head}" for i in (0, 1)])
+    print(f"    output {(weights @ two_values[key_head]).item():.2f}")
 
 # %% [markdown]
 # The values show which head was read: outputs between 10 and 20 come from key head 0, those between 30 and 40 from key
@@ -665,7 +738,7 @@ for query_head, key_head in ((1, 0), (2, 1)):
 # %%
 predict(
     "09_repeat",
-    "Key heads 0 and 1 are repeated for four query heads. Which call gives the order 0, 0, 1, 1?",
+    "Key heads 0 and 1, four query heads: which call gives 0, 0, 1, 1?",
     ["`repeat(2)`", "`repeat_interleave(2)`", "both"],
 )
 
@@ -677,10 +750,14 @@ orders = {
 }
 for call, order in orders.items():
     print(f"{call:24} {order}")
-compare_guess("09_repeat", next(call for call, order in orders.items() if order == [0, 0, 1, 1]))
+right = [call for call, order in orders.items() if order == [0, 0, 1, 1]]
+compare_guess("09_repeat", right[0] if len(right) == 1 else "both")
+
+# %% [markdown] role="answer"
+# `repeat` repeats the whole, `repeat_interleave` each entry. The wrong order raises no error and gives the right shape.
 
 # %% [markdown]
-# The wrong order raises no error and gives the right shape. Another way repeats nothing: give the queries one axis for
+# Another way repeats nothing: give the queries one axis for
 # the groups and one for the heads of a group, (..., Hkv, Hq / Hkv, Tq, D), and let a single key head broadcast over its
 # group. `unflatten` makes two axes out of one.
 #
@@ -688,11 +765,10 @@ compare_guess("09_repeat", next(call for call, order in orders.items() if order 
 
 # %% role="try"
 # Try it: 64 query heads, and fewer and fewer key heads.
-for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-query", 1)):
-    print(
-        f"{my_name:13} {my_kv_heads:2} key heads: "
-        f"{kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2) / 1e9:6.3f} GB"
-    )
+my_kinds = {"multi-head": 64, "grouped-query": 8, "multi-query": 1}
+for my_name, my_kv_heads in my_kinds.items():
+    my_bytes = kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2)
+    print(f"{my_name:13} {my_kv_heads:2} key heads: {my_bytes / 1e9:6.3f} GB")
 
 # %% [markdown]
 # ### Exercise 5: `grouped_query_attention`
@@ -725,16 +801,19 @@ for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-q
 
 
 # %% exercise="grouped_query_attention" role="solution"
-def grouped_query_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Attention in which Hq / Hkv neighbouring query heads share one head of keys and values.
+def grouped_query_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> Tensor:
+    """Attention in which Hq / Hkv neighbouring query heads share one head of
+    keys and values.
 
-    query: (..., Hq, Tq, D); key: (..., Hkv, Tk, D); value: (..., Hkv, Tk, d_v). Returns
-    (..., Hq, Tq, d_v).
+    query: (..., Hq, Tq, D); key: (..., Hkv, Tk, D); value: (..., Hkv, Tk, d_v).
+    Returns (..., Hq, Tq, d_v).
     """
     ### BEGIN SOLUTION
     heads, kv_heads = query.shape[-3], key.shape[-3]
     if heads % kv_heads != 0:
-        raise ValueError(f"{heads} query heads can't share {kv_heads} heads of keys and values")
+        raise ValueError(f"{heads} query heads can't share {kv_heads} of keys")
     groups = query.unflatten(-3, (kv_heads, heads // kv_heads))
     scores = groups @ key.unsqueeze(-3).mT / math.sqrt(query.shape[-1])
     return (scores.softmax(dim=-1) @ value.unsqueeze(-3)).flatten(-4, -3)
@@ -746,8 +825,10 @@ check(grouped_query_attention)
 
 # %% role="try"
 # Try it: the four heads of the example, and the same from PyTorch.
-print(grouped_query_attention(four_queries, two_keys, two_values).flatten())
-print(F.scaled_dot_product_attention(four_queries, two_keys, two_values, enable_gqa=True).flatten())
+my_heads = (four_queries, two_keys, two_values)
+torchs = F.scaled_dot_product_attention(*my_heads, enable_gqa=True)
+print(grouped_query_attention(*my_heads).flatten())
+print(torchs.flatten())
 
 # %% [markdown]
 # ## 6 · Several tokens after a cache
@@ -759,8 +840,13 @@ print(F.scaled_dot_product_attention(four_queries, two_keys, two_values, enable_
 # %%
 new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
 may_attend = all_at <= new_at.unsqueeze(-1)
-print("which of 5 keys may 3 new tokens see?", may_attend.int(), sep="\n")
-print("torch.ones(3, 5).tril()", torch.ones(3, 5).tril().int(), sep="\n")
+masks = {
+    "may attend": may_attend.int(),
+    "torch.ones(3, 5).tril()": torch.ones(3, 5).tril().int(),
+}
+show(
+    masks, [f"token {at}" for at in (2, 3, 4)], [f"key {at}" for at in range(5)]
+)
 
 # %% [markdown]
 # The diagonal of the first mask ends in the bottom right corner, as it should: the newest token sees everything. That
@@ -770,25 +856,27 @@ print("torch.ones(3, 5).tril()", torch.ones(3, 5).tril().int(), sep="\n")
 # %%
 predict(
     "09_is_causal",
-    "One new token after four cached ones, with `is_causal=True`: how many of the five keys does it see?",
+    "After four cached tokens, with the flag: how many keys does one see?",
     low=0,
     high=5,
 )
 
 # %% role="answer"
 one_query, five_keys = torch.ones(1, 4), torch.ones(5, 4)
-# With values that are the identity, the output shows the weights.
-causal_weights = F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5), is_causal=True)
-print("weights with the flag", causal_weights, sep="\n")
-print(
-    "weights without a mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5)), sep="\n"
-)
-compare_guess("09_is_causal", (causal_weights > 0).sum().item())
+weights = {}
+for name, flag in (("with the flag", True), ("without a mask", False)):
+    # With values that are the identity, the output shows the weights.
+    weights[name] = F.scaled_dot_product_attention(
+        one_query, five_keys, torch.eye(5), is_causal=flag
+    )
+show(weights, "new token", [f"key {at}" for at in range(5)])
+compare_guess("09_is_causal", (weights["with the flag"] > 0).sum().item())
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # With `is_causal=True` the new token sees the oldest key and nothing else, not even itself. There is no error, and the
 # shape is right. But of the whole text only the first token counts.
-#
+
+# %% [markdown]
 # ### Exercise 6: `attend_with_cache`
 #
 # Difficulty 3 of 5
@@ -820,12 +908,16 @@ compare_guess("09_is_causal", (causal_weights > 0).sum().item())
 
 # %% exercise="attend_with_cache" role="solution"
 def attend_with_cache(
-    query: Tensor, key: Tensor, value: Tensor, cache: tuple[Tensor, Tensor] | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cache: tuple[Tensor, Tensor] | None,
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Causal attention of new tokens to themselves and to all tokens before them.
+    """Causal attention of new tokens to themselves and to all before them.
 
-    query, key, value: (B, H, Tnew, D), the new tokens'; cache: None, or (key, value) of the tokens so
-    far, each (B, H, Told, D). Returns (output (B, H, Tnew, D), cache), the cache with the new tokens
+    query, key, value: (B, H, Tnew, D), the new tokens'; cache: None, or
+    (key, value) of the tokens so far, each (B, H, Told, D).
+    Returns (output (B, H, Tnew, D), cache), the cache with the new tokens
     appended.
     """
     ### BEGIN SOLUTION
@@ -833,7 +925,8 @@ def attend_with_cache(
         key = torch.cat((cache[0], key), dim=2)
         value = torch.cat((cache[1], value), dim=2)
     new, held = query.shape[2], key.shape[2]
-    may_attend = torch.ones(new, held, dtype=torch.bool, device=query.device).tril(held - new)
+    ones = torch.ones(new, held, dtype=torch.bool, device=query.device)
+    may_attend = ones.tril(held - new)
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     weights = scores.masked_fill(~may_attend, -math.inf).softmax(dim=-1)
     return weights @ value, (key, value)
@@ -844,7 +937,7 @@ def attend_with_cache(
 check(attend_with_cache)
 
 # %% role="try"
-# Try it: a prompt of 3 tokens, then one, then two more; compared with all 6 at once.
+# Try it: a prompt of 3 tokens, then one, then two more; and all 6 at once.
 my_tokens = torch.randn(3, 1, 2, 6, 4)  # query, key, value
 my_cache, my_outputs = None, []
 for my_piece in my_tokens.split([3, 1, 2], dim=-2):
@@ -852,7 +945,8 @@ for my_piece in my_tokens.split([3, 1, 2], dim=-2):
     my_outputs.append(my_output)
 my_whole = F.scaled_dot_product_attention(*my_tokens, is_causal=True)
 my_difference = (torch.cat(my_outputs, dim=2) - my_whole).abs().max()
-print(f"largest difference {my_difference:.4f}, cache {tuple(my_cache[0].shape)}")
+print(f"largest difference {my_difference:.4f}", end=", ")
+print(f"cache {tuple(my_cache[0].shape)}")
 
 # %% [markdown]
 # Half of the lesson is done: a good place for a break.
@@ -881,23 +975,17 @@ print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
 # stops there. If the number of pieces is rounded *down*, the rest is lost.
 
 # %%
-seven = torch.arange(7)
-print(
-    "starts",
-    list(range(0, 7, 3)),
-    "pieces",
-    [seven[start : start + 3].tolist() for start in range(0, 7, 3)],
-)
-print("7 // 3 =", 7 // 3, "    pieces", [seven[i * 3 : (i + 1) * 3].tolist() for i in range(7 // 3)])
+seven, hundred = torch.arange(7), torch.arange(100)
+starts = list(range(0, 7, 3))
+print("starts", starts, "pieces", [seven[i : i + 3].tolist() for i in starts])
+rounded_down = [seven[i * 3 : (i + 1) * 3].tolist() for i in range(7 // 3)]
+print("7 // 3 =", 7 // 3, "    pieces", rounded_down)
 print("split(3)   pieces", [piece.tolist() for piece in seven.split(3)])
 print("chunk(3)   pieces", [piece.tolist() for piece in seven.chunk(3)])
-hundred = torch.arange(100)
 print(
-    "of 100 tokens: split(3) makes",
-    len(hundred.split(3)),
-    "pieces, chunk(3) makes",
-    len(hundred.chunk(3)),
+    "of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces", end=", "
 )
+print("chunk(3) makes", len(hundred.chunk(3)))
 
 # %% [markdown]
 # `split(3)` makes pieces of 3. `chunk(3)` makes 3 pieces. With 7 tokens the two look alike, and with 100 they don't.
@@ -935,10 +1023,14 @@ print(
 
 
 # %% exercise="chunked_attention" role="solution"
-def chunked_attention(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """Attention for chunk_size queries at a time: the whole matrix of scores never exists.
+def chunked_attention(
+    query: Tensor, key: Tensor, value: Tensor, chunk_size: int
+) -> Tensor:
+    """Attention for chunk_size queries at a time: the whole matrix of scores
+    never exists.
 
-    query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v). Returns (..., Tq, d_v).
+    query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v).
+    Returns (..., Tq, d_v).
     """
     ### BEGIN SOLUTION
     outputs = []
@@ -954,14 +1046,10 @@ check(chunked_attention)
 
 # %% role="try"
 # Try it: the difference from all at once, for chunks of several sizes.
+my_whole = all_scores.softmax(-1) @ value
 for my_size in (1, 4, 6, 32):
-    print(
-        my_size,
-        (chunked_attention(query, key, value, my_size) - all_scores.softmax(-1) @ value)
-        .abs()
-        .max()
-        .round(decimals=4),
-    )
+    my_chunked = chunked_attention(query, key, value, my_size)
+    print(my_size, (my_chunked - my_whole).abs().max().round(decimals=4))
 
 # %% [markdown]
 # ## 8 · A few keys at a time
@@ -975,9 +1063,11 @@ row = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 0.0])
 mixed_in = torch.tensor([10.0, 20.0, 30.0, 40.0, 50.0, 60.0])
 print(f"all at once:                 {row.softmax(0) @ mixed_in:.4f}")
 
-blocks = list(zip(row.split(2), mixed_in.split(2), strict=True))  # three blocks of two keys
+# three blocks of two keys
+blocks = list(zip(row.split(2), mixed_in.split(2), strict=True))
 apart = [float(s.softmax(0) @ v) for s, v in blocks]
-print("a softmax for each block:   ", [round(one, 4) for one in apart], f"mean {sum(apart) / 3:.4f}")
+rounded = [round(one, 4) for one in apart]
+print("a softmax for each block:   ", rounded, f"mean {sum(apart) / 3:.4f}")
 
 # %% [markdown]
 # A softmax for each block gives every block the same weight, whatever its scores are. But the division can wait. Keep
@@ -989,7 +1079,8 @@ for s, v in blocks:
     total += s.exp().sum().item()
     mixed += (s.exp() @ v).item()
 print(f"two sums, divided at the end: {mixed / total:.4f}")
-print("the same with scores 100 higher:", sum((s + 100).exp().sum().item() for s, _ in blocks))
+higher = sum((s + 100).exp().sum().item() for s, _ in blocks)
+print("the same with scores 100 higher:", higher)
 
 # %% [markdown]
 # Right, until the scores grow: exp(100) is too large for float32. Lesson 01's remedy is to subtract the row's maximum,
@@ -1012,8 +1103,9 @@ for s, v in blocks:
     mixed = mixed * factor + (counts @ v).item()
     maximum = new_maximum
     print(
-        f"{s.tolist()!s:12} {maximum:6.0f} {factor:7.4f} {total:7.4f} {mixed:8.4f} {mixed / total:9.4f}"
+        f"{s.tolist()!s:12} {maximum:6.0f} {factor:7.4f} {total:7.4f}", end=""
     )
+    print(f" {mixed:8.4f} {mixed / total:9.4f}")
 
 # %% [markdown]
 # Follow the second block. The maximum rises from 3 to 5, so both sums shrink by exp(3 − 5) = 0.1353 before the new
@@ -1023,7 +1115,7 @@ for s, v in blocks:
 # For many queries the three are columns: a maximum, a sum and a weighted sum of values *for each query*.
 # Step through it.
 
-# %%
+# %% role="draw"
 from grader.views import OnlineSoftmax
 
 generator = torch.Generator().manual_seed(1528)
@@ -1076,17 +1168,21 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 
 
 # %% exercise="online_attention" role="solution"
-def online_attention(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-    """Attention that reads block_size keys at a time, with a running maximum and a running sum for each
-    query.
+def online_attention(
+    query: Tensor, key: Tensor, value: Tensor, block_size: int
+) -> Tensor:
+    """Attention that reads block_size keys at a time, with a running maximum
+    and a running sum for each query.
 
-    query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v). Returns (..., Tq, d_v).
+    query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v).
+    Returns (..., Tq, d_v).
     """
     ### BEGIN SOLUTION
     maximum = query.new_full((*query.shape[:-1], 1), -math.inf)
     total = query.new_zeros((*query.shape[:-1], 1))
     mixed = query.new_zeros((*query.shape[:-1], value.shape[-1]))
-    for k, v in zip(key.split(block_size, dim=-2), value.split(block_size, dim=-2), strict=True):
+    blocks = (whole.split(block_size, dim=-2) for whole in (key, value))
+    for k, v in zip(*blocks, strict=True):
         scores = query @ k.mT / math.sqrt(query.shape[-1])
         new_maximum = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
         factor = torch.exp(maximum - new_maximum)
@@ -1102,20 +1198,22 @@ def online_attention(query: Tensor, key: Tensor, value: Tensor, block_size: int)
 check(online_attention)
 
 # %% role="try"
-# Try it: a million keys for two queries, 4096 at a time, compared with all at once.
+# Try it: a million keys for two queries, 4096 at a time and all at once.
 my_generator = torch.Generator().manual_seed(1)
 my_query = torch.randn(2, 4, generator=my_generator)
 my_key = torch.randn(1_000_000, 4, generator=my_generator)
 my_value = my_key[:, :1]
-print(online_attention(my_query, my_key, my_value, 4096).flatten().round(decimals=2))
-print((torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value).flatten().round(decimals=2))
+my_blocks = online_attention(my_query, my_key, my_value, 4096)
+my_whole = torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value
+print(my_blocks.flatten().round(decimals=2))
+print(my_whole.flatten().round(decimals=2))
 
 # %% [markdown]
 # **Tiles.** Which part of the T × T matrix exists at one time? Here is each way, halfway through. The fourth cuts both
 # queries and keys.
 
 
-# %% role="draw"
+# %% role="draw" long="four pictures, and what is in them"
 def in_memory(rows, columns, done_rows, done_columns, size=12):
     """0: not yet made, 1: made and thrown away, 2: in memory now."""
     state = torch.zeros(size, size)
@@ -1132,11 +1230,11 @@ ways = {
     "fused: a tile": in_memory(third, third, 6, 6),
 }
 figure, panels = plt.subplots(1, 4, figsize=(9.6, 2.9), layout="constrained")
-for axes, (title, state) in zip(panels, ways.items(), strict=True):
+for axes, (name, state) in zip(panels, ways.items(), strict=True):
     axes.imshow(state, cmap="cividis", vmin=0, vmax=2)
-    axes.set(title=f"{title}\n{(state == 2).sum().item()} of 144 scores", xlabel="key", ylabel="query")
-    axes.set(xticks=[], yticks=[])
-    axes.title.set_fontsize(9)
+    title = f"{name}\n{(state == 2).sum().item()} of 144 scores"
+    axes.set_title(title, fontsize=9)
+    axes.set(xlabel="key", ylabel="query", xticks=[], yticks=[])
 plt.show()
 
 # %% [markdown]
@@ -1163,14 +1261,17 @@ def measure(ways, lengths=(128, 256, 512, 1024, 2048), width=64):
     """For every way its (length, bytes, seconds), as lists."""
     found = {name: [] for name in ways}
     for seq_len in lengths:
-        long = torch.randn(3, 1, 1, seq_len, width)  # query, key and value, each (B, H, T, D)
+        # query, key and value, each (B, H, T, D)
+        long = torch.randn(3, 1, 1, seq_len, width)
         for name, way in ways.items():
-            found[name].append((seq_len, peak_bytes(way, *long), best_time(way, *long, repeats=3)))
+            spent = best_time(way, *long, repeats=3)
+            found[name].append((seq_len, peak_bytes(way, *long), spent))
     return found
 
 
+# %%
 def predictions(lengths, width=64, piece=64):
-    """What the formulas say: bytes by way, and seconds, from the speed of one large product."""
+    """What the formulas say: bytes by way, and seconds for the arithmetic."""
     big = torch.randn(512, 512)
     speed = 2 * 512**3 / best_time(torch.mm, big, big, repeats=20)
     tensors = {
@@ -1185,25 +1286,26 @@ def predictions(lengths, width=64, piece=64):
     return sizes, [4 * t * t * width / speed for t in lengths]
 
 
+# %% role="draw" timed=true long="two pictures with points and lines"
+LOOKS = {"naive": ("#00224e", "o"), "chunked": ("#575d6d", "s")}
+LOOKS |= {"online": ("#a59c74", "^"), "fused": ("#c4a600", "D")}
+
+
 def draw_measured(found):
-    """Bytes and seconds against the length, measured (points) and predicted (lines)."""
+    """Bytes and seconds by length: points measured, lines predicted."""
     lengths = [t for t, _, _ in next(iter(found.values()))]
     sizes, seconds = predictions(lengths)
-    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-    looks = zip(
-        ("naive", "chunked", "online", "fused"),
-        ("#00224e", "#575d6d", "#a59c74", "#c4a600"),
-        "os^D",
-        strict=True,
+    _, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.8), layout="constrained"
     )
-    for name, colour, marker in looks:
-        if name in found:
-            left.loglog(lengths, sizes[name], "-", color=colour, linewidth=0.9)
-            left.loglog(lengths, [held for _, held, _ in found[name]], marker, color=colour, label=name)
-            right.loglog(
-                lengths, [spent for _, _, spent in found[name]], marker, color=colour, label=name
-            )
-    right.loglog(lengths, seconds, "-", color="grey", linewidth=0.9, label="4 · T² · D operations")
+    for name, measured in found.items():
+        colour, marker = LOOKS[name]
+        _, held, spent = zip(*measured, strict=True)
+        left.loglog(lengths, sizes[name], "-", color=colour, linewidth=0.9)
+        left.loglog(lengths, held, marker, color=colour, label=name)
+        right.loglog(lengths, spent, marker, color=colour, label=name)
+    label = "4 · T² · D operations"
+    right.loglog(lengths, seconds, "-", color="grey", lw=0.9, label=label)
     left.set(title="Memory at the peak", xlabel="tokens", ylabel="bytes")
     right.set(title="Time", xlabel="tokens", ylabel="seconds")
     for axes in (left, right):
@@ -1214,8 +1316,8 @@ def draw_measured(found):
     plt.show()
 
 
-# %% role="draw" timed=true
-draw_measured(measure({"naive": naive_attention, "fused": F.scaled_dot_product_attention}))
+fused = F.scaled_dot_product_attention
+draw_measured(measure({"naive": naive_attention, "fused": fused}))
 
 # %% [markdown]
 # *The picture in words:* points are measured, lines predicted. On the left the naive points lie on a line of slope 2:
@@ -1226,18 +1328,15 @@ draw_measured(measure({"naive": naive_attention, "fused": F.scaled_dot_product_a
 # The next cell adds your two functions to this picture, with pieces of 64.
 
 # %% role="try" timed=true
-# Try it: all four. Do your points lie on lines of slope 1? A little higher or lower is fine: one tensor
-# more or less.
-draw_measured(
-    measure(
-        {
-            "naive": naive_attention,
-            "chunked": lambda query, key, value: chunked_attention(query, key, value, 64),
-            "online": lambda query, key, value: online_attention(query, key, value, 64),
-            "fused": F.scaled_dot_product_attention,
-        }
-    )
-)
+# Try it: all four. Do your points lie on lines of slope 1? A little higher or
+# lower is fine: one tensor more or less.
+my_ways = {
+    "naive": naive_attention,
+    "chunked": lambda q, k, v: chunked_attention(q, k, v, 64),
+    "online": lambda q, k, v: online_attention(q, k, v, 64),
+    "fused": F.scaled_dot_product_attention,
+}
+draw_measured(measure(my_ways))
 
 # %% [markdown]
 # The memory of both should grow in proportion to the length. In time the chunked one stays near the naive one, and the
@@ -1245,7 +1344,7 @@ draw_measured(
 # and that saves some. The fused one saves both memory and time.
 #
 # **Which kernel ran?** A *kernel* is the program that does an operation's work. For attention PyTorch chooses among
-# several, and the fused one is only one of them. The profiler lists the operators that really ran.
+# several, and the fused one is only one of them; each is made for certain shapes and types. The profiler lists the operators that really ran.
 
 
 # %%
@@ -1256,27 +1355,40 @@ def operators(*tensors):
     return [event.key for event in run.key_averages()]
 
 
-queries, keys = few_queries[None, None], eight_keys[None, None]  # (1, 1, 3, 4) and (1, 1, 8, 4)
-narrow_values = eight_values[None, None]  # (1, 1, 8, 2): half as wide as the keys
+# (1, 1, 3, 4) and (1, 1, 8, 4), values (1, 1, 8, 2): half as wide as the keys
+queries, keys = few_queries[None, None], eight_keys[None, None]
+narrow_values = eight_values[None, None]
+
 predict(
     "09_which_kernel",
     "The values are half as wide as the keys. What does PyTorch do?",
-    ["it raises an error", "it runs the fused kernel", "it runs the plain formula"],
+    [
+        "it raises an error",
+        "it runs the fused kernel",
+        "it runs the plain formula",
+    ],
 )
 
 # %% role="answer"
-for name, values in (("as wide as the keys", keys), ("half as wide", narrow_values)):
+kinds = {"as wide as the keys": keys, "half as wide": narrow_values}
+for name, values in kinds.items():
     ran = operators(queries, keys, values)
-    print(
-        f"{name:20}", *(operator for operator in ran if "product_" in operator or "_softmax" in operator)
-    )
-fused = any("flash" in operator for operator in ran)
-compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it runs the plain formula")
+    telling = [one for one in ran if "product_" in one or "_softmax" in one]
+    print(f"{name:20}", *telling)
 
-# %% [markdown]
+is_fused = any("flash" in operator for operator in ran)
+outcome = (
+    "it runs the fused kernel" if is_fused else "it runs the plain formula"
+)
+compare_guess("09_which_kernel", outcome)
+
+# %% [markdown] role="answer"
 # `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
 # formula, with its whole matrix, and it doesn't tell you. On a CPU the fused kernel needs four axes, (B, H, T, D), and
-# values as wide as the keys. To be sure of a kernel, allow no other. If PyTorch can't use it, it raises an error. Its
+# values as wide as the keys.
+
+# %% [markdown]
+# To be sure of a kernel, allow no other. If PyTorch can't use it, it raises an error. Its
 # warnings say why.
 
 # %%
@@ -1291,7 +1403,8 @@ for reason in reasons:
     print("-", str(reason.message).split(" (Triggered")[0])
 
 with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-    print("fused", F.scaled_dot_product_attention(queries, keys, keys)[0, 0], sep="\n")
+    fused_output = F.scaled_dot_product_attention(queries, keys, keys)
+print("fused", fused_output[0, 0], sep="\n")
 print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %% [markdown]
@@ -1308,11 +1421,12 @@ print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %%
 def kept_for_backward(function, *args):
-    """Bytes of the tensors that torch keeps for the backward pass, each storage counted once."""
+    """Bytes that torch keeps for the backward pass, each storage once."""
     kept = {}
 
     def note(tensor):
-        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
@@ -1320,14 +1434,20 @@ def kept_for_backward(function, *args):
     return sum(kept.values())
 
 
-trained = torch.randn(3, 1, 1, 1024, 64, requires_grad=True).unbind()  # query, key and value, one head
+# %%
+# query, key and value, one head
+trained = torch.randn(3, 1, 1, 1024, 64, requires_grad=True).unbind()
+by_naive = kept_for_backward(naive_attention, *trained)
+by_fused = kept_for_backward(F.scaled_dot_product_attention, *trained)
 print(f"one matrix          {1024 * 1024 * 4:9,} bytes")
-print(f"naive keeps         {kept_for_backward(naive_attention, *trained):9,} bytes")
-print(f"the fused one keeps {kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes")
+print(f"naive keeps         {by_naive:9,} bytes")
+print(f"the fused one keeps {by_fused:9,} bytes")
 
 # %% role="try"
-# Try it: what do your chunks keep? The remedy is to compute them once more (torch.utils.checkpoint).
-print(f"chunked keeps {kept_for_backward(lambda *qkv: chunked_attention(*qkv, 64), *trained):,} bytes")
+# Try it: what do your chunks keep? The remedy is to compute them once more
+# (torch.utils.checkpoint).
+my_kept = kept_for_backward(chunked_attention, *trained, 64)
+print(f"chunked keeps {my_kept:,} bytes")
 
 # %% [markdown]
 # ## 10 · Quiz

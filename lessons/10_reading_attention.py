@@ -20,10 +20,9 @@
 # of its heads gives nearly all of its weight to the 6 of the input. Is that why it writes a 6? There is a way to find
 # out: switch this head off, and let the model write again.
 #
-# Attention is one of the few parts of a network that can be read directly. Every number in its matrix says how much one
-# token takes from another. Here you learn to read such matrices, first made by hand, then those of that model, and to
-# test what you have read. At the end there is a hunt: eight attentions with one mistake in each. You can call them, but
-# you can't see their code.
+# Attention is one of the few parts of a network that can be read directly. Here you learn to read its matrices, first
+# made by hand, then those of that model, and to test what you have read. At the end you hunt for eight mistakes, in
+# attention functions whose code you can't see.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
 # Lesson 07's classes are given.
@@ -32,7 +31,7 @@
 #
 # - name the patterns that heads often show, and write code that names them;
 # - follow attention through several layers, along the residual stream;
-# - ablate a head, and say from the loss what the model needs it for;
+# - read what a model knows half way, ablate a head, and say from the loss what the model needs it for;
 # - find out what is wrong with an attention from the outside, by calling it with the right inputs.
 #
 # **Time:** <!-- time -->. The plan: patterns → broken weights → a name for a pattern → a trained model's heads →
@@ -53,44 +52,34 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from grader import broken_attentions, check, compare_guess, predict, trained_dates
+from grader import broken_attentions, check, compare_guess, draw_table
+from grader import predict, show, trained_dates
 
-# Models as small as these compute fastest in one thread, above all on a busy machine.
+# Models as small as these compute fastest in one thread.
 torch.set_num_threads(1)
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
-# %%
-predict(
-    "10_switched_off",
-    "That one head is switched off. What does the model write for 6 August 1939?",
-    ["the right date", "another day, the rest right", "no date at all"],
-)
-
 # %% [markdown]
-# Section 6 has the answer.
-#
 # ## 1 · Patterns
 #
-# The heads of trained models show the same few patterns again and again. In the simplest, every token attends **to
-# itself**. In others it attends **to all tokens alike** (the head takes the plain average), to the **first token**, or
-# to its **neighbours**.
+# The heads of trained models show the same few patterns again and again. Every token may attend **to itself**, **to all
+# tokens alike** (the head takes the plain average), to the **first token**, or to its **neighbours**.
 
 # %%
 seq_len = 5
-to_itself = torch.eye(seq_len)
-to_all_alike = torch.ones(seq_len, seq_len) / seq_len
-print("to itself", to_itself, sep="\n")
-print("to all alike", to_all_alike, sep="\n")
+tokens = [f"token {i}" for i in range(seq_len)]
+alike = torch.ones(seq_len, seq_len) / seq_len
+show({"to itself": torch.eye(seq_len), "to all alike": alike}, tokens)
 
 # %% [markdown]
 # ### Exercise 1: `first_token_pattern`
 #
 # Difficulty 1 of 5
 #
-# The matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so a
-# head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, so that
-# is a good place. It is called an *attention sink*.
+# Make the matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so
+# a head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, which
+# makes it a good place, called an *attention sink*.
 #
 # <details><summary>I fill the first row, and the check says that it should be the column</summary>
 #
@@ -119,8 +108,8 @@ check(first_token_pattern)
 # %% [markdown]
 # ### Spot the slip
 #
-# A tutorial makes the neighbour pattern as below. A third goes to the token before, a third to the token itself, a
-# third to the token after.
+# A tutorial makes the neighbour pattern as below, with a third for the token before, a third for the token itself, and
+# a third for the token after.
 
 # %%
 in_tutorial = torch.zeros(seq_len, seq_len)
@@ -128,23 +117,30 @@ for i in range(seq_len):
     for j in range(max(0, i - 1), min(seq_len, i + 2)):
         in_tutorial[i, j] = 1 / 3
 
-predict("10_edge_row", "What does the first row of this matrix sum to?", low=0, high=1)
+predict(
+    "10_edge_row",
+    "What does the first row of this matrix sum to?",
+    low=0,
+    high=1,
+)
 
 # %% role="answer"
-print("neighbours, as in the tutorial", in_tutorial, sep="\n")
-print("sums of its rows", in_tutorial.sum(dim=-1), sep="\n")
-compare_guess("10_edge_row", round(in_tutorial[0].sum().item(), 2))
+sums_of_rows = in_tutorial.sum(dim=-1, keepdim=True)
+table = torch.cat([in_tutorial, sums_of_rows], dim=-1)
+show(table, tokens, [*tokens, "sum"], title="tutorial", form=".4f")
+compare_guess("10_edge_row", round(sums_of_rows[0].item(), 2))
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # No token comes before the first. It has two neighbours, itself included, and each gets a third. The last row sums to
 # two thirds as well. But rows of attention weights must sum to one. So every row is divided by the number of neighbours
-# that exist: halves at the ends, thirds in between.
-#
+# that exist, which makes halves at the ends and thirds in between.
+
+# %% [markdown]
 # ### Exercise 2: `local_pattern`
 #
 # Difficulty 2 of 5
 #
-# The same for any radius. Every token shares its attention equally among all tokens at most `radius` places away,
+# Do the same for any radius. Every token divides its attention equally among all tokens at most `radius` places away,
 # itself included.
 #
 # <details><summary>The check says that the edges aren't right</summary>
@@ -169,13 +165,16 @@ compare_guess("10_edge_row", round(in_tutorial[0].sum().item(), 2))
 
 # %% exercise="local_pattern" role="solution"
 def local_pattern(seq_len: int, radius: int) -> Tensor:
-    """Weights with which every token attends uniformly to its neighbours within radius, itself included.
+    """Weights with which every token attends uniformly to its neighbours within
+    radius, itself included.
 
-    Returns (T, T) with T = seq_len, of torch's default dtype; every row sums to one.
+    Returns (T, T) with T = seq_len, of torch's default dtype; every row sums to
+    one.
     """
     ### BEGIN SOLUTION
     positions = torch.arange(seq_len)
-    near = ((positions[:, None] - positions).abs() <= radius).to(torch.get_default_dtype())
+    near = (positions[:, None] - positions).abs() <= radius
+    near = near.to(torch.get_default_dtype())
     return near / near.sum(dim=-1, keepdim=True)
     ### END SOLUTION
 
@@ -186,10 +185,13 @@ check(local_pattern)
 # %% role="try"
 # Try it: all four patterns.
 my_patterns = {"itself": torch.eye(8), "all alike": torch.ones(8, 8) / 8}
-my_patterns |= {"first token": first_token_pattern(8), "neighbours": local_pattern(8, 1)}
-my_figure, my_panels = plt.subplots(1, 4, figsize=(9, 2.4), layout="constrained")
-for my_axes, (my_name, my_matrix) in zip(my_panels, my_patterns.items(), strict=True):
-    my_axes.imshow(my_matrix, cmap="cividis", vmin=0, vmax=1)
+my_patterns |= {
+    "first token": first_token_pattern(8),
+    "neighbours": local_pattern(8, 1),
+}
+figure, my_panels = plt.subplots(2, 2, figsize=(4.6, 5), layout="constrained")
+for my_axes, my_name in zip(my_panels.flat, my_patterns, strict=True):
+    my_axes.imshow(my_patterns[my_name], cmap="cividis", vmin=0, vmax=1)
     my_axes.set(title=my_name, xlabel="key", ylabel="query")
 plt.show()
 
@@ -200,9 +202,8 @@ plt.show()
 #
 # ## 2 · Are these weights at all?
 #
-# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` knows three rules:
-# finite numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: in the
-# tutorial, the tests for NaN and infinity can't be reached.)
+# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` knows three rules: finite
+# entries, within [0, 1], rows that sum to one.
 
 # %% role="given"
 from lesson_02 import validate_attention
@@ -214,19 +215,26 @@ from lesson_02 import validate_attention
 # %%
 torch.manual_seed(10)
 scores = 2 * torch.randn(4, 4)
-past = torch.ones(4, 4, dtype=torch.bool).tril()
+future = torch.ones(4, 4, dtype=torch.bool).triu(1)
+masked = scores.masked_fill(future, -math.inf)
 suspects = {
-    "right": scores.masked_fill(~past, -math.inf).softmax(dim=-1),
-    "mask = 0 · infinity": (scores + (~past).float() * -math.inf).softmax(dim=-1),
+    "right": masked.softmax(dim=-1),
+    "mask = 0 · infinity": (scores + future * -math.inf).softmax(dim=-1),
     "divided by their sum": scores / scores.sum(dim=-1, keepdim=True),
-    "softmax down the columns": scores.masked_fill(~past, -math.inf).softmax(dim=-2),
-    "masked after the softmax": scores.softmax(dim=-1) * past,
-    "dropout switched on": nn.Dropout(0.5).train()(scores.masked_fill(~past, -math.inf).softmax(dim=-1)),
+    "softmax down the columns": masked.softmax(dim=-2),
+    "masked after the softmax": scores.softmax(dim=-1) * ~future,
+    "dropout switched on": nn.Dropout(0.5)(masked.softmax(dim=-1)),
     "mask forgotten": scores.softmax(dim=-1),
-    "not scaled": (4 * scores).masked_fill(~past, -math.inf).softmax(dim=-1),
+    "not scaled": (4 * masked).softmax(dim=-1),
 }
 
-predict("10_accepted", "How many of the seven others does `validate_attention` accept?", low=0, high=7)
+# %%
+predict(
+    "10_accepted",
+    "How many of the seven others does `validate_attention` accept?",
+    low=0,
+    high=7,
+)
 
 # %% role="answer"
 accepted = []
@@ -239,18 +247,18 @@ for name, weights in suspects.items():
         print(f"{name:25} {problem}")
 compare_guess("10_accepted", len(accepted) - 1)
 
+# %% [markdown] role="answer"
+# Five are refused, each with the rule that is broken. One of them, dropout, is normal in training. There, attention
+# weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval mode it is
+# a mistake.
+#
+# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights. They just aren't the
+# right ones. Section 7 finds such mistakes.
+
 # %% [markdown]
-# Five are refused. Each message says which rule is broken. One of the five, dropout, is normal in training. There,
-# attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval
-# mode it is a mistake.
-#
-# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights. They are only not
-# the right ones. Such mistakes need more tests: section 7.
-#
 # ## 3 · A name for a pattern
 #
-# A model has dozens of heads, too many to look at one by one. What could code measure? Some numbers that tell patterns
-# apart:
+# A model has too many heads to look at one by one. What could code measure? A few quantities separate the patterns:
 #
 # - the mean **entropy** of the rows (lesson 02): 0 if each row has all its weight on one key, ln T if all rows are
 #   uniform;
@@ -263,37 +271,35 @@ from lesson_02 import attention_entropy
 
 # %%
 def four_numbers(weights):
-    """Mean entropy; mean weight on the token itself, on the first token, at most one place away."""
-    near = torch.ones_like(weights).triu(-1).tril(1)
-    shares = weights.diagonal().mean(), weights[:, 0].mean(), (weights * near).sum(dim=-1).mean()
-    return [round(float(number), 2) for number in (attention_entropy(weights).mean(), *shares)]
+    """Mean entropy; mean weight on itself, on the first token, near itself."""
+    entropy = attention_entropy(weights).mean()
+    itself, first = weights.diagonal().mean(), weights[:, 0].mean()
+    near = weights.triu(-1).tril(1).sum(dim=-1).mean()
+    return torch.stack([entropy, itself, first, near])
 
 
 patterns = {
     "itself": torch.eye(8),
     "all alike": torch.ones(8, 8) / 8,
     "random": torch.randn(8, 8).softmax(dim=-1),
+    "the one before": torch.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]],
 }
-patterns["the one before"] = torch.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
-print(f"{'':15} entropy  itself  first   near")
-for name, weights in patterns.items():
-    print(f"{name:15}", "  ".join(f"{number:6.2f}" for number in four_numbers(weights)))
+table = torch.stack([four_numbers(weights) for weights in patterns.values()])
+show(table, list(patterns), ["entropy", "itself", "first", "near"])
 
 # %% [markdown]
-# No single number will do. "The one before" has all its weight near the diagonal, as the neighbour pattern has. And
-# there is a trap: it is tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3,
-# 0.25, 0.25] one weight is the largest too, and it means nothing.
+# No single one will do. "The one before" has all its weight near the diagonal, as the neighbour pattern has. And it is
+# tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3, 0.25, 0.25] one weight is
+# the largest too, and it means very little.
 #
 # Another way is to build the pattern that a matrix might follow, and to measure the distance, entry by entry. Trained
-# heads are never exactly a pattern, so some distance must be allowed. Here five hundredths of every row are random:
+# heads are never exactly a pattern, so some distance must be allowed. Here five hundredths of every row are random.
 
 # %%
 noisy = 0.95 * torch.eye(8) + 0.05 * torch.randn(8, 8).softmax(dim=-1)
-print("largest distance from the diagonal pattern:", round((noisy - torch.eye(8)).abs().max().item(), 2))
-print(
-    "largest distance from the uniform pattern: ",
-    round((noisy - torch.ones(8, 8) / 8).abs().max().item(), 2),
-)
+for name in ("itself", "all alike"):
+    distance = (noisy - patterns[name]).abs().max()
+    print(f"largest distance from the pattern {name!r}: {distance:.2f}")
 
 # %% [markdown]
 # ### Exercise 3: `classify_pattern`
@@ -311,7 +317,7 @@ print(
 # | `"other"` | in any other way |
 #
 # The check's matrices are either close to one of the four patterns or far from all of them, so it doesn't matter much
-# how you measure. `local_pattern` and `first_token_pattern` are yours to use.
+# how you measure. You may use `local_pattern` and `first_token_pattern`.
 #
 # <details><summary>Everything with noise is "other"</summary>
 #
@@ -344,8 +350,8 @@ print(
 def classify_pattern(weights: Tensor) -> str:
     """Name the pattern of attention weights (T, T), T >= 6.
 
-    Returns "diagonal", "uniform", "first", "local" (radius 1 or 2) or "other"; up to 5 % of random
-    weights may be mixed in.
+    Returns "diagonal", "uniform", "first", "local" (radius 1 or 2) or "other";
+    up to 5 % of random weights may be mixed in.
     """
     ### BEGIN SOLUTION
     seq_len = weights.shape[-1]
@@ -375,7 +381,8 @@ for my_name, my_matrix in (patterns | {"noisy": noisy}).items():
 # ## 4 · The heads of a trained model
 #
 # Now to a real one: the Transformer that learnt to write dates in lesson 08. It has two layers of encoder and
-# decoder, and four heads everywhere. Its code is lesson 07's, and given.
+# decoder, and four heads everywhere. Its code is lesson 07's, and given; yours takes its place if your notebooks of
+# lessons 03 and 07 lie beside this one and pass.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -392,11 +399,22 @@ from lesson_07 import Decoder, DecoderBlock, Encoder
 # %% role="given"
 from lesson_07 import Transformer
 
+# %%
+from grader import use_yours
+
+use_yours(
+    MultiHeadAttention,
+    FeedForward,
+    TransformerBlock,
+    Encoder,
+    DecoderBlock,
+    Decoder,
+    Transformer,
+)
+
 # %% [markdown]
-# `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put your
-# own model from lesson 08 there, you will look into that one. (Lesson 08 writes the two files into a temporary folder:
-# write them to `"."` instead.) Otherwise it takes the course's, trained by the same cells. The next cell prints which
-# it is. With your own model some numbers below will differ from those in the text.
+# If your model from lesson 08 (`dates.safetensors` and `dates.json`) lies beside this notebook, you will look into that
+# one, otherwise into the course's, trained by the same cells. With yours some figures differ from those in the text.
 
 # %%
 trained = trained_dates()
@@ -407,43 +425,50 @@ print("this is", trained.whose)
 print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 
 # %% [markdown]
-# It reads characters and writes characters. With teacher forcing one call asks for all of them, as in lesson 08. A
-# date is right if every guess is.
+# It reads and writes characters. With teacher forcing one call asks for all of them, as in lesson 08. From here on our
+# only yardstick is the **loss**, the mean of −ln p over all characters, where p is the probability of the right one. A
+# model without any idea has ln 14 = 2.64 nats.
 
 
 # %%
-def ids_of(pairs):
-    """Sources (B, Ts), what the decoder is given (B, Tt), what it should say (B, Tt); padding is 0, bos
-    1, eos 2."""
+def ids_of(some_pairs):
+    """Sources (B, Ts), what is given and what is to be said, both (B, Tt).
+
+    Padding is 0, bos 1, eos 2."""
     source = {token: i for i, token in enumerate(trained.source)}
     target = {token: i for i, token in enumerate(trained.target)}
-    rows = [[source[c] for c in text] for text, _ in pairs]
-    answers = [[target[c] for c in answer] for _, answer in pairs]
-    columns = rows, [[1, *answer] for answer in answers], [[*answer, 2] for answer in answers]
+    rows = [[source[c] for c in text] for text, _ in some_pairs]
+    answers = [[target[c] for c in answer] for _, answer in some_pairs]
+    given, wanted = [[1, *a] for a in answers], [[*a, 2] for a in answers]
     return [
-        nn.utils.rnn.pad_sequence([torch.tensor(row) for row in each], batch_first=True)
-        for each in columns
+        nn.utils.rnn.pad_sequence([torch.tensor(row) for row in each], True)
+        for each in (rows, given, wanted)
     ]
 
 
+# %%
+pairs = trained.pairs
+src, given, wanted = ids_of(pairs)
+
+
+def loss_of(logits, wanted):
+    """Mean loss per character, in nats; padding doesn't count."""
+    real = wanted != 0
+    return F.cross_entropy(logits[real], wanted[real]).item()
+
+
 @torch.no_grad()
-def measured(pairs):
-    """The model's loss per character, padding left out, and the share of pairs in which every character
-    is right."""
-    src, given, wanted = ids_of(pairs)
-    logits = model(src, given)
-    loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=0)
-    right = ((logits.argmax(dim=-1) == wanted) | (wanted == 0)).all(dim=1)
-    return loss.item(), right.float().mean().item()
+def loss_of_all():
+    """The model's loss on all the dates."""
+    return loss_of(model(src, given), wanted)
 
 
-loss, share = measured(trained.pairs)
-print(f"{len(trained.pairs)} dates: loss {loss:.3f} nats, {share:.0%} right")
+print(f"{len(pairs)} dates: loss {loss_of_all():.3f} nats")
 
 # %% [markdown]
-# The weights are computed inside the model and thrown away. A hook keeps them, as in lesson 08. There are three kinds
-# of attention. In the encoder's, the written date attends to itself. In the decoder's own, the answer attends to the
-# part written so far. In the cross-attention, the answer attends to the written date.
+# A hook keeps the weights, as in lesson 08. There are three kinds of attention. In the encoder's, the written date
+# attends to itself. In the decoder's own, the answer attends to the part written so far. In the cross-attention, the
+# answer attends to the written date.
 
 
 # %%
@@ -456,88 +481,99 @@ def attentions_of(model):
     }
 
 
+# %%
 @torch.no_grad()
-def look_inside(model, pairs):
-    """The weights of every head: by kind, (B, L, H, Tq, Tk)."""
-    kinds = attentions_of(model)
-    kept = {kind: [] for kind in kinds}
+def outputs_of(modules, run):
+    """What each of these modules gives out while `run()` runs."""
+    kept = []
 
-    def keep(kind):
-        return lambda module, inputs, output: kept[kind].append(output[1])
+    def keep(module, inputs, output):
+        kept.append(output)
 
-    hooks = [
-        module.register_forward_hook(keep(kind)) for kind, modules in kinds.items() for module in modules
-    ]
-    model(*ids_of(pairs)[:2])
+    hooks = [module.register_forward_hook(keep) for module in modules]
+    run()
     for hook in hooks:
         hook.remove()
-    return {kind: torch.stack(weights, dim=1) for kind, weights in kept.items()}
+    return kept
 
 
+# %%
+def look_inside(model, some_pairs):
+    """The weights of every head: by kind, (B, L, H, Tq, Tk)."""
+    src, given, _ = ids_of(some_pairs)
+    inside = {}
+    for kind, modules in attentions_of(model).items():
+        outputs = outputs_of(modules, lambda: model(src, given))
+        inside[kind] = torch.stack([weights for _, weights in outputs], dim=1)
+    return inside
+
+
+# %%
 text, answer = date = "6 August 1939", "1939-08-06"
-inside = {kind: weights[0] for kind, weights in look_inside(model, [date]).items()}
+inside = {kind: every[0] for kind, every in look_inside(model, [date]).items()}
 print(text, "->", answer)
 for kind, weights in inside.items():
     print(f"{kind:8} (L, H, Tq, Tk) = {tuple(weights.shape)}")
 
 # %% [markdown]
-# Twenty-four matrices. Look at them yourself. At the top choose the kind of attention. The small matrices are the
-# heads, a line for each layer, both counted from 0; with the arrow keys you go from one to the next. The large one is
-# the head that is chosen: move in it to read how much each query gives to each key. Below each head is the pattern that
-# it is most like, and how much of its weight it shares with it. From 0.9 on, you may say that the head has this
-# pattern.
+# Look at all twenty-four matrices. Choose the kind of attention at the top, and a head among the small matrices, a line
+# for each layer, with the arrow keys. Move in the large one to read how much each query gives to each key. Below each
+# head is the pattern it most resembles, and how much of its weight the two share. From 0.9 on, you may call it the
+# head's pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
 
 so_far = ["<bos>", *answer]  # what the decoder is given
-tokens = {"encoder": (text, text), "decoder": (so_far, so_far), "cross": (so_far, text)}  # queries, keys
-HeadExplorer({kind: (inside[kind], *names) for kind, names in tokens.items()})
+sides = {"encoder": (text, text), "decoder": (so_far, so_far)}
+sides["cross"] = (so_far, text)  # queries, keys
+HeadExplorer({kind: (inside[kind], *side) for kind, side in sides.items()})
 
 # %% [markdown]
-# Take your time with it. Some questions:
+# Take your time with these questions:
 #
-# 1. *Cross, layer 1:* go down the rows of head 0. Does each character of the answer attend to what it is read from?
+# 1. *Cross, layer 1:* go down the rows of head 1. Does each character of the answer attend to what it is read from?
 #    Note that row i belongs to the character that the decoder was *given*; here it writes the next one. Which rows
 #    are less clear, and why may that be? (The month is read from several letters.)
 # 2. *Decoder:* why is the upper right half of every matrix dark? Why does the first row always have the same weight?
 # 3. *Encoder:* which heads are easy to describe in words? Be honest.
 #
-# Few of them are. In large models some heads show the patterns of section 1 clearly, and papers print those. In this
-# small model hardly any head does, and still all dates are right. An unclear matrix is no sign of a mistake.
+# Few of them are. In large models some heads show the patterns of section 1 clearly, and papers print those. Here
+# hardly any does, and still nearly all dates are right. An unclear matrix is no sign of a mistake.
 #
-# What does your classifier say? Here it names the eight heads of the encoder, and beside them those of the same model
-# before its training.
+# Let your classifier name the eight heads of the encoder, and those of the same model before its training.
 
 # %% role="try"
 # Try it: trained and untrained.
 torch.manual_seed(0)
-my_untrained = look_inside(Transformer(**trained.sizes).eval(), [date])["encoder"][0]
-for my_layer in range(len(my_untrained)):
-    print(
-        f"layer {my_layer}, trained:  ",
-        [classify_pattern(my_head) for my_head in inside["encoder"][my_layer]],
-    )
-    print(
-        f"layer {my_layer}, untrained:", [classify_pattern(my_head) for my_head in my_untrained[my_layer]]
-    )
+my_untrained = look_inside(Transformer(**trained.sizes).eval(), [date])
+my_models = {
+    "trained": inside["encoder"],
+    "untrained": my_untrained["encoder"][0],
+}
+for my_name, my_layers in my_models.items():
+    for my_layer, my_heads in enumerate(my_layers):
+        my_words = [classify_pattern(my_head) for my_head in my_heads]
+        print(f"{my_name:9} layer {my_layer}:", *my_words)
 
 # %% [markdown]
-# After training all of them are "other". What such a head does has no name in our list. There is nothing wrong with
-# that. Before training the weights are close to uniform. Your tolerance decides whether that is close enough for the
-# name.
+# After training all of them are "other". Our list has no name for what such a head does, and that is fine. Before
+# training some are close enough to uniform for your tolerance.
 #
 # ## 5 · Through the layers
 #
-# Layer 1 doesn't attend to *characters*. (Layers count from 0.) After layer 0 every position holds a weighted sum: of
-# what it attended to, and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
+# Layer 1 doesn't attend to *characters*. (Layers count from 0.) After layer 0 every position holds a weighted sum of
+# what it attended to and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
 #
-# Three tokens, two layers, in which each token attends to one other:
+# Here are three tokens and two layers, in which each token attends to one other.
 
 # %%
-layer_0 = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 0, 2 -> 1
-layer_1 = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 1, 2 -> 1
+layer_0 = torch.eye(3)[[0, 0, 1]]  # 0 attends to 0, 1 to 0, 2 to 1
+layer_1 = torch.eye(3)[[0, 1, 1]]  # 0 attends to 0, 1 to 1, 2 to 1
+three = ["token 0", "token 1", "token 2"]
+show({"layer 0": layer_0, "layer 1": layer_1}, three, form=".0f")
 
+# %%
 predict(
     "10_arrives",
     "After both layers: which token's content has arrived at token 2?",
@@ -545,20 +581,19 @@ predict(
 )
 
 # %% role="answer"
-row = (layer_1 @ layer_0)[2]
-print("layer 1, row of token 2:", layer_1[2].tolist())
-print("layer 1 · layer 0, row of token 2:", row.tolist())
-compare_guess("10_arrives", f"token {row.argmax()}")
+both = layer_1 @ layer_0
+show(both, three, title="layer 1 · layer 0", form=".0f")
+compare_guess("10_arrives", f"token {both[2].argmax()}")
 
-# %% [markdown]
+# %% [markdown] role="answer"
 # In layer 1, token 2 attends to token 1. But in layer 0 token 1 got all its content from token 0. What arrives is token
 # 0, and the matrix of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the matrices**. Layer
 # 0 is the rightmost factor: it works on the tokens first.
-#
-# One thing is missing. Every attention has a residual around it, x + attention(x). So each position has a vector that
-# runs through all layers, and each sub-layer only adds to it. It is called the **residual stream**. (In our post-norm
-# model each sum is normalised too.) Part of what token 1 holds in layer 1 is still token 1. So each matrix A is
-# replaced by half of itself and half of the identity:
+
+# %% [markdown]
+# The residual is still missing, x + attention(x). Each position has a vector that runs through all layers, and each
+# sub-layer only adds to it. It is called the **residual stream**. (In our post-norm model each sum is normalised too.)
+# So each matrix A is replaced by half of itself and half of the identity:
 #
 # $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_{L-1} \cdots R_1\, R_0$$
 #
@@ -567,16 +602,38 @@ compare_guess("10_arrives", f"token {row.argmax()}")
 
 # %%
 halves = [(layer + torch.eye(3)) / 2 for layer in (layer_0, layer_1)]
-print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
+show(halves[1] @ halves[0], three, title="with residuals")
+
+# %% role="draw"
+figure, axes = plt.subplots(figsize=(4.6, 3.6), layout="constrained")
+arrow = {"arrowstyle": "-|>", "shrinkA": 8, "shrinkB": 8, "lw": 1.5}
+for layer, weights in enumerate((layer_0, layer_1)):
+    for i, j in weights.nonzero().tolist():
+        bend = "arc3,rad=0.35" if i == j else "arc3"
+        look = {"color": "#00204c", "connectionstyle": bend}
+        axes.annotate("", (i, layer + 1), (j, layer), arrowprops=arrow | look)
+        look = {"color": "#8a7d2f", "linestyle": "--"}
+        axes.annotate("", (i, layer + 1), (i, layer), arrowprops=arrow | look)
+for i in range(3):
+    axes.plot([i] * 3, range(3), "o", color="#00204c", markersize=9)
+axes.set(xlim=(-0.5, 2.5), xticks=range(3), xticklabels=three, ylim=(-0.3, 2.3))
+axes.set(yticks=range(3), yticklabels=["in", "after layer 0", "after layer 1"])
+axes.set_title("attention: solid; residual: dashed", fontsize=10)
+plt.show()
 
 # %% [markdown]
-# A quarter of token 2 comes from token 0, half from token 1, a quarter is its own.
+# *The picture in words:* three columns of dots, one for each token, from the input at the bottom to layer 1 at the top.
+# In every column a dashed arrow leads up from dot to dot, the residual. Solid arrows are attention: in layer 0 from
+# token 0 to 0 and to 1, from 1 to 2; in layer 1 from 0 to 0, from 1 to 1 and to 2.
+#
+# Each dot takes half from each of its two arrows. Four paths end at token 2 above. One comes from token 0, two from
+# token 1, and one is its own residual.
 #
 # ### Exercise 4: `attention_rollout`
 #
 # Difficulty 3 of 5
 #
-# From one matrix for each layer, (L, T, T), layer 0 first, to one matrix (T, T), for any number of layers.
+# Turn one matrix per layer, (L, T, T), layer 0 first, into one matrix (T, T), for any number of layers.
 #
 # <details><summary>The check says that the order is wrong</summary>
 #
@@ -593,13 +650,15 @@ print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 
 # %% exercise="attention_rollout" role="solution"
 def attention_rollout(layers: Tensor) -> Tensor:
-    """Attention through several layers, residuals included (Abnar and Zuidema 2020).
+    """Attention through several layers, residuals included.
 
-    layers: weights (L, T, T), layer 0 first. Returns (T, T): the product R_{L-1} · … · R_0
-    with R = (A + I) / 2, rows normalised.
+    layers: weights (L, T, T), layer 0 first. Returns (T, T): the product
+    R_{L-1} · … · R_0 with R = (A + I) / 2, rows normalised.
     """
     ### BEGIN SOLUTION
-    identity = torch.eye(layers.shape[-1], dtype=layers.dtype, device=layers.device)
+    identity = torch.eye(
+        layers.shape[-1], dtype=layers.dtype, device=layers.device
+    )
     rolled = identity
     for weights in layers:
         mixed = (weights + identity) / 2
@@ -612,44 +671,44 @@ def attention_rollout(layers: Tensor) -> Tensor:
 check(attention_rollout)
 
 # %% role="try"
-# Try it: the encoder's two layers, the heads averaged. Where does the content of each position come from?
+# Try it: the encoder's layers, the heads averaged. Where does the content of
+# each position come from?
 my_layers = inside["encoder"].mean(dim=1)
-my_figure, my_panels = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
-my_matrices = {"layer 0": my_layers[0], "layer 1": my_layers[1], "rollout": attention_rollout(my_layers)}
-for my_axes, (my_name, my_matrix) in zip(my_panels, my_matrices.items(), strict=True):
-    my_axes.imshow(my_matrix, cmap="cividis", vmin=0, vmax=1)
+my_tables = {"layer 1": my_layers[1], "rollout": attention_rollout(my_layers)}
+figure, my_panels = plt.subplots(2, 1, figsize=(4.6, 9), layout="constrained")
+for my_axes, my_name in zip(my_panels, my_tables, strict=True):
+    my_axes.imshow(my_tables[my_name], cmap="cividis", vmin=0, vmax=1)
     my_axes.set(title=my_name, xlabel="key", ylabel="query")
-    my_axes.set_xticks(range(len(text)), text.replace(" ", "␣"), fontsize=8)
-    my_axes.set_yticks(range(len(text)), text.replace(" ", "␣"), fontsize=8)
+    my_axes.set_xticks(range(len(text)), text.replace(" ", "␣"))
+    my_axes.set_yticks(range(len(text)), text.replace(" ", "␣"))
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three 13 × 13 grids, the characters of "6 August 1939" along both sides. In both layers the
-# characters of the year attend to one another, and some letters of the month to its A. In the rollout the diagonal is
-# the brightest, and the rest is flatter than in either layer.
+# *The picture in words:* two 13 × 13 grids, the characters of "6 August 1939" along both sides. In layer 1 the
+# digits of the year attend to one another. In the rollout the diagonal is the brightest, and the rest is flatter.
 #
-# By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout
-# is flatter: a weighted sum of weighted sums evens out.
+# By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout is
+# flatter, since a weighted sum of weighted sums evens out.
 #
-# Rollout is only an estimate. The heads were averaged. The residual counts as exactly one half. Values, norms and
+# Rollout is only an estimate. The heads were averaged, the residual counts as exactly one half, and values, norms and
 # feed-forward layers are left out.
 #
 # ## 6 · What the weights do not explain
 #
-# A bright cell is tempting. "It wrote a 6 *because* it attended to the 6." But a weight says one thing only: in this
-# head, in this layer, this share of the weighted sum comes from that position's value vector.
+# A bright cell is tempting. "It wrote a 6 *because* it attended to the 6." But all that a weight shows is that in this
+# head, in this layer, this part of the weighted sum comes from that position's value vector.
 #
 # ### The head that reads the 6
 #
-# In the cross-attention, take the row in which the last character is about to be written, and the column of the 6.
-# One weight for each of the eight heads:
+# In the cross-attention, take the row in which the last character is about to be written, and the column of the 6. Each
+# of the eight heads has one weight there.
 
 # %%
-last_row, the_6 = len(answer) - 1, text.index("6")  # this row was given the character before the last
+last_row, the_6 = len(answer) - 1, text.index("6")
 on_the_6 = inside["cross"][:, :, last_row, the_6]
-for layer, weights in enumerate(on_the_6):
-    print(f"cross, layer {layer}:", "  ".join(f"{weight:.2f}" for weight in weights))
-reader = ("cross", *divmod(on_the_6.argmax().item(), on_the_6.shape[1]))
+all_heads = [f"head {head}" for head in range(4)]
+show(on_the_6, ["cross, layer 0", "cross, layer 1"], all_heads)
+reader = ("cross", *divmod(on_the_6.argmax().item(), 4))
 print("the head with the largest (kind, layer, head):", reader)
 
 # %% [markdown]
@@ -659,58 +718,135 @@ print("the head with the largest (kind, layer, head):", reader)
 
 # %%
 def without(heads, measure):
-    """What `measure()` returns while these heads, (kind, layer, head) each, are ablated."""
+    """What `measure()` returns while these heads are ablated."""
     kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     try:
         for kind, layer, head in heads:
             attention = attentions_of(model)[kind][layer]
-            by_head = attention.out_proj.weight.detach()
-            by_head = by_head.unflatten(1, (attention.num_heads, -1))  # (E, H, D)
-            by_head[:, head] = 0.0
+            to_stream = attention.out_proj.weight.detach()  # (E, H·D)
+            to_stream.unflatten(1, (attention.num_heads, -1))[:, head] = 0.0
         return measure()
     finally:
         model.load_state_dict(kept)
 
 
+# %%
 @torch.no_grad()
 def writes():
-    """What the model writes for the date, and the probability of the right last character."""
+    """What the model writes for the date; the loss of the last character."""
     src, given, wanted = ids_of([date])
-    probabilities = model(src, given).softmax(dim=-1)[0]
-    guesses = "".join(trained.target[guess] for guess in probabilities.argmax(dim=-1)[:-1])
-    return guesses, probabilities[last_row, wanted[0, last_row]].item()
+    logits = model(src, given)[0]
+    guesses = [trained.target[guess] for guess in logits.argmax(dim=-1)[:-1]]
+    return "".join(guesses), loss_of(logits[last_row], wanted[0, last_row])
 
 
-# %% role="answer"
+# %%
+predict(
+    "10_switched_off",
+    "That one head is ablated. What does the model write for 6 August 1939?",
+    ["the right date", "another day, the rest right", "no date at all"],
+)
+
+# %% role="answer" claim="others_read_it_too"
 for title, heads in (("all heads", []), ("without that head", [reader])):
-    written, probability = without(heads, writes)
-    print(f"{title:18} {written}   probability of the last character {probability:.3f}")
-wrong = "another day, the rest right" if written[:8] == answer[:8] else "no date at all"
-compare_guess("10_switched_off", "the right date" if written == answer else wrong)
+    written, its_loss = without(heads, writes)
+    print(f"{title:18} {written}   loss of the 6: {its_loss:.3f} nats")
+outcome = "no date at all"
+if written[:8] == answer[:8]:
+    outcome = "another day, the rest right"
+if written == answer:
+    outcome = "the right date"
+compare_guess("10_switched_off", outcome)
+
+# %% [markdown] role="answer"
+# The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights
+# shows why that can be: other heads attend to the 6 as well. (Not every date is so lucky. Try "August 6, 1939" in `date`:
+# without its head another character goes wrong.)
 
 # %% [markdown]
-# The head attended to the 6, and yet the model writes a 6 without it, almost as surely as before. The printed weights
-# show why that can be: other heads attend to the 6 as well.
+# ### Which layer decides
 #
+# If heads in both layers read the 6, where is it decided? `fc_out` makes logits of the last vector of the residual
+# stream. We can ask it earlier, after each sub-layer, what the model would write if it had to stop there. (This is
+# called the **logit lens**, nostalgebraist 2020.)
+
+
+# %%
+@torch.no_grad()
+def half_way(src, given):
+    """The logits (B, Tt, V) that `fc_out` makes after each sub-layer."""
+    places = {"none": model.decoder.dropout}  # only embedded
+    for layer, block in enumerate(model.decoder.layers):
+        places[f"own {layer}"] = block.norm
+        places[f"cross {layer}"] = block.block.norm1
+        places[f"feed {layer}"] = block.block.norm2
+    streams = outputs_of(places.values(), lambda: model(src, given))
+    logits = [model.decoder.fc_out(stream) for stream in streams]
+    return dict(zip(places, logits, strict=True))
+
+
+# %%
+one_src, one_given, one_wanted = ids_of([date])
+stages = half_way(one_src, one_given)
+by_stage = {s: loss_of(x, wanted) for s, x in half_way(src, given).items()}
+
+predict(
+    "10_decided",
+    "Where does the right 6 first get more than half of the probability?",
+    ["before any cross-attention", "in layer 0", "only in layer 1"],
+)
+
+# %% role="answer" claim="layer_0_reads_it"
+guesses = [logits[0].softmax(dim=-1) for logits in stages.values()]
+chances = torch.stack([p[range(11), one_wanted[0]] for p in guesses], dim=1)
+figure, axes = plt.subplots(figsize=(4, 5), layout="constrained")
+draw_table(axes, "right one, after", chances, [*answer, "eos"], list(stages))
+plt.show()
+rows = []
+for p, its_loss in zip(guesses, by_stage.values(), strict=True):
+    would = "".join(trained.target[i] for i in p.argmax(dim=-1)[:-1])
+    rows.append([would.replace("<eos>", "."), its_loss])
+columns = ["it would write", "loss of all dates"]
+show(rows, list(stages), columns, title="after", form=".3f")
+first = (chances[last_row] > 0.5).nonzero()[0].item()
+outcomes = 2 * ["before any cross-attention"] + 2 * ["in layer 0"]
+compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
+
+# %% [markdown] role="answer"
+# *The picture in words:* a table with a row for each character of 1939-08-06 and a column for each sub-layer, own
+# attention, cross-attention and feed-forward of both layers. To the left most numbers are small, to the right all are 1.
+# The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
+#
+# Before any cross-attention the stream can't know the date, only what comes at which place, such as dashes after four
+# digits and after two more. (A full stop is eos.) Layer 0 reads the year and the day, but takes August for April, which
+# begins with an A as well. Layer 1 puts it right, and its feed-forward makes sure. Over all dates, each cross-attention
+# takes away most of the loss, and the second layer's own attention next to nothing. The lens shows what `fc_out` can
+# read, not all that is there.
+
+# %% [markdown]
 # ### Different weights, the same output
 #
-# Even within one head other weights can give the same output. Below, tokens 0 and 2 have the same value vector. The two
-# matrices look very different:
+# Even within one head other weights can give the same output. Below, tokens 0 and 2 have the same value vector, and the
+# two matrices look very different.
 
 # %%
 values = torch.tensor([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
-one = torch.tensor([[0.9, 0.1, 0.0], [0.5, 0.0, 0.5]])
-another = torch.tensor([[0.0, 0.1, 0.9], [1.0, 0.0, 0.0]])
-print(f"largest difference of the weights: {(one - another).abs().max():.1f}")
-print(f"largest difference of the outputs: {(one @ values - another @ values).abs().max():.1f}")
+weights = torch.tensor([[0.9, 0.1, 0.0], [0.5, 0.0, 0.5]])
+others = torch.tensor([[0.0, 0.1, 0.9], [1.0, 0.0, 0.0]])
+outputs = weights @ values, others @ values
+apart = (weights - others).abs().max(), (outputs[0] - outputs[1]).abs().max()
+print(f"largest difference of the weights: {apart[0]:.1f}")
+print(f"largest difference of the outputs: {apart[1]:.1f}")
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and the output has D numbers. If the keys outnumber D + 1
-# and no weight is zero, other weights with the very same output always exist: there are fewer equations than unknowns.
+# That isn't a special case. With T keys a row has T weights, and the output has D components. If the keys outnumber D +
+# 1 and no weight is zero, other weights with the very same output always exist, because there are fewer equations than
+# unknowns.
 #
 # ### Head by head
 #
-# Which of the 24 heads does the model need? Ablate them one at a time, on all 200 dates.
+# Which of the 24 heads does the model need? Ablate them one at a time, and see by how much the loss of all 200 dates
+# grows. (Accuracy hardly falls, since it doesn't show how sure the model is.)
 
 # %%
 every_head = [
@@ -720,200 +856,168 @@ every_head = [
     for head in range(module.num_heads)
 ]
 
+# %%
 predict(
-    "10_nine_of_ten",
-    "In how many of the 24 trials are at least nine of ten dates still right?",
-    low=0,
-    high=24,
+    "10_kind",
+    "In which kind of attention is the head whose ablation costs most?",
+    ["the encoder's", "the decoder's own", "the cross-attention"],
 )
 
-# %% role="answer" claim="one_head_is_not_missed"
-ablated = {key: without([key], lambda: measured(trained.pairs)) for key in every_head}
-print(f"the fewest dates right: {min(share for _, share in ablated.values()):.0%}")
-compare_guess("10_nine_of_ten", sum(share >= 0.9 for _, share in ablated.values()))
-
-# %% [markdown]
-# So is no head of any use? The share of right dates can't tell. A character counts as right whether the model is sure
-# of it or not. The **loss** shows the difference. The table says how many times as large it is when the head is
-# ablated, in whole numbers. 1 means hardly any change.
-
-# %%
-whole = measured(trained.pairs)[0]
-times = {key: loss / whole for key, (loss, _) in ablated.items()}
-kinds = {
-    kind: [
-        [times[kind, layer, head] for head in range(module.num_heads)]
-        for layer, module in enumerate(modules)
-    ]
-    for kind, modules in attentions_of(model).items()
-}
-print(" " * 12, "head", *(f"{head:5}" for head in range(4)))
-for kind, layers in kinds.items():
-    for layer, factors in enumerate(layers):
-        print(f"{kind:8} layer {layer}  ", *(f"{factor:5.0f}" for factor in factors))
-
-# %% role="draw"
-figure, panels = plt.subplots(1, 3, figsize=(9, 2.6), layout="constrained", sharey=True)
-for axes, (kind, layers) in zip(panels, kinds.items(), strict=True):
-    image = axes.imshow(torch.tensor(layers).log2(), cmap="cividis", vmin=0, vmax=5)
-    for layer, factors in enumerate(layers):
-        for head, factor in enumerate(factors):
-            colour = "white" if factor < 6 else "black"
-            axes.text(head, layer, f"{factor:.0f}×", ha="center", va="center", color=colour)
-    axes.set(title=kind, xlabel="head", xticks=range(len(layers[0])), yticks=range(len(layers)))
-panels[0].set_ylabel("layer")
-bar = figure.colorbar(image, ax=list(panels), ticks=range(6), label="loss, times as large")
-bar.set_ticklabels([f"{2**power}×" for power in range(6)])
+# %% role="answer" claim="an_encoder_head_is_missed_most"
+whole = loss_of_all()
+cost = {head: without([head], loss_of_all) - whole for head in every_head}
+table = 1000 * torch.tensor(list(cost.values())).view(6, 4)
+layers = [f"{kind}, layer {layer}" for kind in inside for layer in range(2)]
+figure, axes = plt.subplots(figsize=(4, 3.6), layout="constrained")
+title = "the loss grows by, in thousandths of a nat"
+draw_table(axes, title, table, layers, all_heads, form=".0f")
 plt.show()
+print(f"loss of the whole model: {whole:.3f} nats")
+kind, layer, head = max(cost, key=cost.get)
+print(f"most: {kind}, layer {layer}, head {head}")
+names = {"encoder": "the encoder's", "decoder": "the decoder's own"}
+compare_guess("10_kind", names.get(kind, "the cross-attention"))
+
+# %% [markdown] role="answer"
+# *The picture in words:* a table with four heads in a row, and six rows: two layers each of the encoder, the decoder and
+# the cross-attention. One number stands out, 43 at head 0 of the encoder's layer 0. The next is 8, most are below 4.
+#
+# Most heads cost little, and where several do the same, none is missed. The cross-attention has such heads, as you saw
+# with the 6. One of the encoder's makes the loss almost twenty times as large. In four other models that we trained,
+# the most needed head was one of the encoder's as well, in one of them
+# only just.
 
 # %% [markdown]
-# *The picture in words:* three grids of two layers by four heads. Encoder: head 0 of layer 0 and head 2 of layer 1
-# are yellow, with 23 and 14 times the loss, head 1 of layer 0 has 8; the others are dark. Decoder: all dark, 1.
-# Cross: head 0 of layer 0 has 9, all others between 1 and 3.
-#
-# Now the heads differ. Some can be ablated at no cost. One makes the loss more than twenty times as large.
-#
 # ### Is a sharp head an important one?
 #
-# A head that gives nearly all of its weight to one key looks important. Measure sharpness by the mean largest weight
-# of a row. There are two traps. A batch is padded, and rows of padding mean nothing. And in a causal matrix the first
-# rows are sharp whatever the head has learnt: they see so few keys.
+# A head that gives nearly all of its weight to one key looks important. Measure sharpness by the mean largest weight of
+# a row. Beware of two things. Rows of padding mean nothing, and in a causal matrix the first rows are sharp whatever
+# the head has learnt, since they see so few keys.
 
 # %%
-uniform, future = torch.ones(11, 11) / 11, torch.ones(11, 11, dtype=torch.bool).triu(1)
-causal = torch.zeros(11, 11).masked_fill(future, -math.inf).softmax(dim=-1)
-print(f"uniform over 11 tokens, mean largest weight: {uniform.amax(dim=-1).mean():.2f}")
-print(f"uniform over the past, mean largest weight:  {causal.amax(dim=-1).mean():.2f}")
+uniform, past = torch.ones(11, 11) / 11, torch.ones(11, 11).tril()
+causal = past / past.sum(dim=-1, keepdim=True)
+for name, weights in (("11 tokens", uniform), ("the past", causal)):
+    sharp = weights.amax(dim=-1).mean()
+    print(f"uniform over {name}, mean largest weight: {sharp:.2f}")
 
 # %% [markdown]
-# So leave the decoder's own attention out. In the other two kinds every row sees the whole date: 16 heads, 200 dates
-# each.
+# So leave the decoder's own attention out. In the other two kinds every row sees the whole date.
 
 # %%
-src, given, _ = ids_of(trained.pairs)
-weights_of = look_inside(model, trained.pairs)
-sharpness = {}
+weights_of, sharpness = look_inside(model, pairs), {}
 for kind, queries in (("encoder", src), ("cross", given)):
-    largest = weights_of[kind].amax(dim=-1).movedim(0, 2)  # (L, H, B, Tq)
-    mine = [key for key in every_head if key[0] == kind]
-    sharpness |= {key: largest[key[1], key[2]][queries != 0].mean().item() for key in mine}
+    largest = weights_of[kind].amax(dim=-1)  # (B, L, H, Tq)
+    largest = largest.movedim(0, 2)[:, :, queries != 0]
+    for layer, of_layer in enumerate(largest.mean(dim=-1)):
+        for head, sharp in enumerate(of_layer):
+            sharpness[kind, layer, head] = sharp.item()
 by_sharpness = sorted(sharpness, key=sharpness.get, reverse=True)
 
+
+# %%
 predict(
     "10_most_needed",
-    "Sort the 16 heads by sharpness. Where is the one whose ablation makes the loss largest?",
-    ["among the five sharpest", "among the six in the middle", "among the five least sharp"],
+    "Sort the 16 heads by sharpness. "
+    "Where is the one whose ablation makes the loss largest?",
+    [
+        "among the five sharpest",
+        "among the six in the middle",
+        "among the five least sharp",
+    ],
 )
 
 # %% role="answer" claim="sharp_is_not_needed"
-most_needed = max(sharpness, key=times.get)
-for title, key in (("sharpest", by_sharpness[0]), ("most needed", most_needed)):
-    print(f"{title:11} {key[0]}, layer {key[1]}, head {key[2]}: ", end="")
-    print(f"sharpness {sharpness[key]:.2f}, loss {times[key]:.0f} times as large")
-costly = sorted(sharpness, key=times.get, reverse=True)[:8]
-print(
-    "of the 8 sharpest,",
-    len(set(costly) & set(by_sharpness[:8])),
-    "are among the 8 most needed; chance gives 4",
-)
-place = by_sharpness.index(most_needed)
-places = "five sharpest" if place < 5 else "five least sharp" if place > 10 else "six in the middle"
-compare_guess("10_most_needed", f"among the {places}")
-
-# %% role="draw"
-figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-for kind, marker, colour in (("encoder", "o", "#00204c"), ("cross", "D", "#d9b92b")):
-    mine = [key for key in sharpness if key[0] == kind]
-    axes.scatter(
-        [sharpness[key] for key in mine],
-        [times[key] for key in mine],
-        marker=marker,
-        color=colour,
-        label=kind,
-    )
-axes.set(
-    xlabel="sharpness: mean largest weight of a row",
-    ylabel="loss, times as large",
-    yscale="log",
-    yticks=[1, 2, 4, 8, 16],
-)
-axes.yaxis.set_major_formatter("{x:.0f}×")
-axes.minorticks_off()
-axes.legend(title="attention")
-axes.set_title("Each head ablated, one at a time")
+figure, axes = plt.subplots(figsize=(4.6, 3.4), layout="constrained")
+colours = {"encoder": "#00204c", "cross": "#d9b92b"}
+costs = [cost[head] for head in sharpness]
+colour_of_each = [colours[kind] for kind, _, _ in sharpness]
+axes.scatter(list(sharpness.values()), costs, color=colour_of_each)
+axes.set(xlabel="sharpness: mean largest weight of a row")
+axes.set(ylabel="the loss grows by, nats")
+axes.set_title("encoder: dark; cross-attention: yellow", fontsize=10)
 plt.show()
+most_needed = max(sharpness, key=cost.get)
+place = by_sharpness.index(most_needed)
+places = ["five sharpest", "six in the middle", "five least sharp"]
+compare_guess(
+    "10_most_needed", f"among the {places[(place > 4) + (place > 10)]}"
+)
+
+# %% [markdown] role="answer"
+# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6; the higher a
+# point, the more the ablation costs. Nearly all lie below 0.01, sharp or not. The highest by far, an encoder head, is in
+# the middle.
+#
+# Sharper heads tend to cost a little more. But the one that the model needs most isn't among the sharpest, and costs ten
+# times as much as the sharpest of all.
 
 # %% [markdown]
-# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6; the higher a
-# point, the more the ablation costs. If sharp meant important, the points would rise to the right. They don't. The
-# highest point, an encoder head, is in the middle. The three sharpest heads, all of the cross-attention, lie at 2 to 3.
-#
-# Sharpness alone doesn't tell which heads the model needs.
-#
 # ### Together
 #
-# Ablate several heads at once. First add up what they cost one at a time:
+# Ablate several heads at once. First add up what they cost one at a time.
 
 # %%
-for kind in kinds:
-    alone = sum(loss - whole for (name, _, _), (loss, _) in ablated.items() if name == kind)
-    print(f"{kind:8} the loss grows by, eight heads one at a time, in total: {alone:.3f} nats")
+alone = {}
+for kind in inside:
+    alone[kind] = sum(cost[head] for head in every_head if head[0] == kind)
+show(alone.values(), "nats in all", list(alone), form=".3f")
 
+# %%
 predict(
     "10_together",
-    "Ablate all eight heads of the encoder at the same time. By how much does the loss grow?",
-    ["by less than this total", "by about this total", "by at least five times this total"],
+    "Ablate all eight heads of the encoder at the same time. "
+    "By how much does the loss grow?",
+    [
+        "by less than this total",
+        "by about this total",
+        "by at least three times this total",
+    ],
 )
 
 # %% role="answer" claim="together_is_more"
-grown = {
-    kind: without([key for key in every_head if key[0] == kind], lambda: measured(trained.pairs))
-    for kind in kinds
-}
-for kind, (loss, share) in grown.items():
-    print(
-        f"{kind:8} all eight at the same time: {loss - whole:.3f} nats more, "
-        f"the loss {loss / whole:.0f} times as large, {share:.0%} of the dates right"
-    )
-ratio = (grown["encoder"][0] - whole) / sum(
-    ablated[key][0] - whole for key in every_head if key[0] == "encoder"
-)
-how_much = "at least five times" if ratio >= 5 else "about" if ratio > 0.8 else "less than"
+together = {}
+for kind in inside:
+    heads = [head for head in every_head if head[0] == kind]
+    together[kind] = without(heads, loss_of_all) - whole
+rows = [list(alone.values()), list(together.values())]
+show(rows, ["one at a time", "all at once"], list(alone), form=".3f")
+ratio = together["encoder"] / alone["encoder"]
+how_much = "about" if ratio > 0.8 else "less than"
+how_much = "at least three times" if ratio >= 3 else how_much
 compare_guess("10_together", f"by {how_much} this total")
 
+# %% [markdown] role="answer"
+# Together they cost several times as much, since if one is missing, others can do its work. This holds for the
+# decoder's own attention too. No head of it is missed, but without all eight the loss is 0.06 nats, more than twenty
+# times as large. Without the cross-attention the date doesn't get through, and the loss is near that of a model without
+# any idea.
+
 # %% [markdown]
-# Together the encoder's heads cost more than ten times as much. If one is missing, others can do its work. Without the
-# cross-attention nothing of the date gets through, and no answer is right. The decoder's own attention is a matter of
-# yardstick once more. Without it nearly all dates still come out right, but the loss is eleven times as large, and what
-# it costs is nine times what its heads cost one at a time.
-#
-# An ablation has limits too. It says what *this* model needs. Trained without the head, it might have found another
-# way. And the next layers were never trained with zeros there. Some authors put the head's mean output there instead.
+# An ablation has limits too. It shows what *this* model needs. Trained without the head, it might have found another
+# way. And the next layers were never trained with zeros there, so some authors take the head's mean output instead.
 #
 # ### The position is not the character
 #
-# A head of the cross-attention attends to *position* 0 of the encoder's output. The residual stream there no longer
-# holds the character alone. Suppose that each layer of the encoder gave half to the residual and spread the rest over
-# all positions:
+# A head of the cross-attention attends to *position* 0 of the encoder's output, which no longer holds the character
+# alone. Suppose that each layer of the encoder gave half to the residual and divided the rest among all positions.
 
 # %%
 seq_len = len(text)
-spread = torch.ones(seq_len, seq_len) / seq_len
-half = (spread + torch.eye(seq_len)) / 2
+half = (torch.ones(seq_len, seq_len) / seq_len + torch.eye(seq_len)) / 2
 own = (half @ half)[0, 0]
-print(f"of its own character: {own:.2f}   of all others together: {1 - own:.2f}")
+print(f"of its own character: {own:.2f}   of all others: {1 - own:.2f}")
 
 # %% [markdown]
-# **So what are weights good for?** For getting ideas and for finding mistakes. A matrix can show at a glance that
+# **So what are weights good for?** They give ideas, and they help to find mistakes. A matrix can show at a glance that
 # padding gets weight or that the future is visible. It can suggest that a head copies years. To *know* it, change
-# something and see what happens: ablate the head, swap the character, exchange the weights. That is what the next
-# section is about.
+# something and see what happens. The next section does that.
 #
 # ## 7 · The hunt
 #
-# Eight attentions. Each claims to be lesson 04's `causal_multi_head_attention`, takes the same arguments and returns
-# the same two tensors. Each has exactly one mistake, and no two have the same one. You can't read their code. You can
-# call them as often as you like, with any input you can think of.
+# Here are eight attention functions. Each claims to be lesson 04's `causal_multi_head_attention`, takes the same
+# arguments and returns the same two tensors. Each has exactly one mistake, and no two have the same one. You can't read
+# their code, but you can call them as often as you like, with any input you can think of.
 
 # %% role="given"
 from lesson_04 import causal_multi_head_attention, masked_softmax
@@ -924,14 +1028,15 @@ print(*boxes)
 print(boxes["alder"])
 
 # %% [markdown]
-# What you need is a kit of **probes**: small experiments, each of which answers one question. Two sequences of five
-# tokens and four weight matrices are the input. Each probe is shown on the right attention. Some are also shown on
-# `forgets_the_mask`. You know its mistake.
+# What you need is a kit of **probes**, small experiments, each of which answers one question. Two sequences of five
+# tokens and four weight matrices are the input. Each probe is shown on the right attention function, some also on
+# `forgets_the_mask`, whose mistake you know.
 
 # %%
 torch.manual_seed(11)
-x = torch.randn(2, 5, 12)
-matrices = {name: 1.3 * torch.randn(12, 12) / math.sqrt(12) for name in ("w_q", "w_k", "w_v", "w_o")}
+x, size = torch.randn(2, 5, 12), 1.3 / math.sqrt(12)
+names = ("w_q", "w_k", "w_v", "w_o")
+matrices = {name: size * torch.randn(12, 12) for name in names}
 right = causal_multi_head_attention
 
 
@@ -941,14 +1046,17 @@ def forgets_the_mask(x, w_q, w_k, w_v, w_o, num_heads):
     return merge_heads(weights @ value) @ w_o, weights
 
 
+# %%
 def ask(attention, x=x, num_heads=3, **other):
-    """Call an attention with the weight matrices above, or with others in their place."""
+    """Call an attention with the weight matrices above, or with others."""
     return attention(x, *(matrices | other).values(), num_heads)
 
 
 def difference(a, b):
     """The largest difference between two tensors, as text."""
-    return f"{(a - b).abs().max():.2f}" if a.shape == b.shape else f"shape {tuple(a.shape)}"
+    if a.shape != b.shape:
+        return f"shape {tuple(a.shape)}"
+    return f"{(a - b).abs().max():.2f}"
 
 
 # %% [markdown]
@@ -980,21 +1088,22 @@ def influence(attention):
     for j in range(5):
         changed = x[:1].clone()
         changed[0, j] += 1.0 + torch.arange(12) / 12
-        moved[:, j] = (ask(attention, changed)[0][0] - before).abs().amax(dim=-1) > 1e-5
+        apart = (ask(attention, changed)[0][0] - before).abs().amax(dim=-1)
+        moved[:, j] = apart > 1e-5
     for i in range(5):
-        print(
-            f"output {i} changes with token", " ".join(str(j) if moved[i, j] else "-" for j in range(5))
-        )
+        changes = (str(j) if moved[i, j] else "-" for j in range(5))
+        print(f"output {i} changes with token", *changes)
 
 
+# %%
 print("right")
 influence(right)
 print("forgets the mask")
 influence(forgets_the_mask)
 
 # %% [markdown]
-# The right one is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, a matrix that
-# looks torn: each has its own cause. *Torn* means that numbers of one token ended up in another token's place.
+# The right one is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, and a matrix that
+# looks torn each have their own cause. *Torn* means that components of one token ended up in another token's place.
 #
 # **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and together
 # with another one. Many models are only tested with a batch of one. Write the probe: `ask` is all you need. Then test
@@ -1015,9 +1124,9 @@ def mixes_sequences(x, *others):
 
 
 # %% role="try"
-# Your probe. It should give 0 for `right`, and clearly more for `mixes_sequences`.
+# Your probe. It should give 0 for `right`, and more for `mixes_sequences`.
 def my_probe(attention):
-    """The largest difference between what the first sequence gives alone and in the batch of two."""
+    """How far the first sequence's output differs, alone and in the batch."""
     return "not written yet"
 
 
@@ -1032,6 +1141,26 @@ predict(
 )
 
 
+# %% role="answer"
+def company(attention):
+    """The course's version of probe 3."""
+    alone, in_batch = ask(attention, x[:1])[0][0], ask(attention)[0][0]
+    differ = difference(alone, in_batch)
+    print("alone and in a batch, the outputs differ by", differ)
+    return differ
+
+
+for attention in (right, mixes_sequences, forgets_the_mask):
+    print(attention.__name__, end=": ")
+    differ = company(attention)
+outcome = "a difference: the batch matters"
+if differ == "0.00":
+    outcome = "nothing: both outputs are the same"
+compare_guess("10_company", outcome)
+
+# %% [markdown] role="answer"
+# The future that it shows is that of the same sequence. (`company` is the course's version of the probe; compare yours.)
+
 # %% [markdown]
 # **Probe 4, `matters`: which weight matrices matter, and for what?** Replace one at a time. `w_q` and `w_k` should
 # change weights and output; `w_v` and `w_o` the output only.
@@ -1045,8 +1174,10 @@ def matters(attention, seq_len=5):
     tokens = x[:1, :seq_len]
     before = ask(attention, tokens)
     for name, matrix in matrices.items():
-        output, weights = map(difference, ask(attention, tokens, **{name: matrix.flip(0)}), before)
-        print(f"another {name} changes  the output by {output}  the weights by {weights}")
+        after = ask(attention, tokens, **{name: matrix.flip(0)})
+        output, weights = map(difference, after, before)
+        print(f"another {name} changes  the output by {output}", end="  ")
+        print(f"the weights by {weights}")
 
 
 matters(right)
@@ -1063,8 +1194,10 @@ matters(right, seq_len=1)
 # %%
 def compared(attention):
     for num_heads in (3, 1):
-        output, weights = map(difference, ask(attention, x[:1], num_heads), ask(right, x[:1], num_heads))
-        print(f"num_heads {num_heads}: the output is off by {output}  the weights by {weights}")
+        this, true = (ask(a, x[:1], num_heads) for a in (attention, right))
+        output, weights = map(difference, this, true)
+        print(f"num_heads {num_heads}: the output is off by {output}", end="  ")
+        print(f"the weights by {weights}")
 
 
 compared(forgets_the_mask)
@@ -1076,14 +1209,12 @@ compared(forgets_the_mask)
 
 # %%
 def entropies(attention):
-    for name, one in (("right", right), ("this", attention)):
-        rows = ask(one, x[:1])[1][0, :, -1]
-        sound = (rows.sum(dim=-1) - 1).abs() < 1e-4
-        shown = [
-            f"{entropy:.2f}" if ok else "none"
-            for entropy, ok in zip(attention_entropy(rows), sound, strict=True)
-        ]
-        print(f"{name:6}", *shown)
+    for name, asked in (("right", right), ("this", attention)):
+        rows = ask(asked, x[:1])[1][0, :, -1]
+        entropy = attention_entropy(rows)
+        entropy[(rows.sum(dim=-1) - 1).abs() > 1e-4] = math.nan
+        shown = (f"{number:.2f}" for number in entropy)
+        print(f"{name:6}", *("none" if s == "nan" else s for s in shown))
 
 
 entropies(forgets_the_mask)
@@ -1092,26 +1223,6 @@ entropies(forgets_the_mask)
 # In its last row `forgets_the_mask` is right: there, every token *may* be seen. A probe that finds nothing tells you
 # something too.
 #
-# And probe 3? Compare yours with the course's version, `company`.
-
-
-# %% role="answer"
-# The course's version, for comparison.
-def company(attention):
-    differ = difference(ask(attention, x[:1])[0][0], ask(attention)[0][0])
-    print("alone and in a batch, the outputs differ by", differ)
-    return differ
-
-
-for attention in (right, mixes_sequences, forgets_the_mask):
-    print(attention.__name__, end=": ")
-    differ = company(attention)
-compare_guess(
-    "10_company",
-    "nothing: both outputs are the same" if differ == "0.00" else "a difference: the batch matters",
-)
-
-# %% [markdown]
 # ### Exercise 5: `bug_hunt`
 #
 # Difficulty 4 of 5
@@ -1137,9 +1248,8 @@ compare_guess(
 # | `no-output-projection` | w_o isn't applied |
 # | `batch-mixed` | the output of a sequence depends on others in the batch |
 #
-# Run all probes on a box, then read them together. For some boxes one probe is enough. Others need two or three. You
-# may write more probes of your own. A good test of a suspicion: write the mistake yourself, like `forgets_the_mask`
-# above, and compare.
+# Run all probes on a box, then read them together, and write more of your own. A good test of a suspicion is to write
+# the mistake yourself, like `forgets_the_mask` above, and compare.
 #
 # Each box earns one point. In the cell with the dict write nothing but the dict: the grader has no boxes.
 #
@@ -1200,8 +1310,8 @@ bug_hunt = {
 check(bug_hunt, "bug_hunt")
 
 # %% [markdown]
-# Look back at how you found them. No shape showed a mistake, and few matrices did. You found them with one question:
-# *if it were right, what would I see?* Your kit works on other people's attention too, and on yours.
+# Look back at how you found them. No shape showed a mistake, and few matrices did. You found them by asking what you
+# would see *if it were right*. Your kit works on other people's attention too, and on yours.
 #
 # ## 8 · Quiz
 #
@@ -1241,7 +1351,7 @@ check(bug_hunt, "bug_hunt")
 #    - b. the first token is the most important one;
 #    - c. a causal mask leaves it no choice;
 #    - d. it has not been trained.
-# 9. `alone` (a letter): an attention is right for a batch of one and wrong for a batch of two. Where do you look
+# 9. `alone` (a letter): an attention function is right for a batch of one and wrong for a batch of two. Where do you look
 #    first?
 #    - a. at the causal mask;
 #    - b. at the number of heads;
@@ -1287,9 +1397,9 @@ check(quiz_10, "quiz_10")
 # %% [markdown]
 # ## What you can do now
 #
-# You read attention weights, by eye and by code, and follow them through layers. You know what they can't tell, and
-# how to find out instead: ablate something and look at the loss. And you have named mistakes in attentions whose code
-# you never saw.
+# You read attention weights, by eye and by code, and follow them through layers. You know what they can't show, and how
+# to find out instead: read the stream half way, ablate something and look at the loss. And you have named mistakes in
+# attention functions whose code you never saw.
 #
 # **To read next**
 #
@@ -1301,6 +1411,7 @@ check(quiz_10, "quiz_10")
 #   ablated one at a time and together.
 # - Abnar and Zuidema (2020), *Quantifying Attention Flow in Transformers*, section 3: rollout, and a second way that
 #   takes more care.
+# - nostalgebraist (2020), *interpreting GPT: the logit lens*: where the lens of section 6 was first used.
 # - Jain and Wallace (2019), *Attention is not Explanation*, and Wiegreffe and Pinter (2019), *Attention is not not
 #   Explanation*: a dispute worth following, experiment by experiment.
 # - Kobayashi, Kuribayashi, Yokoi and Inui (2020), *Attention is Not Only a Weight*: how long the vectors are that the
@@ -1308,16 +1419,13 @@ check(quiz_10, "quiz_10")
 # - Xiao, Tian, Chen, Han and Lewis (2024), *Efficient Streaming Language Models with Attention Sinks*, section 3: why
 #   so much weight goes to the first token.
 #
-# ## Two parts of the paper that are left
+# ## A part of the paper that is left
 #
-# The paper trained its model with **label smoothing**. The target is not all 1 on the right token: a tenth of it is
-# spread over the vocabulary. So the model stays a little less sure, and its loss never gets to zero. But what it writes
-# gets better. (In PyTorch: `F.cross_entropy(..., label_smoothing=0.1)`.)
+# The paper decoded with **beam search**. Greedy decoding takes the likeliest next token and can't change it later. A
+# beam of 4 keeps four beginnings, extends each by every token, and keeps the four likeliest of all these. At the end it
+# takes the likeliest complete text, with a correction for length, since a long text has a small probability.
 #
-# And the paper decoded with **beam search**. Greedy decoding takes the likeliest next token. It can't change it later.
-# A beam of 4 keeps four beginnings. It extends each by every token, and keeps the four likeliest of all these. At the
-# end it takes the likeliest complete text. A long text has a small probability, so its score is corrected for length.
-#
-# **Next:** in lesson 11 you build a decoder alone, the kind of model that people chat with today, and make it write
-# tales. There, no head spares the others: one of four remembers the names, you find it with the tools of this lesson,
-# and without it the model forgets who is who.
+# **Next:** here many heads did the same work, and you met none with a purpose of its own. In lesson 11 you will. You
+# build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four heads
+# remembers the names, because it looks for the places where the next word stood before. You find it by its weights, and
+# prove it by ablation: without it the model forgets who is who.

@@ -326,12 +326,18 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 # the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries and keys (lesson 06), and
 # the mask hides later tokens (lesson 04).
 #
-# You get these two cells: what earlier lessons made, and attention and rotation joined.
+# You get these cells: what you wrote in lessons 03, 06 and 07, and attention and rotation joined. Yours runs, if your
+# notebooks of these lessons lie beside this one and pass.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
 from lesson_06 import apply_rope
 from lesson_07 import FeedForward
+
+# %%
+from grader import use_yours
+
+use_yours(split_heads, merge_heads, MultiHeadAttention, apply_rope, FeedForward)
 
 
 # %% role="given"
@@ -1378,7 +1384,8 @@ check(quiz_11, "quiz_11")
 #
 # ## For those who want more
 #
-# Too few tales, names that nobody has heard, the whole model from an empty cell, and a text of your own.
+# Too few tales, names that nobody has heard, the whole model from an empty cell, a text of your own, and the published
+# weights of GPT-2 in your classes.
 
 # %% [markdown]
 # ### Too few tales
@@ -1564,7 +1571,133 @@ compare_with_course(FromMemory)
 # from grader.models.gpt import own_tales
 # train_text, test_text, strange_text = own_tales("my_text.txt")
 # ```
+
+# %% [markdown]
+# ### GPT-2 in your classes
 #
+# Here are published weights to begin with. GPT-2's come in a file of half a gigabyte, in safetensors, the format of
+# lesson 08. If you have that file, your classes can run with its weights. This table lists what differs from your model.
+#
+# | | yours | GPT-2 |
+# | --- | --- | --- |
+# | positions | queries and keys are rotated | a learnt vector for each of 1024 places, `wpe`, added to the token's |
+# | between the feed-forward layers | ReLU | GELU, a smooth curve much like it, computed with tanh |
+# | a linear layer's matrix | (out, in), as `nn.Linear` has it | (in, out), called Conv1D: it has to be transposed |
+# | queries, keys and values | three matrices | one for all three, `c_attn` |
+# | biases | in all linear layers but the head | in the same ones |
+# | norms | before each sub-layer, one at the end | the same: `ln_1`, `ln_2`, `ln_f` |
+# | the head | shares the embedding's weight | the same: the file has only the embedding, `wte` |
+#
+# The first two differences need code. Lesson 03's attention has no rotation, and with a causal mask it fits into your
+# block.
+
+
+# %%
+class CausalAttention(MultiHeadAttention):
+    """Lesson 03's attention, with the arguments that a GPTBlock gives."""
+
+    def forward(self, x, is_causal=False, cache=None):
+        length = x.shape[1]
+        past = torch.ones(length, length, dtype=torch.bool).tril()
+        return super().forward(x, x, x, past)[0]
+
+
+class SmoothFeedForward(FeedForward):
+    """Lesson 07's feed-forward layers with GELU between them."""
+
+    def forward(self, x):
+        return self.linear2(F.gelu(self.linear1(x), approximate="tanh"))
+
+
+# %% [markdown]
+# A hook that returns something replaces a module's output, so the positions get in without a change to your `GPT`.
+
+
+# %%
+def like_gpt2(model, sizes, positions):
+    """Change a GPT into GPT-2's kind. positions: (max_length, E)."""
+    width, heads = sizes["d_model"], sizes["num_heads"]
+    for block in model.blocks:
+        block.attention = CausalAttention(width, heads)
+        block.feed_forward = SmoothFeedForward(width, sizes["d_ff"])
+
+    def with_positions(module, inputs, x):
+        return x + positions[: x.shape[1]]
+
+    model.token_embedding.register_forward_hook(with_positions)
+    return model.eval()
+
+
+# %% [markdown]
+# The other differences are names and layouts. `t()` transposes a matrix and leaves a vector as it is, and `chunk` cuts
+# the common matrix into three.
+
+# %%
+PARTS = {"ln_1": "norm1", "attn.c_proj": "attention.out_proj"}
+PARTS |= {"ln_2": "norm2", "mlp.c_fc": "feed_forward.linear1"}
+PARTS |= {"mlp.c_proj": "feed_forward.linear2"}
+
+
+def of_block(theirs, i, kind):
+    """The weights, or the biases, of block i by the names in yours."""
+    parts = {}
+    for name, yours in PARTS.items():
+        parts[yours] = theirs[f"h.{i}.{name}.{kind}"].t()
+    joint = theirs[f"h.{i}.attn.c_attn.{kind}"].t()
+    for name, part in zip("qkv", joint.chunk(3), strict=True):
+        parts[f"attention.{name}_proj"] = part
+    return {f"blocks.{i}.{name}.{kind}": t for name, t in parts.items()}
+
+
+# %%
+def by_your_names(theirs, num_layers):
+    """GPT-2's tensors by the names of your classes."""
+    embedding = theirs["wte.weight"]
+    yours = {"token_embedding.weight": embedding, "head.weight": embedding}
+    for kind in ("weight", "bias"):
+        yours[f"norm.{kind}"] = theirs[f"ln_f.{kind}"]
+        for i in range(num_layers):
+            yours |= of_block(theirs, i, kind)
+    return yours
+
+
+# %%
+def in_classes(kind, published):
+    """A model of this class with GPT-2's numbers."""
+    sizes, theirs = published.sizes, published.weights
+    model = like_gpt2(kind(**sizes), sizes, theirs["wpe.weight"])
+    named = by_your_names(theirs, sizes["num_layers"])
+    model.load_state_dict(named, assign=True)
+    return model
+
+
+# %%
+from grader.models.gpt2 import published_gpt2
+
+published = published_gpt2("gpt2.safetensors")
+
+# %% [markdown]
+# The ids below stand for "Once upon a time". You see words if the file `vocab.json` of the same model lies beside this
+# notebook too. Your logits are compared with those of PyTorch's own layers with the same weights, which also write the
+# text if your `GPT` isn't written yet. A difference as small as rounding means that your classes do what GPT-2 needs.
+
+# %% role="try" timed=true
+# GPT-2's numbers in your classes, and the 20 likeliest tokens in a row.
+my_gpt2, my_ids = published, torch.tensor([[7454, 2402, 257, 640]])
+if published:
+    try:
+        my_gpt2 = in_classes(GPT, published)
+        my_off = (my_gpt2(my_ids) - published(my_ids)).abs().max()
+        print(f"largest difference of the logits: {my_off:.5f}")
+    except Exception as my_error:
+        print("PyTorch's layers speak, yours don't yet:", repr(my_error)[:80])
+        my_gpt2 = published
+    for _ in range(20):
+        my_next = my_gpt2(my_ids)[:, -1:].argmax(dim=-1)
+        my_ids = torch.cat([my_ids, my_next], dim=1)
+    print(published.text(my_ids[0].tolist()))
+
+# %% [markdown]
 # ### To read
 #
 # - Radford et al. (2019), *Language Models are Unsupervised Multitask Learners*, section 2: GPT-2, its tokens and its
@@ -1588,5 +1721,5 @@ compare_with_course(FromMemory)
 # a decoder and a whole Transformer of them. You have trained it, found the bugs that the loss hides, made it need less
 # memory, and looked inside. And today it wrote, and remembered who is who.
 #
-# Where to go from here? Take a model whose weights are public and load them into classes that you have written
-# yourself. If the numbers come out the same, you have understood it; if not, you know how to find out why.
+# Where to go from here? Take a model whose weights are public, as the part on GPT-2 above does, and load them into
+# classes that you have written yourself. If the numbers come out the same, you have understood it; if not, you know how to find out why.

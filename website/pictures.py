@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 
 SHARPER = 1.5  # pixels of a view's picture for each one of the page
+LEGIBLE = 0.81  # a plot isn't made narrower than this share: its letters of 8 points, 11 pixels, are then 9 pixels high
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Pictures:
 
     def plot(self, name: str, png: str, words: str) -> str:
         """A plot as HTML. `words`: what is in it."""
-        return f'<figure class="plot">{self._img(name, png, words)}</figure>'
+        narrowest = round(LEGIBLE * _size(png)[0])
+        return f'<figure class="plot" style="--narrowest: {narrowest}px">{self._img(name, png, words)}</figure>'
 
     def view(self, lesson: str, cell: str, order: int, png: str, summary: str) -> str:
         """A view as HTML: its picture with its sentence. Its attributes say which view it is: that of a lesson's cell,
@@ -32,12 +34,17 @@ class Pictures:
         return f'<figure class="course-view" {place}>{img}{said}</figure>'
 
     def _img(self, name: str, png: str, words: str) -> str:
-        data = base64.b64decode(png)
-        width, height = struct.unpack(">II", data[16:24])
+        width, height = _size(png)
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / f"{name}.png").write_bytes(data)
+        (self.folder / f"{name}.png").write_bytes(base64.b64decode(png))
         size = f'width="{width}" height="{height}"'
         return f'<img src="{self.address}/{name}.png" alt="{escape(words)}" {size} loading="lazy" decoding="async">'
+
+
+def _size(png: str) -> tuple[int, int]:
+    """Width and height of a picture in base64, in pixels."""
+    width, height = struct.unpack(">II", base64.b64decode(png)[16:24])
+    return width, height
 
 
 def guess(text: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import grader.views
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.statements import parse
 from grader.errors import LessonError
+from grader.learner.statements import parse
 from website.course import GLOSSARY, Course, line_of
 
 # What isn't searched for words to link: code, formulas, comments, tags, links, headings, the summary of a fold.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.statements import parse
 from grader.learner.predict import CAME_OUT
+from grader.learner.statements import parse
 from grader.spec.exercise import Exercise
 
 ASKS, ANSWERS = "predict", "compare_guess"
@@ -23,14 +20,6 @@ HIDDEN = ("answer", "try")
 RESULT = f"{CAME_OUT}: "
 EXPLAINS = '# %% [markdown] role="answer"'
 SHORTEST = 3  # characters: a shorter output, such as a 2, is in many a question by chance
-
-
-@cache
-def is_unconverted(number: str) -> bool:
-    """Whether a lesson, by its number, need not keep to the newest rules yet: `format.exclude` in lessons/ruff.toml."""
-    settings = Path(__file__).parents[2] / "lessons" / "ruff.toml"
-    excluded = tomllib.loads(settings.read_text("utf-8"))["format"]["exclude"] if settings.exists() else []
-    return f"{number}_*.py" in excluded
 
 
 class Call(NamedTuple):
@@ -82,7 +71,7 @@ def _followed(lesson: Lesson) -> Iterator[Problem]:
             message = f"directly below its cell stands the text that explains the answer, {EXPLAINS}"
         else:
             message = "" if call.last else "it is the last statement of its cell"
-        if message and (is_explained or cell.explains or not is_unconverted(lesson.number)):
+        if message:
             said = f'{call.function}("{call.name}"): ' if call else ""
             yield lesson.problem(cell, said + message, call.line if call else None)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import StringIO
+from tokenize import NEWLINE, generate_tokens
 from typing import NamedTuple
 
 from nbformat import NotebookNode
@@ -17,7 +19,7 @@ from grader.authoring.states import is_view
 
 WORDS_A_MINUTE = 100
 A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it shows a view
-A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a line of the model solution, a quiz's question
+A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a logical line of the solution, a question
 PNG = "image/png"
 ENOUGH = 60  # characters of an alternative text
 TEXT_BELOW = "A plot. The text below it says what it shows."
@@ -102,10 +104,14 @@ def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
     questions = len(BLANK.findall(cell.source))
     if questions:
         return A_QUESTION * questions
-    lines = [line for line in cell.source.splitlines() if line.strip()]
-    left = [line for line in cut(cell.source).splitlines() if line.strip()]
-    marks_less_stubs = cell.source.count("BEGIN SOLUTION")  # two marks go, one stub comes
-    return A_LEVEL * levels.get(cell.exercise, 1) + A_LINE * (len(lines) - len(left) - marks_less_stubs)
+    stubs = cell.source.count("BEGIN SOLUTION")  # a line in place of each region
+    written = _logical_lines(cell.source) - (_logical_lines(cut(cell.source)) - stubs)
+    return A_LEVEL * levels.get(cell.exercise, 1) + A_LINE * written
+
+
+def _logical_lines(source: str) -> int:
+    """Lines as Python counts them: one that is wrapped is one, a comment is none."""
+    return sum(token.type == NEWLINE for token in generate_tokens(StringIO(source).readline))
 
 
 def _code(cell: LessonCell, exercises: dict[str, float]) -> float:

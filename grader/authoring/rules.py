@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.predictions import is_unconverted
 from grader.authoring.prose import DIFFICULTY, TIME_MARK, unfolded
 from grader.authoring.regions import cut, has_region, region_errors
-from grader.authoring.statements import bound, parse, raises_when_defined
+from grader.learner.statements import bound, parse, raises_when_defined
 from grader.spec.exercise import Exercise
 
 Exercises = Mapping[str, Exercise]
@@ -23,6 +22,7 @@ OF_AN_EXERCISE = ("solution", "check")
 MINUTES = re.compile(r"# (?:Difficulty \d of 5\b.*|\*\*Time:\*\*.*\d+ )minutes")
 CODE_WIDTH = 80  # characters that the site and JupyterLab show in a window of 1280 pixels, beside what else they show
 CODE_LINES = 15  # of a cell: what one can keep in view
+SAYS = re.compile(r"(?m)(?<!plt\.)\b(?:print|show|display|check)\(|^(?:def|class) ")
 CLAIM = re.compile(r"[a-z][a-z0-9_]*")
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
@@ -187,8 +187,6 @@ def difficulties(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
 
 def widths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     """No line of code has to be scrolled to be read."""
-    if is_unconverted(lesson.number):
-        return
     for cell in (cell for cell in lesson.cells if cell.is_code and cell.role != "given"):
         for at, line in enumerate(cell.source.splitlines()):
             if len(line) > CODE_WIDTH:
@@ -198,8 +196,6 @@ def widths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     """No cell has more code than one can keep in view, or it says why. Of a solution cell counts what students get."""
-    if is_unconverted(lesson.number):
-        return
     for cell in lesson.cells:
         source = cut(cell.source) if cell.role == "solution" and not region_errors(cell.source) else cell.source
         if not cell.is_code or cell.role == "given" or _syntax_error(source):
@@ -210,6 +206,13 @@ def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield lesson.problem(cell, message)
         elif count <= CODE_LINES and cell.long:
             yield lesson.problem(cell, f'long="..." is for more than {CODE_LINES} lines of code: these are {count}')
+
+
+def drawings(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """A worked example that makes a picture and says nothing is marked: its code is collapsed."""
+    for cell in lesson.with_role(""):
+        if cell.source.rstrip().endswith("plt.show()") and not SAYS.search(cell.source):
+            yield lesson.problem(cell, 'this cell only draws: mark it role="draw"')
 
 
 def code_lines(source: str) -> list[str]:
@@ -265,6 +268,7 @@ RULES: tuple[Rule, ...] = (
     difficulties,
     widths,
     lengths,
+    drawings,
     times,
     predictions.pairs,
 )

@@ -38,7 +38,7 @@ def show(
     stands in the corner. Several tables, by title, stand side by side, or `under` each other. `form` is how a number
     with a point is written. ValueError where the words don't fit the shape.
 
-    >>> show(torch.tensor([[2.0, 1.0], [1.0, 2.0]]), ["robot", "crate"], title="scores", form=".1f")
+    >>> show([[2.0, 1.0], [1.0, 2.0]], ["robot", "crate"], title="scores", form=".1f")
     scores  robot  crate
     robot     2.0    1.0
     crate     1.0    2.0

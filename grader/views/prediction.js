@@ -75,7 +75,13 @@ class Prediction extends View {
         this.said.textContent = `${this.sure.value} %`;
       },
     });
-    return make("label", { class: "att-sure" }, make("span", { text: "How sure are you? (optional)" }), this.sure, this.said);
+    return make(
+      "label",
+      { class: "att-sure" },
+      make("span", { text: "How sure are you? (optional)" }),
+      this.sure,
+      this.said,
+    );
   }
 
   #wanted() {

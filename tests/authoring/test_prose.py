@@ -96,6 +96,23 @@ def test_minutes_follow_from_words_cells_and_exercises(lesson):
     assert found.total == pytest.approx(sum(found.parts) + 2 * 2.0 + 0.05)  # "Time: . The plan: one, two"
 
 
+def test_a_model_solutions_line_counts_once_however_it_is_wrapped(lesson):
+    """What 80 columns break in two takes nobody longer, and a comment is none of the solution's lines."""
+    text = lesson.text.replace("    y = x + x\n", "    # twice\n    y = (\n        x\n        + x\n    )\n")
+    assert text != lesson.text
+    assert times(read_lesson("01_toy", text)).exercises == times(lesson).exercises
+
+
+def test_what_the_template_gives_takes_no_time(lesson):
+    """A line above the region and another region, which has one line."""
+    given = lesson.text.replace("def double(x):\n", "def double(x):\n    x = x + 0\n")
+    assert times(read_lesson("01_toy", given)).exercises["double"] == 8
+    end = "    return y\n    ### END SOLUTION\n"
+    second = "\ndef triple(x):\n    ### BEGIN SOLUTION\n    return 3 * x\n    ### END SOLUTION\n"
+    more = given.replace(end, end + second)
+    assert times(read_lesson("01_toy", more)).exercises["double"] == 9
+
+
 MORE = f"# ## For those who want more\n#\n# {'word ' * 200}\n\n# %%\nprint(1)\n"
 END = "# ## What you can do now"
 

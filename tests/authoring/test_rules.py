@@ -146,6 +146,7 @@ MISTAKES = {
         EXAMPLE.replace("# %%", '# %% long="why"'),
         r'\d+: long="..." is for more than 15 lines of code: these are 1',
     ),
+    "a drawing that isn't marked": ('# %% role="draw"', "# %%", r'\d+: this cell only draws: mark it role="draw"'),
     "a question that isn't answered at once": (
         '# %% role="answer"',
         '# %%\nprint(1)\n\n# %% role="answer"',

@@ -20,7 +20,10 @@ BEFORE = (
     "class Transformer(",
     "trained = trained_dates()",
     "def ids_of",
+    "def attentions_of",
+    "def outputs_of",
     "def look_inside",
+    "text, answer = date",
 )
 EXCERPT = Excerpt("10_reading_attention", view="HeadExplorer({", start=START, before=BEFORE)
 

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from grader.authoring.rules import CODE_WIDTH
 from tools.lab import Lab, Notebook, press
 
 CHOICES = """
@@ -118,6 +119,13 @@ def test_a_guess_is_still_there_after_the_cell_is_run_again(notebook):
     view = view_of(notebook, 'predict("01_row"')
     expect(view.locator(".att-guessed")).to_contain_text("Your guess: row 0. You have seen what came out")
     expect(view.get_by_role("button", name="Guess again")).to_be_hidden()
+
+
+def test_a_line_of_the_longest_code_is_seen_whole(notebook):
+    notebook.write_cell(ANSWERS[1], f"# {'x' * (CODE_WIDTH - 2)}")
+    code = notebook.cell("# xxx").locator(".cm-scroller")
+    assert code.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert len(code.locator(".cm-line").all()) == 1
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_a_right_answer_passes(notebook, axe, shot, theme):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_progress_table_follows_by_itself(notebook, axe, shot, theme):
     notebook.theme(theme)
-    table = notebook.cell("ProgressTable(rows)").locator(".att-view")
+    table = notebook.cell("ProgressTable(rows, predictions)").locator(".att-view")
     table.scroll_into_view_if_needed()
     expect(table.locator("tr", has_text="first_steps")).to_contain_text("passed")
     shot(table, f"progress-{theme}")

@@ -16,10 +16,7 @@ class TestQuiz(QuizTests):
         "logits_shape": (32, 12, 7000),
         "parameters": 1184,
         "attentions": 18,
-        "visible": 12,
-        "dropout_line": "c",
         "who_asks": "d",
-        "one_block": "b",
     }
     spellings = [
         ("cross_weights", [128, 8, 29, 28]),
@@ -28,10 +25,7 @@ class TestQuiz(QuizTests):
         ("parameters", 1184.0),
         ("parameters", torch.tensor(1184)),
         ("attentions", np.int64(18)),
-        ("visible", torch.tensor([12.0])),
-        ("dropout_line", "C"),
         ("who_asks", " d) "),
-        ("one_block", "(B)"),
     ]
     hints = [
         ("cross_weights", (128, 8, 28, 29), "From which language"),
@@ -44,21 +38,17 @@ class TestQuiz(QuizTests):
         ("parameters", 1000, "Count by parts"),
         ("attentions", 12, "more than one"),
         ("attentions", 7, "a block of the encoder"),
-        ("visible", 15, "causal mask alone"),
-        ("visible", np.int64(9), "only columns"),
-        ("dropout_line", "A", "the tutorial's line"),
         ("who_asks", "b", "step 16"),
-        ("one_block", "d", "different objects"),
     ]
     kinds = [
         ("cross_weights", "128, 8, 29, 28", "expected a shape"),
         ("logits_shape", 84000, "expected a shape"),
         ("parameters", "1184", "expected a number"),
         ("attentions", True, "expected a number"),
-        ("visible", [12], "expected a number"),
-        ("dropout_line", 3, "expected one of"),
+        ("attentions", [18], "expected a number"),
+        ("parameters", None, "not answered yet"),
+        ("who_asks", 3, "expected one of"),
         ("who_asks", "e", "expected one of"),
-        ("one_block", ["b"], "expected one of"),
-        ("one_block", ..., "not answered yet"),
-        ("visible", None, "not answered yet"),
+        ("who_asks", ["d"], "expected one of"),
+        ("who_asks", ..., "not answered yet"),
     ]

@@ -54,15 +54,24 @@ def printed_tensors(text: str) -> dict[str, list[Any]]:
 
 
 def named_tables(text: str, title: str, rows: int = 1) -> list[list[list[str]]]:
-    """The numbers, as they were printed, of every table with that title that `print_table` printed.
+    """The numbers, as they were printed, of every table with that title that `show` shows.
 
     >>> named_tables("scores  a    b\\na       1    2\\nb       3  4e0\\n", "scores", rows=2)
     [[['1', '2'], ['3', '4e0']]]
     """
-    lines = [re.split(r"\s{2,}", line.rstrip()) for line in text.splitlines()]
+    return [[row[1:] for row in table] for table in named_rows(text, title, rows)]
+
+
+def named_rows(text: str, title: str, rows: int = 1) -> list[list[list[str]]]:
+    """The same with the word of each row in front."""
+    lines = [*map(cells_of, text.splitlines())]
     heads = [at for at, cells in enumerate(lines) if cells[0] == title and len(cells) > 1]
-    below = [[row for row in lines[at + 1 : at + 1 + rows] if len(row) == len(lines[at])] for at in heads]
-    return [[row[1:] for row in table] for table in below]
+    return [[row for row in lines[at + 1 : at + 1 + rows] if len(row) == len(lines[at])] for at in heads]
+
+
+def cells_of(line: str) -> list[str]:
+    """What stands in a line of a table."""
+    return re.split(r"\s{2,}", line.rstrip())
 
 
 def unit(number: str) -> float:

@@ -26,6 +26,15 @@ def test_no_lesson_has_a_copy_of_an_earlier_solution():
         assert not names & earlier, lesson
 
 
+def test_a_training_loop_has_the_lines_that_lesson_02_explains():
+    loop = re.compile(r"(?m)^def train\(optimizer, next_loss, steps\):\n(?: .*\n)+")
+    loops = {path.name: loop.findall(path.read_text()) for path in LESSONS.glob("*.py")}
+    (explained,) = loops["02_trainable_attention.py"]
+    assert len(explained.splitlines()) <= 12
+    assert loops["04_masking.py"] == [explained]
+    assert {text for texts in loops.values() for text in texts} == {explained}
+
+
 def test_a_changed_digit_or_another_label_is_noticed():
     shown = "scores\ntensor([[ 2.,  4.],\n        [ 4., 16.]])\nroot of d_k\ntensor(1.7321, dtype=torch.float64)\n"
     assert printed_tensors(shown) == {"scores": [[[2, 4], [4, 16]]], "root of d_k": [1.7321]}

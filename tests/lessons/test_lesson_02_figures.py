@@ -6,7 +6,7 @@ depends on the processor), the source's number is to round to the printed one.
 
 import pytest
 
-from tests.lessons.printed import labelled, named_tables, printed_tensors, printed_text, rounds_to
+from tests.lessons.printed import labelled, named_tables, printed_text, rounds_to
 
 # Eight words in an embedding of width 16, with three random matrices.
 TRAINABLE = {
@@ -83,7 +83,8 @@ def test_the_cat_sat_is_shown_as_printed_in_its_source(text, label):
 
 @pytest.mark.parametrize("label", WITH_LINEAR_LAYERS)
 def test_linear_layers_print_what_their_source_prints(text, label):
-    assert printed_tensors(text)[label] == [WITH_LINEAR_LAYERS[label]]
+    tables = [[list(map(float, row)) for row in table] for table in named_tables(text, label, rows=3)]
+    assert WITH_LINEAR_LAYERS[label][0] in tables
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[0])

@@ -1,48 +1,48 @@
 """Lesson 05 prints the figures of its source document: what the executed notebook printed is compared with them.
 
-A printed tensor is known by the line above it, so that a right figure under a wrong name fails too.
+A printed table is known by its title, so that a right figure under a wrong name fails too.
 """
-
-import re
 
 import pytest
 
-from tests.lessons.printed import printed_tensors, printed_text
+from tests.lessons.printed import named_tables, printed_text
 
-# Every tensor that the document prints on LayerNorm and BatchNorm, with its digits.
-LAYER_NORM = {
+# Every tensor that the document prints on LayerNorm and BatchNorm, with its digits, by the title of its table.
+OF_THE_SOURCE = {
     "numbers": [[1, 2, 3], [1, 1, 1]],
-    "LayerNorm output": [[-1.2247, 0, 1.2247], [0, 0, 0]],
-    "LayerNorm weight": [1, 1, 1],
-    "LayerNorm bias": [0, 0, 0],
-    "means of the rows": [2, 1],
-    "standard deviations of the rows": [0.8165, 0],
+    "nn.LayerNorm": [[-1.2247, 0, 1.2247], [0, 0, 0], [1, 1, 1], [0, 0, 0]],  # output, weight, bias
+    "of the row": [[2, 0.8165], [1, 0]],
     "the tutorial's line, rows": [[-1.2247, 0, 1.2247], [0, 0, 0]],
-}
-BATCH_NORM = {
-    "BatchNorm output": [[0, 1, 1], [0, -1, -1]],
-    "BatchNorm weight": [1, 1, 1],
-    "BatchNorm bias": [0, 0, 0],
-    "means of the columns": [1, 1.5, 2],
-    "standard deviations of the columns": [0, 0.5, 1],
+    "nn.BatchNorm1d": [[0, 1, 1], [0, -1, -1], [1, 1, 1], [0, 0, 0]],
+    "of the column": [[1, 1.5, 2], [0, 0.5, 1]],
     "the tutorial's line, columns": [[0, 1, 1], [0, -1, -1]],
 }
 
-# What the lesson prints to show the truth about the document's slips, and what it adds.
+# Rows of tables that show the truth about a slip, and what the lesson adds: a word, and what is behind it.
+KNOWN = "this is the cat that killed the rat that ate the malt that"
+ROWS = [
+    ("cat, ε = 0.1, formula", "-1.1421 0.0000 1.1421"),
+    ("cat, ε = 0.1, line", "-1.0911 0.0000 1.0911"),
+    ("cat, with d − 1", "-1.0000 0.0000 1.0000"),
+    ("eval mode, one sample", "1.0755 5.0773"),
+    ("RMSNorm of cat", "0.4629 0.9258 1.3887"),
+    ("without a norm", "0.06 3e+01 3e+04"),
+    ("with a norm", KNOWN),
+    ("eval mode, in company", KNOWN),
+    ("LayerNorm, train mode", KNOWN),
+    ("from the block, x, turn", "2.3887 1.5371 5.0742"),
+    ("from the block, x, turn", "3.3887 2.5371 6.0742"),
+    ("from the block, x, turn", "0.7071 -1.4142 0.7071"),
+    ("pre-norm", KNOWN),
+    ("a heavier x", f"0.06 {KNOWN}"),
+    ("your RMSNorm", f"0.06 {KNOWN}"),
+]
 LINES = [
-    "eps 0.1   inside  tensor([-1.1421,  0.0000,  1.1421])\n          outside tensor([-1.0911,  0.0000,  1.0911])",
-    "[1, 2, 3] normalised with d - 1: tensor([-1.,  0.,  1.])",
-    "mean tensor(4.)  variance with N tensor(6.8000)  variance with N - 1 tensor(8.5000)\n"
-    "running_mean tensor([0.4000])  running_var tensor([1.7500])\n"
-    "output's variance with N tensor(1.)",
-    "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 3])",
-    "eval mode, alone: tensor([1.0755])",
-    "LayerNorm: the first token moves by 0.0000",
-    "RMSNorm                tensor([0.4629, 0.9258, 1.3887])",
-    "without a norm loss   0.09 (size 0.5)   9e+01 (size 1)   2e+06 (size 2)",
-    "with a norm    size 1: this is the cat that killed the rat that ate the malt that",
-    "BatchNorm, eval mode, in company:  this is the cat that killed the rat that ate the malt that",
-    "LayerNorm, train mode, in company: this is the cat that killed the rat that ate the malt that",
+    "mean 4.00, variance with N 6.80, with N − 1 8.50",
+    "running_mean 0.40, running_var 1.75\nremembered: 8.50\nthe output's variance with N: 1.00",
+    "train mode, one sample: ValueError: "
+    "Expected more than 1 value per channel when training, got input size torch.Size([1, 1])",
+    "who doesn't read: 2.52",
 ]
 
 
@@ -51,39 +51,42 @@ def text():
     return printed_text("05_normalization")
 
 
-@pytest.mark.parametrize("label", LAYER_NORM)
-def test_layer_norm_prints_what_its_source_prints(text, label):
-    assert printed_tensors(text).get(label) == [LAYER_NORM[label]]
+def table(text, title, rows):
+    """The numbers of the table with that title, of which there is one."""
+    [numbers] = named_tables(text, title, rows)
+    return [[float(number) for number in row] for row in numbers]
 
 
-@pytest.mark.parametrize("label", BATCH_NORM)
-def test_batch_norm_prints_what_its_source_prints(text, label):
-    assert printed_tensors(text).get(label) == [BATCH_NORM[label]]
+@pytest.mark.parametrize("title", OF_THE_SOURCE)
+def test_a_table_prints_what_its_source_prints(text, title):
+    assert table(text, title, len(OF_THE_SOURCE[title])) == OF_THE_SOURCE[title]
+
+
+@pytest.mark.parametrize(("word", "behind"), ROWS)
+def test_a_row_holds_what_the_prose_speaks_of(text, word, behind):
+    assert f"{word} {behind}" in [" ".join(line.split()) for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[-1])
-def test_truth_about_a_slip_is_printed(text, line):
+def test_a_line_is_printed(text, line):
     assert f"\n{line}\n" in f"\n{text}\n"
 
 
-def gradients(text, place, branch):
-    """The lengths of the gradient at the first, the middle and the last layer, from the lesson's table."""
-    [numbers] = re.findall(rf"^{place} +{branch} {{2,}}(\S+) +(\S+) +(\S+)$", text, re.MULTILINE)
-    return [float(number) for number in numbers]
-
-
 def test_gradient_explodes_and_vanishes_in_post_norm_stacks_only(text):
-    first, _, last = gradients(text, "post", "strong tanh")
-    assert first > 100 * last
-    first, _, last = gradients(text, "post", "ReLU and a bias")
-    assert first < last / 1000
-    for branch in ("ReLU", "ReLU and a bias", "strong tanh"):
-        found = gradients(text, "pre", branch)
-        assert max(found) < 30 * min(found)
+    post, pre = table(text, "gradient", 6)[:3], table(text, "gradient", 6)[3:]
+    _, with_a_bias, strong_tanh = post
+    assert strong_tanh[0] > 100 * strong_tanh[-1]
+    assert with_a_bias[0] < with_a_bias[-1] / 1000
+    assert all(max(lengths) < 60 * min(lengths) for lengths in pre)
 
 
-def test_padding_moves_batch_norm_and_not_layer_norm(text):
-    found = re.findall(r"^ *\d+ padding tokens   BatchNorm (.+?)   LayerNorm (.+)$", text, re.MULTILINE)
-    assert len(found) == 3
-    assert len({batch for batch, _ in found}) == 3
-    assert len({layer for _, layer in found}) == 1
+def test_padding_and_the_future_move_batch_norm_and_not_layer_norm(text):
+    by_batch, by_layer = (table(text, f"first token, {norm}", 4) for norm in ("BatchNorm", "LayerNorm"))
+    assert len({tuple(token) for token in by_batch}) == 4
+    assert len({tuple(token) for token in by_layer}) == 1
+
+
+def test_only_pre_norm_goes_as_deep_as_forty_eight_blocks(text):
+    twelve, _, forty_eight = table(text, "loss at the end", 3)
+    assert max(twelve) < 0.2
+    assert [loss < 0.2 for loss in forty_eight] == [False, False, True]

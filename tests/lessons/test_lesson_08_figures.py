@@ -16,27 +16,27 @@ from safetensors.torch import load_file
 from grader.authoring.model_solutions import lesson_of, model_solution
 from grader.exercises.registry import exercises
 from scripts.train_dates import SIZES, run_lesson
-from tests.lessons.printed import labelled, printed_text
+from tests.lessons.printed import named_tables, printed_text
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "grader" / "models"
 
 LINES = [
-    "days: 73049  of them 29 February: 49",
+    "from 1900-01-01 to 2099-12-31: 73049 days, 49 leap days",
     "answers on both sides: 0",
-    "is given       <bos>      2      0      2      4      -      0      2",
-    "should say         2      0      2      4      -      0      2  <eos>",
+    "is given    <bos>      2      0      2      4      -      0      2",
+    "should say      2      0      2      4      -      0      2  <eos>",
     "probability of the right token 0.500: loss 0.69",
     "mean over the 7 real ones: 2.44   over all 10: 1.71",
     "to learn from: 71216  to watch: 200  to test: 797",
-    "[0.0001, 0.002, 0.004, 0.00201, 2e-05]",
+    "step  20: 0.00200\nstep  40: 0.00400\nstep 140: 0.00201\nstep 240: 0.00002",
     "step      1: 1.75e-07",
     "step   4000: 6.99e-04",
     "in .grad: -4\nin .grad: -8\nin .grad: -12",
-    "This notebook trains the course's Transformer.",
-    "at least 99 % right: True\nthe same as with teacher forcing: True",
-    "train mode, mean:   1.0",
-    "the same logits: True",
+    "The course's run here: MultiHeadAttention, FeedForward, TransformerBlock, Encoder, DecoderBlock, Decoder, "
+    "Transformer.",
+    "train mode: mean 1.0   values 0 2\neval  mode: mean 1.0   values 1",
+    "largest difference of the logits: 0.0",
 ]
 
 
@@ -49,7 +49,7 @@ def text() -> str:
 def lesson() -> dict[str, Any]:
     """The names that the lesson's cells bind, nothing trained."""
     with contextlib.redirect_stdout(io.StringIO()):
-        return run_lesson(until="monitor", training=False)
+        return run_lesson(until="go_on", training=False)
 
 
 def lesson_cells():
@@ -62,8 +62,8 @@ def test_truth_is_printed(text, line):
 
 
 def test_losses_of_the_small_example_are_pytorchs(text):
-    (shown,) = labelled(text)["loss of each position"]
-    numbers = [float(number) for number in re.findall(r"[\d.]+", shown)]
+    (shown,) = named_tables(text, "loss", rows=2)
+    numbers = [float(number) for row in shown for number in row]
     even, sure = torch.zeros(14), torch.zeros(14)
     even[5], sure[0] = 1.0, 9.0
     right, other, padding = -even.log_softmax(0)[5], -even.log_softmax(0)[3], -sure.log_softmax(0)[0]
@@ -73,19 +73,29 @@ def test_losses_of_the_small_example_are_pytorchs(text):
 
 
 def test_dropout_in_train_mode_changes_the_logits_and_costs_dates(text):
-    modes = dict(re.findall(r"^(eval|train) +mode: ([\d.]+ % right; .* [\d.]+) apart$", text, re.MULTILINE))
-    (share, apart), (noisy, noise) = ([float(n) for n in re.findall(r"[\d.]+", modes[m])] for m in ("eval", "train"))
-    assert share >= 99
+    modes = dict(re.findall(r"^(eval|train) +mode: ([\d.]+% right, .* [\d.]+) apart", text, re.MULTILINE))
+    (share, again, apart), (noisy, _, noise) = (
+        [float(number) for number in re.findall(r"[\d.]+", modes[mode])] for mode in ("eval", "train")
+    )
+    assert share == again >= 99
     assert apart == 0
     assert noisy < share
     assert noise > 0.5
+
+
+def test_what_is_written_is_what_one_call_says(text):
+    written, called = re.search(
+        r"^written right: ([\d.]+)%\nright in one call: ([\d.]+)%$", text, re.MULTILINE
+    ).groups()
+    assert written == called
+    assert float(written) >= 99
 
 
 def test_table_of_bugs_says_what_the_prose_says(text):
     rows = {
         name: [float(number) for number in numbers]
         for name, *numbers in re.findall(
-            r"^(right|no shift|padding counted|mask forgotten) +([\d.]+) +([\d.]+) +(\d+)% +(\d+)%", text, re.MULTILINE
+            r"^(right|no shift|padding counted|mask forgotten)" + r" +([\d.]+)" * 4, text, re.MULTILINE
         )
     }
     assert len(rows) == 4
@@ -93,14 +103,16 @@ def test_table_of_bugs_says_what_the_prose_says(text):
     assert 0.5 < reports["right"] / honest["right"] < 2
     assert reports["no shift"] < reports["right"]
     assert reports["mask forgotten"] < reports["right"]
-    assert writes["right"] >= 80
+    assert writes["right"] >= 0.8
     assert not writes["no shift"]
     assert not writes["mask forgotten"]
     assert reports["no shift"] < 0.1 < 2.64 < honest["no shift"]
     assert honest["mask forgotten"] < 0.1
-    assert forced["mask forgotten"] > 99
+    assert forced["mask forgotten"] > 0.99
     assert 3 * reports["padding counted"] < honest["padding counted"]
-    assert writes["padding counted"] < 50
+    assert writes["padding counted"] < 0.5
+    (slow,) = re.findall(r"^padding counted, 240 steps: (\d+)% of the dates right$", text, re.MULTILINE)
+    assert int(slow) > 80
 
 
 def test_no_held_out_answer_is_trained_on_and_lengths_differ(lesson):
@@ -114,98 +126,86 @@ def test_no_held_out_answer_is_trained_on_and_lengths_differ(lesson):
     assert "1900-02-29" not in answers | {answer for _, answer in lesson["train_pairs"]}
 
 
-def test_an_interrupted_training_keeps_what_was_learnt_and_goes_on(lesson, capsys):
+def interrupted_at(names, step):
+    """The lesson's `learn`, whose loss raises what Ctrl+C raises in that step, once."""
     calls = []
 
-    def interrupted_at_the_fourth(logits, wanted):
+    def loss_of(logits, wanted):
         calls.append(len(calls))
-        if len(calls) == 4:
+        if len(calls) == step:
             raise KeyboardInterrupt
-        return lesson["mean_loss"](logits, wanted)
+        return names["mean_loss"](logits, wanted)
 
-    model, monitor = lesson["new_model"](0, num_layers=1), lesson["TrainingMonitor"](6)
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    training = lesson["Training"](model, steps=6, loss_of=interrupted_at_the_fourth)
-    with pytest.raises(KeyboardInterrupt) as stopped:  # so that neither this cell nor one that waits goes on
-        lesson["go_on"](training, until=6, monitor=monitor)
-    assert stopped.value._render_traceback_() == ["Stopped at step 3 of 6. Run this cell again to go on."]
-    assert training.done == len(training.losses) == 3
-    assert repr(monitor).startswith("Training monitor, step 3 of 6: loss ")
-    assert any(not torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-
-    kept = training.losses[:]
-    lesson["go_on"](training, until=6, monitor=monitor)
-    assert training.done == 6
-    assert training.losses[:3] == kept
-    assert model.training
-    assert repr(monitor).startswith("Training monitor, step 6 of 6: loss ")
+    learn = names["learn"]
+    return lambda *args, **keywords: learn(*args, **keywords, loss_of=loss_of)
 
 
-def test_a_training_that_is_interrupted_before_its_first_step_goes_on(lesson):
-    def interrupted(_logits, _wanted):
-        raise KeyboardInterrupt
-
-    training = lesson["Training"](lesson["new_model"](0, num_layers=1), steps=2, loss_of=interrupted)
-    with pytest.raises(lesson["Stopped"], match="Stopped at step 0 of 2"):
-        lesson["go_on"](training, until=2)
-    training.loss_of = lesson["mean_loss"]
-    lesson["go_on"](training, until=2)
-    assert training.done == 2
-
-
-def test_a_training_that_is_done_says_so_and_changes_nothing(lesson, capsys):
-    training = lesson["Training"](lesson["new_model"](0, num_layers=1), steps=1)
-    lesson["go_on"](training, until=1)
-    before = {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
-    lesson["go_on"](training, until=1)
-    assert capsys.readouterr().out.startswith("Step 1 is done already.")
-    assert all(torch.equal(tensor, before[name]) for name, tensor in training.model.state_dict().items())
-
-
-def test_running_the_monitors_cell_again_begins_anew(lesson):
-    """Also after the model was trained: it neither goes on with it nor takes its pictures for those of step 0."""
-    cell = next(c for c in lesson_cells() if "first_run = Training" in c.source)
+@pytest.fixture
+def started(lesson):
+    """The names of the lesson with a training of its own, by the cells that make it."""
     names = dict(lesson)
-    before = names["album"]["before"][0][0]
-    names["first_run"].one_step()
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(cell.source, names)
-    assert names["first_run"].done == 0
-    torch.testing.assert_close(names["album"]["before"][0][0], before)
-
-
-def test_the_table_of_bugs_can_be_run_before_the_trainings_are_done(lesson):
-    names = dict(lesson) | {"compare_guess": lambda *_: None, "predict": lambda *_: None}
-    marks = ("class SeesTheFuture", "few_steps =", "def really_right")
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
         for cell in lesson_cells():
-            if cell.is_code and any(mark in cell.source for mark in marks):
+            if any(mark in cell.source for mark in ("monitor = TrainingMonitor", "def go_on")):
                 exec(cell.source, names)
-    assert len(printed.getvalue().splitlines()) == 5
+    return names
 
 
-def test_your_own_notebook_of_lesson_07_takes_the_place_of_the_courses_model(lesson):
-    own = lesson["your_transformer"](ROOT / "solutions" / "07_transformer.ipynb")
-    assert own is not lesson["Transformer"]
-    theirs, ours = (lesson["new_model"](0, kind=kind) for kind in (own, lesson["Transformer"]))
-    assert theirs.state_dict().keys() == ours.state_dict().keys()
-    with pytest.raises(NotImplementedError):  # the students' notebook, nothing written yet
-        lesson["your_transformer"](ROOT / "notebooks" / "07_transformer.ipynb")
+@pytest.mark.parametrize("step", [1, 4])
+def test_an_interrupted_training_keeps_what_was_learnt_and_resumes(started, step):
+    names, learn = started, started["learn"]
+    before = {name: tensor.clone() for name, tensor in names["model"].state_dict().items()}
+    names["learn"] = interrupted_at(names, step)
+    with pytest.raises(KeyboardInterrupt) as stopped:  # so that neither this cell nor one that waits goes on
+        names["go_on"](until=6)
+    assert stopped.value._render_traceback_() == [f"Stopped at step {step - 1}."]
+    kept = names["losses"][:]
+    assert len(kept) == step - 1
+    changed = any(not torch.equal(tensor, before[name]) for name, tensor in names["model"].state_dict().items())
+    assert changed == bool(kept)
+
+    names["learn"] = learn
+    assert names["go_on"](until=6) is names["model"]
+    assert len(names["losses"]) == 6
+    assert names["losses"][: len(kept)] == kept
+    names["go_on"](until=10)
+    assert repr(names["monitor"]).startswith("Training monitor, step 10 of 240: loss ")
 
 
-def test_the_model_solution_in_a_loop_of_a_learners_trains(lesson):
-    solutions: dict[str, Any] = {}
-    exec(model_solution(exercises()["train_step"]), solutions)
-    model = lesson["new_model"](1)
-    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
-    sources, targets = lesson["train_data"][0], torch.cat([lesson["train_data"][1][:, :1], lesson["train_data"][2]], 1)
-    losses = []
-    for step in range(1, 41):
-        optimizer.param_groups[0]["lr"] = 0.3 * 64**-0.5 * min(step**-0.5, step * 60**-1.5)
-        rows = slice(64 * step, 64 * step + 64)
-        losses.append(solutions["train_step"](model, optimizer, sources[rows], targets[rows], 0))
-    assert losses[0] > 2.4
-    assert losses[-1] < 1.5
+def test_a_training_that_is_done_changes_nothing(started):
+    started["go_on"](until=1)
+    before = {name: tensor.clone() for name, tensor in started["model"].state_dict().items()}
+    started["go_on"](until=1)
+    assert len(started["losses"]) == 1
+    assert all(torch.equal(tensor, before[name]) for name, tensor in started["model"].state_dict().items())
+
+
+def test_running_the_monitors_cell_again_begins_anew(started):
+    """Also after the model was trained: it neither goes on with it nor takes its pictures for those of step 0."""
+    cell = next(c for c in lesson_cells() if "monitor = TrainingMonitor" in c.source)
+    before = started["album"]["before"][0][0]
+    started["go_on"](until=1)
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(cell.source, started)
+    assert not started["losses"]
+    torch.testing.assert_close(started["album"]["before"][0][0], before)
+
+
+def test_a_learners_loop_has_the_losses_of_ours(lesson):
+    cell = next(c for c in lesson_cells() if "# Your loop goes here." in c.source)
+    names = dict(lesson)
+    exec(model_solution(exercises()["train_step"]), names)
+    loop = """
+for step in range(20):
+    my_adam.param_groups[0]["lr"] = my_rates[step]
+    rows = slice(64 * step, 64 * step + 64)
+    my_losses.append(train_step(my_model, my_adam, my_sources[rows], my_targets[rows], PAD))
+"""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(cell.source.replace("# Your loop goes here.", loop), names)
+    assert printed.getvalue().startswith("20 losses, every tenth: ")
+    ours = lesson["short_training"](lesson["new_model"](seed=1), names["my_rates"][:20])
+    assert names["my_losses"] == pytest.approx(ours, abs=0.01)
 
 
 def test_the_shipped_model_is_the_lessons_and_writes_99_percent_of_its_held_out_dates(lesson):

@@ -17,7 +17,6 @@ import matplotlib.pyplot as plt
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from grader.authoring.predictions import is_unconverted
 from tools.lab import CHROMIUM_FLAGS, chromium, page_of, press, running_browser
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +47,9 @@ PUSHED = """spared => [...document.querySelectorAll("article *")].filter(one =>
     one.clientWidth && one.scrollWidth > one.clientWidth + 1 && !one.closest(".course-view")
     && ["auto", "scroll"].includes(getComputedStyle(one).overflowX) && !one.querySelector(spared))
   .map(one => `${one.tagName} ${one.className}: ${one.textContent.trim().slice(0, 60)}`)"""
+# How wide plots are shown, as a share of their own width.
+SHARE_OF_WIDTH = """() => [...document.querySelectorAll("figure.plot img")].filter(img => img.clientWidth).map(
+  img => img.clientWidth / Number(img.getAttribute("width")))"""
 OPAQUE = "one => getComputedStyle(one).backgroundColor"
 CUT_HEADINGS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4)")].filter(
   one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
@@ -322,14 +324,26 @@ def test_code_that_only_draws_is_folded_below_its_picture(page: Page, address: s
     assert picture.first.is_visible()
 
 
-@pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if not is_unconverted(lesson[:2])])
+@pytest.mark.parametrize("lesson", LESSONS)
 def test_no_block_is_cut_off(page: Page, address: str, lesson: str):
     page.goto(f"{address}/lessons/{lesson}.html")
     views_of(page)
     assert page.evaluate(PUSHED, "none") == []
     page.set_viewport_size(PHONE)
-    assert page.evaluate(PUSHED, "table") == []
+    assert page.evaluate(PUSHED, "table, img") == []
     assert page.evaluate(TOO_WIDE) == 0
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+@pytest.mark.parametrize(("size", "points"), [(PHONE, 8), (LAPTOP, 9)], ids=["phone", "laptop"])
+def test_letters_in_plots_can_be_read(page: Page, address: str, lesson: str, size: ViewportSize, points: int):
+    page.set_viewport_size(size)
+    page.goto(f"{address}/lessons/{lesson}.html")
+    views_of(page)
+    shares = page.evaluate(SHARE_OF_WIDTH)
+    assert all(share * points * 100 / 72 >= 8.95 for share in shares), (
+        shares
+    )  # a plot is stored with 100 pixels an inch
 
 
 def test_a_step_is_told_with_a_pause_after_its_number(page: Page, address: str):

@@ -14,31 +14,12 @@ def _numbered() -> Tensor:
     return 10 * torch.arange(3).unsqueeze(1) + torch.arange(6)
 
 
-def _scores_shape() -> tuple[int, ...]:
-    return tuple(torch.einsum("thd,shd->hts", torch.ones(5, 3, 4), torch.ones(7, 3, 4)).shape)
-
-
 def _weights_shape() -> tuple[int, ...]:
     heads_of_query, heads_of_key = torch.ones(2, 3, 5, 4), torch.ones(2, 3, 7, 4)
     return tuple((heads_of_query @ heads_of_key.mT).shape)
 
 
-def _parameters() -> float:
-    return 4 * (20 * 20 + 20)
-
-
 QUESTIONS = (
-    whole(
-        "head_dim",
-        lambda: 768 // 12,
-        "The heads share the columns of a token's vector among them, each as many as the others.",
-        {
-            768: "That is the width of all heads together.",
-            12: "That is the number of heads.",
-            9216: "The heads share the width; they don't multiply it.",
-            8: "That would be a root. No root is needed to share columns out.",
-        },
-    ),
     shape(
         "weights_shape",
         _weights_shape,
@@ -56,20 +37,6 @@ QUESTIONS = (
             "(2, 5, 3, 7)": "Those are the right numbers. `@` needs the tokens' axes last.",
         },
     ),
-    shape(
-        "scores_shape",
-        _scores_shape,
-        "Write the letters under the two shapes, then read off the sizes after the arrow, in its order.",
-        wrong={
-            "(3, 7, 5)": "Which letter is the query's token, and where is it after the arrow?",
-            "(5, 7)": "One letter after the arrow is missing in your answer.",
-            "(5, 3, 7)": "Those are the right sizes. Read the order after the arrow once more.",
-            "(5, 7, 3)": "Those are the right sizes. Read the order after the arrow once more.",
-            "(3, 5, 7, 4)": "A letter that is missing after the arrow is summed over, and its axis is gone.",
-            "(4, 5, 7)": "Which letter has length 4, and does it appear after the arrow?",
-            "(3, 5, 5)": "s and t are two letters: the keys have a length of their own.",
-        },
-    ),
     whole(
         "after_split",
         lambda: int(_numbered().unflatten(-1, (3, 2)).transpose(0, 1)[1, 2, 0]),
@@ -81,33 +48,6 @@ QUESTIONS = (
             23: "That is head 1's second column.",
             20: "That is head 0.",
             24: "That is the last head. Heads are counted from zero.",
-        },
-    ),
-    whole(
-        "after_view",
-        lambda: int(_numbered().view(3, 3, 2)[1, 2, 0]),
-        "Write the 18 numbers in one row, as they lie in memory, and cut it: three blocks, each of three lines of two.",
-        {
-            22: "That is what view and transpose give. Here nothing is swapped: the row in memory is cut anew.",
-            10: "Count the places again: a block has three lines of two, and blocks and lines are counted from zero.",
-            15: "That is the second column of the line.",
-            12: "That is line 1 of the block. Lines are counted from zero.",
-            20: "That is the block after it. Blocks are counted from zero.",
-        },
-    ),
-    whole(
-        "parameters",
-        _parameters,
-        "Count the linear layers. How many numbers has one, with its bias? Does the number of heads matter?",
-        {
-            1600: "Those are the matrices. Each layer has a bias as well.",
-            1260: "That is three layers. What comes after merging?",
-            1200: "That is three matrices without their biases. What comes after merging, and what else has a layer?",
-            420: "That is one layer. How many are there?",
-            400: "That is one matrix. How many are there, and what else has a layer?",
-            8400: "The heads share the columns. Does every head have matrices of full width?",
-            8000: "The heads share the columns. Does every head have matrices of full width?",
-            80: "Those are the biases.",
         },
     ),
     choice(
@@ -133,25 +73,14 @@ QUESTIONS = (
         },
     ),
     choice(
-        "wrong_root",
+        "two_heads",
         "abcd",
-        "8fbe0cdbe1ed",
-        "Which of the two roots is larger, and what does a larger divisor do to the weights?",
+        "ff1b6b4f072e",
+        "Look at the picture of section 10: with each ending, which of the two heads brings a noun?",
         wrong={
-            "a": "That is what too small a divisor does. Is the root of d_model smaller or larger?",
-            "c": "Softmax makes every row sum to one, whatever goes in.",
-            "d": "Softmax fixes the sum of a row, not the shares in it. See the table after the slip.",
-        },
-    ),
-    choice(
-        "which_mask",
-        "abcd",
-        "852412e9019d",
-        "Recall the convention of section 7: what does True mean here? And which axis of the weights counts the keys?",
-        wrong={
-            "a": "0 and 1 added to a score nudge it. What must the score of a hidden key become?",
-            "b": "That is `nn.MultiheadAttention`'s convention, not this one.",
-            "d": "This column goes with the rows of the weights. Who is looked at, and on which axis?",
+            "a": "Read the titles of the picture in section 10: is robot over crate another number in any row?",
+            "b": "There is one layer, and both heads look at the same time. Which weights does the ending change?",
+            "d": "Every row sums to one, in each head.",
         },
     ),
 )

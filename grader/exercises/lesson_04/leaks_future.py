@@ -326,7 +326,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
     if answer is None:
         returned = compare.in_words(outcome.value)
         return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
-    claim = "It found no leak in" if leaks else "It says True of"
+    claim = "It found no leak in" if leaks else "It returned True for"
     why = "" if leaks else ", whose outputs never depend on later tokens"
     why = ", whose outputs move in their last digits only: that is rounding, no leak" if name == ROUNDED else why
     return Finding("wrong-verdict", f"{claim} {name}{why}.")

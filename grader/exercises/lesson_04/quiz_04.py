@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from grader.spec.answers import choice, number, quiz, shape, written
+from grader.spec.answers import choice, number, quiz, written
 
 
 def _hidden_scores() -> float:
     return int(torch.ones(10, 10).triu(diagonal=1).sum())
-
-
-def _decoder_shape() -> tuple[int, ...]:
-    padding, triangle = torch.ones(128, 1, 1, 29, dtype=torch.bool), torch.ones(29, 29, dtype=torch.bool)
-    return tuple((padding & triangle).shape)
 
 
 def _first_weight() -> float:
@@ -21,8 +16,6 @@ def _first_weight() -> float:
     scores[2] = -torch.inf
     return float(scores.softmax(-1)[0])
 
-
-WITHOUT_A_MASK = "Look at the table of section 8: which line is for this dtype, and what does it hold?"
 
 QUESTIONS = (
     number(
@@ -41,20 +34,6 @@ QUESTIONS = (
                 10.0: "Rows hide different numbers of keys. Count them one by one.",
             }
         ),
-    ),
-    shape(
-        "decoder_shape",
-        _decoder_shape,
-        "It stretches to scores of shape (B, H, Tq, Tk), in a decoder that attends to itself.",
-        wrong={
-            "(128, 1, 1, 29)": "That is the padding's mask. Do all queries see the same keys here?",
-            "(128, 29, 29)": "The scores have one more axis, between the batch and the queries.",
-            "(29, 29)": "That is the triangle. Each sentence has padding of its own.",
-            "(1, 1, 29, 29)": "Each sentence has padding of its own, so the batch can't be missing.",
-            "(128, 8, 29, 29)": "The mask is the same for every head, so one will stretch to all.",
-            "(128, 1, 28, 29)": "28 is the source. Here the target looks at itself.",
-            "(128, 1, 29, 28)": "28 is the source. Here the target looks at itself.",
-        },
     ),
     number(
         "first_weight",
@@ -94,21 +73,10 @@ QUESTIONS = (
         },
     ),
     choice(
-        "row_float32",
-        "abcd",
-        "2d69391cac5e",
-        WITHOUT_A_MASK,
-        wrong={
-            "a": "1e10 is a number like any other in float32. In which dtype is it too large?",
-            "b": "A softmax always sums to one.",
-            "c": "That needs enough digits to tell 4 - 1e10 from 8 - 1e10. Does float32 have them?",
-        },
-    ),
-    choice(
         "row_float64",
         "abcd",
         "e750a562d635",
-        WITHOUT_A_MASK,
+        "Look at the table of section 8: which line is for this dtype, and what does it hold?",
         wrong={
             "a": "1e10 is a number like any other in float64. In which dtype is it too large?",
             "b": "A softmax always sums to one.",

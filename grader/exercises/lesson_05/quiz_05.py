@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.exercises.lesson_05.shared import LESSON
-from grader.spec.answers import choice, number, quiz, shape, written
+from grader.spec.answers import choice, number, quiz, written
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -50,18 +50,6 @@ QUESTIONS = (
             }
         ),
     ),
-    shape(
-        "batch_statistics",
-        lambda: tuple(nn.BatchNorm1d(10).running_mean.shape),  # type: ignore[union-attr]
-        "There is one running mean for each feature, whatever the size of the batch.",
-        wrong={
-            "(16,)": "That would be a mean for every sample, as LayerNorm takes it. Nobody remembers samples.",
-            "(16, 10)": "That is the shape of the batch. The axis that is averaged over disappears.",
-            "(1, 10)": "Nearly: the axis of the batch is gone altogether. Print it if you like.",
-            "(10, 1)": "Nearly: the axis of the batch is gone altogether. Print it if you like.",
-            "()": "That would be one mean of everything.",
-        },
-    ),
     number(
         "by_hand",
         _by_hand,
@@ -97,24 +85,6 @@ QUESTIONS = (
         ),
     ),
     number(
-        "running_mean",
-        lambda: _first(_remembered([[3.0], [5.0]], [[5.0], [7.0]]).running_mean),
-        HALF_A_HUNDREDTH,
-        "It starts at 0. Do one step, write down where it is, then do the second from there.",
-        wrong=written(
-            {
-                5.0: "That is the mean of both batches. A running mean moves only a tenth of the way with each.",
-                0.4: "That is after the first batch.",
-                0.6: "The first batch isn't forgotten: start the second step from where the first one ended.",
-                1.0: "Before the second step, nine tenths of the old value are kept, not all of it.",
-                5.76: "With momentum 0.1 the new value counts a tenth, not nine tenths.",
-                3.6: "With momentum 0.1 the new value counts a tenth; and there are two batches.",
-                1.86: "A new running mean doesn't start at 1.",
-                4.2: "It does not start at the first batch's mean.",
-            }
-        ),
-    ),
-    number(
         "running_var",
         lambda: _first(_remembered([[0.0], [2.0]]).running_var),
         HALF_A_HUNDREDTH,
@@ -141,17 +111,6 @@ QUESTIONS = (
         },
     ),
     choice(
-        "padding",
-        "abcd",
-        "7e9031088a97",
-        "Look at the cell that pads the same sentence by 0, 3 and 12 tokens.",
-        wrong={
-            "a": "Are padded zeros part of its mean?",
-            "c": "One of the two has a mean in which padded zeros take part.",
-            "d": "For one of the two, a token is normalised by its own features alone.",
-        },
-    ),
-    choice(
         "pre_norm_gradient",
         "abcd",
         "2d4c675faed4",
@@ -160,17 +119,6 @@ QUESTIONS = (
             "a": "A norm acts on the numbers on the way forward; post-norm stacks have as many.",
             "c": "Both stacks in the picture have 48 layers.",
             "d": "It is one factor, the same for all layers. What is different from layer to layer?",
-        },
-    ),
-    choice(
-        "slip",
-        "abcd",
-        "3d9eadfadc95",
-        "Solve for v once more in the cell under `Spot the slip`, and compare it with what the output was divided by.",
-        wrong={
-            "a": "Compute the variance with N of an output in train mode: what is it?",
-            "b": "In eval mode no variance of the batch is taken at all.",
-            "c": "Read section 8 again: which variance went into `running_var`?",
         },
     ),
 )

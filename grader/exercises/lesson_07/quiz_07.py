@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from grader.exercises.lesson_07.shared import LESSON, target_mask
+from grader.exercises.lesson_07.shared import LESSON
 from grader.spec.answers import choice, quiz, shape, whole
 
 
@@ -27,10 +27,6 @@ def _layers() -> tuple[nn.Module, nn.Module]:
 
 def _parameters() -> float:
     return float(sum(parameter.numel() for parameter in _layers()[0].parameters()))
-
-
-def _visible() -> float:
-    return float(target_mask(torch.tensor([[5, 6, 7, 2, 2]]), 2).sum())
 
 
 QUESTIONS = (
@@ -91,30 +87,6 @@ QUESTIONS = (
             3: "Three kinds of attention, yes. How many layers have each?",
         },
     ),
-    whole(
-        "visible",
-        _visible,
-        "Draw it: five rows, the triangle of the past; then strike out the columns of the padding.",
-        {
-            15: "That is the causal mask alone.",
-            9: "The rows of padded queries stay as they are; only columns are struck out.",
-            6: "The rows of padded queries stay as they are; only columns are struck out.",
-            25: "Nothing hidden at all?",
-            10: "Does a token see itself?",
-            13: "Count row by row: 1, 2, 3, and then?",
-        },
-    ),
-    choice(
-        "dropout_line",
-        "abcd",
-        "6adc81367c26",
-        "Three things happen to a sub-layer's output, one after the other. Which comes first in the paper?",
-        wrong={
-            "a": "That is the tutorial's line. What happens to the token's own numbers there?",
-            "b": "Here the sum is dropped, and the token's own numbers with it.",
-            "d": "The norm comes after the addition, in a post-norm model.",
-        },
-    ),
     choice(
         "who_asks",
         "abcd",
@@ -124,17 +96,6 @@ QUESTIONS = (
             "a": "The result would have a row for each word of the source.",
             "b": "That is step 16. Where would the source come in?",
             "c": "Scores and average must be about the same words: how many keys are there, how many values?",
-        },
-    ),
-    choice(
-        "one_block",
-        "abcd",
-        "92b36fd4f29d",
-        "What does `[block] * 6` hold: six things, or one thing six times? Look at step 15's count.",
-        wrong={
-            "a": "A list may hold the same module more than once.",
-            "c": "They are in a ModuleList, so they are found. How many different ones?",
-            "d": "To move apart they would have to be different objects.",
         },
     ),
 )

@@ -1,0 +1,227 @@
+"""What a learner wrote in earlier lessons, in place of the course's: `use_yours(MultiHeadAttention, FeedForward)`.
+
+The notebooks of the earlier lessons have to lie beside the one that runs. Of each only what the named exercises need is
+run: their own statements and those that bind names which they use. Whatever isn't right leaves the course's in place.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import linecache
+import os
+import random
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from grader.exercises.registry import exercises
+from grader.learner import progress
+from grader.learner.alike import difference
+from grader.learner.here import MAX_BYTES
+from grader.learner.statements import Statement, statements
+from grader.report import Report
+from grader.spec.evaluate import evaluate
+from grader.spec.exercise import Exercise
+from grader.subject.cells import notebook_namespace
+from grader.subject.local import LocalSubject
+
+SOLVED = "### BEGIN SOLUTION"  # an instructor's notebook: the course's own solutions
+WHY_CHARACTERS = 120
+# By name the course's own and what took its place: a cell may run twice.
+_replaced: dict[str, tuple[Any, Any]] = {}
+
+
+def use_yours(*given: Any) -> None:
+    """Have the learner's own run in this notebook where the course's functions and classes are `given`.
+
+    Each is taken from the notebook of its lesson in this folder if it passes its check there and is built as the
+    course's. One printed line says whose run and, of the course's, why. Where nbgrader or the build runs the cell, the
+    course's stay.
+    """
+    names = sys._getframe(1).f_globals
+    known = exercises()
+    courses = {name: _courses(name, names[name]) for name in known if any(names.get(name) is one for one in given)}
+    if len(courses) < len(given):
+        raise ValueError(f"use_yours got {len(given)} things, of which {', '.join(courses) or 'none'} are exercises")
+    if _is_off():
+        print(_sentence([], dict.fromkeys(courses, "")))
+        return
+    chosen, why = dict(courses), dict[str, str]()
+    for lesson in dict.fromkeys(known[name].lesson for name in courses):
+        here = {name: courses[name] for name in courses if known[name].lesson == lesson}
+        own, reasons = _own(lesson, here, chosen)
+        chosen |= own
+        why |= reasons
+    _replaced.update({name: (courses[name], chosen[name]) for name in chosen})
+    names.update(chosen)
+    print(_sentence([name for name in chosen if name not in why], why))
+
+
+def _courses(name: str, thing: Any) -> Any:
+    """The course's own, also where an earlier run of the cell has put the learner's in its place."""
+    course, own = _replaced.get(name, (thing, thing))
+    return course if thing is own else thing
+
+
+def _sentence(own: Sequence[str], why: Mapping[str, str]) -> str:
+    """Whose run, in one line."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in why.items():
+        by_reason.setdefault(reason, []).append(name)
+    courses = [f"{', '.join(names)}{reason and f' ({reason})'}" for reason, names in by_reason.items()]
+    run = [f"Yours run here: {', '.join(own)}."] if own else []
+    if courses:
+        run.append(f"The course's{'' if own else ' run here'}: {', '.join(courses)}.")
+    return " ".join(run)
+
+
+def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a lesson's notebook has in place of the course's, and for the rest why not. `earlier`: what runs of earlier
+    lessons, which its code is to use too."""
+    notebook = _notebook(lesson)
+    if notebook is None:
+        return {}, dict.fromkeys(courses, f"no {lesson}.ipynb of yours beside this notebook")
+    if notebook.unreadable:
+        return {}, dict.fromkeys(courses, f"{notebook.file} can't be read: {notebook.unreadable}")
+    own, why = {}, {}
+    with _aside():
+        notebook.define(courses)
+        space = notebook.space
+        space.update({name: thing for name, thing in earlier.items() if name not in courses})
+        for name, course in courses.items():
+            reason = notebook.wrong.get(name) or _fault(exercises()[name], space, course)
+            if reason:
+                why[name] = f"{notebook.file}: {reason}"
+                space[name] = course  # what is right of the rest uses it
+            else:
+                own[name] = space[name]
+    return own, why
+
+
+def _is_off() -> bool:
+    """Whether the course's are to run, whatever lies here: where marks are made, and where outputs are compared."""
+    return "NBGRADER_EXECUTION" in os.environ or progress.location() is None
+
+
+def _fault(exercise: Exercise, space: dict[str, Any], course: Any) -> str:
+    """Why what a learner defined can't take the place of the course's; empty if it can."""
+    if exercise.name not in space:
+        return "not there"
+    report = evaluate(exercise, LocalSubject(space))
+    if not report.passed:
+        return _failure(report)
+    return difference(exercise, space[exercise.name], course)
+
+
+def _failure(report: Report) -> str:
+    """A check that didn't pass, in a few words."""
+    failure = report.first_failure
+    if report.unwritten is not None:
+        return "not written yet"
+    if failure is None:
+        return "its check is itself broken, which is not your code's fault"
+    return _short(f"fails its check, “{failure.name}”")
+
+
+def _short(text: object) -> str:
+    line = " ".join(str(text).split()).rstrip(".")
+    return line if len(line) <= WHY_CHARACTERS else f"{line[:WHY_CHARACTERS].rsplit(' ', 1)[0]} …"
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """Random states stay, nothing is printed: what a learner's cells print was shown where they belong."""
+    state = random.getstate()
+    with (
+        torch.random.fork_rng(devices=[]),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        try:
+            yield
+        finally:
+            random.setstate(state)
+
+
+@dataclass
+class _Notebook:
+    """A learner's notebook: its code cells, or why it is `unreadable`. `space`: what it defined; `wrong`: by name why
+    something isn't defined."""
+
+    file: str
+    cells: list[str] = field(default_factory=list)
+    unreadable: str = ""
+    space: dict[str, Any] = field(default_factory=dict)
+    wrong: dict[str, str] = field(default_factory=dict)
+
+    def define(self, wanted: Iterable[str]) -> None:
+        """Run what the wanted names need, in order."""
+        module = ModuleType(f"your_lesson_{self.file[:2]}")
+        sys.modules[module.__name__] = module  # where Python looks for a class's surroundings
+        self.space = notebook_namespace(vars(module))
+        parsed = [self._parsed(number, source, wanted) for number, source in enumerate(self.cells, 1)]
+        for number, statement in _needed(parsed, wanted):
+            self._run(number, statement)
+
+    def _parsed(self, number: int, source: str, wanted: Iterable[str]) -> list[Statement]:
+        try:
+            return statements(source)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else error
+            defined = [name for name in wanted if re.search(rf"(?m)^(?:def|class) +{name}\b", source)]
+            self.wrong |= dict.fromkeys(defined, _short(f"its cell is no Python, {where}"))
+            return []
+
+    def _run(self, number: int, statement: Statement) -> None:
+        place = f"<{self.file}, code cell {number}>"
+        text = self.cells[number - 1]
+        linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)  # for tracebacks
+        try:
+            exec(compile(ast.Module([statement.node], []), place, "exec", dont_inherit=True), self.space)
+        except (Exception, SystemExit) as error:  # whatever a learner has written there
+            self.wrong |= dict.fromkeys(statement.binds, _short(f"{type(error).__name__}: {error}"))
+
+
+def _needed(cells: Sequence[Sequence[Statement]], wanted: Iterable[str]) -> list[tuple[int, Statement]]:
+    """The statements that bind the wanted names, or names that such statements use, with the number of their cell."""
+    every = [(number, statement) for number, cell in enumerate(cells, 1) for statement in cell]
+    names, before = set(wanted), -1
+    while len(names) > before:
+        before = len(names)
+        names.update(*(statement.uses for _, statement in every if statement.binds & names))
+    return [(number, statement) for number, statement in every if statement.binds & names]
+
+
+def _notebook(lesson: str) -> _Notebook | None:
+    """The learner's notebook of a lesson: in this folder, else in a folder of its name beside it, as nbgrader fetches
+    them. None if there is none; one with the course's solutions is none of theirs."""
+    here = Path.cwd()
+    renamed = sorted(here.glob(f"{lesson[:3]}*.ipynb"), key=lambda path: (len(path.name), path.name))
+    for path in (here / f"{lesson}.ipynb", *renamed, here.parent / lesson / f"{lesson}.ipynb"):
+        if path.is_file():
+            notebook = _read(path)
+            if not any(SOLVED in cell for cell in notebook.cells):
+                return notebook
+    return None
+
+
+def _read(path: Path) -> _Notebook:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return _Notebook(path.name, unreadable="it is too large")
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        return _Notebook(path.name, ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"])
+    except OSError as error:
+        return _Notebook(path.name, unreadable=_short(error.strerror or error))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return _Notebook(path.name, unreadable="it isn't a notebook")
