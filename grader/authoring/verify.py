@@ -7,6 +7,7 @@ shows. Exercises without enough sample submissions are told too.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -94,15 +95,24 @@ def _load(path: Path) -> NotebookNode | None:
 
 
 def _not_run(solution: NotebookNode) -> Iterator[str]:
-    """An instructor's notebook is run from top to bottom, and a check always shows its report."""
+    """An instructor's notebook is run from top to bottom, and a check always shows its report. A drawing shows its
+    picture, unless the cell defines how something is drawn further down."""
     counts = iter(range(1, len(solution.cells) + 1))
     for cell in solution.cells:
         if cell.cell_type != "code":
             continue
         if cell.execution_count != next(counts):
             yield f"cell {cell.id}: its execution count is {cell.execution_count}: not a run from top to bottom"
-        elif cell.metadata.get("course", {}).get("role") in ("check", "draw", "answer") and not cell.outputs:
+        elif not cell.outputs and _shows(cell):
             yield f"cell {cell.id}: it has no output"
+
+
+def _shows(cell: NotebookNode) -> bool:
+    role = cell.metadata.get("course", {}).get("role")
+    defines = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return role in ("check", "answer") or (
+        role == "draw" and not all(isinstance(node, defines) for node in ast.parse(cell.source).body)
+    )
 
 
 def _differences(found: NotebookNode, expected: NotebookNode) -> Iterator[str]:

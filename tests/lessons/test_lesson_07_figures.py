@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from grader.authoring.statements import statements
 
 from grader.authoring.lesson import read_lesson
 from grader.authoring.model_solutions import LESSONS, cells
