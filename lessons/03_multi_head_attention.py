@@ -160,8 +160,8 @@ tables = {
 show(tables, rows, form=".0f")
 
 # %% [markdown]
-# These are arranged (T, H, D): token, head, column. But `@` works on the *last two* axes, and inside one head we want a
-# table of tokens. So the head axis should come first: (H, T, D).
+# These are arranged (T, H, D), by token, head and column. But `@` works on the *last two* axes, and inside one head we
+# want a table of tokens. So the head axis should come first, as in (H, T, D).
 #
 # ### What `view` does and what `transpose` does
 #
@@ -187,13 +187,14 @@ show(tables, three)
 
 # %% [markdown]
 # After the swap each head holds its two columns of every word, and each row is one word. The last two tables come from
-# a tempting short cut: (H, T, D) is (2, 3, 2), so why not ask `view` for it at once? Head 0 then has two rows of
-# "birds" and never sees "nests". You get no error, since the shape is right, and the rows of the softmax will sum to
-# one.
+# a tempting short cut. We want (H, T, D), which is (2, 3, 2), so why not ask `view` for it at once? Head 0 then has two
+# rows of "birds" and never sees "nests". You get no error, since the shape is right, and the rows of the softmax will
+# sum to one.
 #
-# Follow the entries yourself. Steps 1 to 3 take the numbered tensor into heads; steps 4 to 7, the way back, belong to
-# the next section. Choose a number (click it, or use the arrow keys), press Next and see where it goes. Step 3 has a
-# cross wherever the short cut is wrong. Then change the sizes at the top. For which is it right?
+# Follow the entries yourself in the view below. Steps 1 to 3 take the numbered tensor into heads, and steps 4 to 7, the
+# way back, belong to the next section. Choose a number (click it, or use the arrow keys), press Next and see where it
+# goes. Step 3 has a cross wherever the short cut is wrong. Then change the sizes at the top. For which sizes is the
+# short cut right?
 
 # %% role="draw"
 from grader.views import HeadSplitter
@@ -201,7 +202,7 @@ from grader.views import HeadSplitter
 HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 
 # %% [markdown]
-# The short cut is right only with one head or with one token, where there is nothing to swap.
+# It is right only with one head or with one token, where there is nothing to swap.
 #
 # You also need a way to write code for **any** leading axes. A star collects them,
 # `*leading, seq_len, width = x.shape`, and passes them on, as in `x.reshape(*leading, seq_len * width)`.
@@ -363,9 +364,9 @@ for my_heads in (2, 3, 4):
 #   h: head                  d: column within the head
 # ```
 #
-# There are four rules. Along a letter in both inputs, the two are multiplied entry by entry. A letter that is missing
-# after the arrow is summed over. The order after the arrow is the order of the result's axes. And three dots, as in
-# `"...td"`, stand for any leading axes. Below are head 1 by itself, all heads, and all heads in loops.
+# There are four rules. Along a letter that is in both inputs, the two are multiplied entry by entry. A letter that is
+# missing after the arrow is summed over. The order after the arrow is the order of the result's axes. And three dots,
+# as in `"...td"`, stand for any leading axes. Below are head 1 by itself, all heads, and all heads in loops.
 
 # %%
 query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
@@ -493,7 +494,7 @@ print("largest difference:", (mine - scores).abs().max().item())
 # %% [markdown]
 # ## 5 · The whole thing
 #
-# The whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson:
+# Below is the whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson.
 
 # %% role="draw" long="the whole of it in one drawing"
 figure, axes = plt.subplots(figsize=(7.4, 4.6), layout="constrained")
@@ -616,7 +617,7 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 # %% [markdown] role="answer"
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one.
 # √d_model is too much, and the weights become too flat, closer to the plain average. Rows still sum to one, no error is
-# raised, and with one head the two roots are the same. The slip is easily copied: lesson 07 meets it in another
+# raised, and with one head the two roots are the same. The slip is easily copied, and lesson 07 meets it in another
 # tutorial.
 
 # %% [markdown]
@@ -636,8 +637,8 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 #
 # <details><summary>The attention weights are right, the output is not</summary>
 #
-# Three steps lie between them: attention weights times values, merge, last projection. Compare the last two with the
-# small example: "concatenated", "output".
+# Three steps lie between them, which are attention weights times values, merge, and last projection. Compare the last
+# two with the small example: "concatenated", "output".
 #
 # </details>
 #
@@ -780,9 +781,9 @@ print("called like a function:", tuple(module(x).shape))
 # `forward` takes three arguments, and the attention weights are (B, H, Tq, Tk), with Tq the number of queries and Tk
 # the number of keys.
 #
-# **A mask.** Sometimes a token must not be looked at: padding, or the future. The mask is a tensor of True and False
-# that fits the scores, and here **True means: may attend**. Where it is False the score becomes minus infinity *before*
-# the softmax, and exp(−∞) is zero. (Lesson 04 is all about masks.)
+# **A mask.** Sometimes a token must not be looked at, because it is padding or in the future. The mask is a tensor of
+# True and False that fits the scores, and here **True means: may attend**. Where it is False the score becomes minus
+# infinity *before* the softmax, and exp(−∞) is zero. (Lesson 04 is all about masks.)
 
 # %%
 row_of_scores = torch.tensor([2.0, 4.0, 4.0])
@@ -793,9 +794,9 @@ rows = ["weights without a mask", "scores with it", "weights with it"]
 show(table, rows, three)
 
 # %% [markdown]
-# The hidden key gets no weight, and the others all of it. A mask needn't have the full shape. Broadcasting makes
-# (Tq, Tk) count for every sequence and head. A mask (B, 1, 1, Tk) counts for every head and query, and hides the keys
-# that are padding in each sequence.
+# The hidden key gets no weight, and the others all of it. A mask needn't have the full shape, because broadcasting
+# makes (Tq, Tk) count for every sequence and head. A mask (B, 1, 1, Tk) counts for every head and query, and hides the
+# keys that are padding in each sequence.
 #
 # ### Exercise 6: `MultiHeadAttention`
 #
@@ -814,21 +815,21 @@ show(table, rows, three)
 #
 # <details><summary>Everything is right unless there is a mask</summary>
 #
-# `masked_fill` fills where *its* argument is True, and your mask is True where nothing is to be filled. And it
-# returns a new tensor: if you don't keep the result, nothing happens.
+# `masked_fill` fills where *its* argument is True, and your mask is True where nothing is to be filled. And it returns
+# a new tensor: if you don't keep the result, the scores stay as they were.
 #
 # </details>
 #
 # <details><summary>It fails where query and key differ in length</summary>
 #
-# Don't take sizes from `query` for everything. It is best to write no lengths at all: `split_heads` reads them
+# Don't take sizes from `query` for everything. It is best to write no lengths at all, since `split_heads` reads them
 # from its argument.
 #
 # </details>
 #
 # <details><summary>My output doesn't change when I change <code>value</code></summary>
 #
-# Follow each argument through your code. Three projections, three arguments, each used once.
+# Follow each argument through your code. There are three projections and three arguments, and each is used once.
 #
 # </details>
 
@@ -889,8 +890,8 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # %% [markdown]
 # ## 8 · The same as PyTorch's
 #
-# PyTorch has all this built in as `nn.MultiheadAttention`. With its parameters, your module must give its output. There
-# are three differences:
+# PyTorch has all this built in as `nn.MultiheadAttention`, and with its parameters, your module must give its output.
+# There are three differences:
 #
 # - it keeps the three input projections in one tall matrix, `in_proj_weight` (3E, E), query first;
 # - its mask has the opposite meaning: **True means hidden**;
@@ -934,7 +935,7 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 # **first** of all?
 #
 # The model is your module alone. A token has 16 components, eight for which letter it is and eight for where it stands.
-# And 16 scores come out, eight for each answer, one per letter. Softmax turns each eight into weights, and
+# The output is 16 scores, eight for each answer, one per letter. Softmax turns each eight into weights, and
 # `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is lesson 02's, line for line.
 
 
@@ -1032,14 +1033,14 @@ lost = (right[1] < 50).sum().item()  # of the answers without head 0
 compare_guess("03_one_head_off", outcome[lost])
 
 # %% [markdown] role="answer"
-# *The picture in words:* two 8 × 8 grids with the eight letters beside them. In one head the first column is yellow:
-# every letter looks at the first. In the other a diagonal just left of the main one is yellow, and the right end of
-# the first row: every letter looks at the one before it. All other cells are dark.
+# *The picture in words:* two 8 × 8 grids with the eight letters beside them. In one head the first column is yellow,
+# since every letter looks at the first. In the other a diagonal just left of the main one is yellow, and the right end
+# of the first row, since every letter looks at the one before it. All other cells are dark.
 #
 # Nobody told the heads to share the work. Yet one looks at the first letter and the other at the one before. When one
 # is switched off, its question is lost, and the answers to the other stay right. (Now and then a start comes out
-# otherwise: both heads serve both questions.) Heads of real models are studied by such an **ablation**, too (lesson
-# 10).
+# otherwise, and both heads serve both questions.) Heads of real models are studied by such an **ablation**, too
+# (lesson 10).
 
 # %% [markdown]
 # Would one head have been enough? It is twice as wide, but it has only one row of weights for each letter. Half on one
@@ -1058,13 +1059,13 @@ show(right, names, ["before", "first"], title="% right", form=".1f")
 
 # %% [markdown]
 # Two heads answer everything, whatever the start. One head is wrong now and then. It finds ways around its single row,
-# but slowly: with four times the steps (`steps=2400`) nearly all its answers are right.
+# but slowly. With four times the steps (`steps=2400`) nearly all its answers are right.
 
 # %% [markdown]
 # ## 10 · Two heads read the robot and the crate
 #
 # *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no
-# better than a coin, since in one row the robot's weight and the crate's keep their ratio whatever the ending is. It
+# better than a coin, since in one row the robot's weight and the crate's keep their ratio whatever the ending is, so it
 # took two layers. Here are the same sentences, for a single layer with two heads.
 
 # %%
@@ -1176,11 +1177,11 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # "robot".
 #
 # One head does no better than a coin, and two heads find nearly every answer, in a single layer. How can that be?
-# Lesson 02's rule still holds. Read the titles: in each head, robot over crate is the same for both endings. But the
-# ratio between the weights of a noun and of the *ending* is not. One head looks at the crate, unless an ending like
-# "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" does. So only one of
-# the two heads brings a noun, and `out_proj` adds up what they bring. A single head can't do this, because where the
-# ending takes its weight away, it has no other noun to bring.
+# Lesson 02's rule still holds, as you can read in the titles. In each head, robot over crate is the same for both
+# endings. But the ratio between the weights of a noun and of the *ending* is not. One head looks at the crate, unless
+# an ending like "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" does.
+# So only one of the two heads brings a noun, and `out_proj` adds up what they bring. A single head can't do this,
+# because where the ending takes its weight away, it has no other noun to bring.
 #
 # From some starts the heads change places, or one ignores the ending and is outvoted by the other.
 # Now and then a start gets stuck, as in lesson 02. Try more of them, half the steps (`steps=300`) or half the width
@@ -1239,7 +1240,7 @@ check(quiz_03, "quiz_03")
 #
 # You have written multi-head attention as a function and as a module, equal to PyTorch's. You can follow an entry
 # through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals. You have
-# seen what your heads are for, and a second way to read the robot and the crate: two heads in place of two layers.
+# seen what your heads are for, and a second way to read the robot and the crate, with two heads in place of two layers.
 #
 # **To read next**
 #
@@ -1256,7 +1257,7 @@ check(quiz_03, "quiz_03")
 #
 # ### A batch, step by step
 #
-# Lesson 02's batched tutorial writes the steps out: `view`, `transpose`, attend, `transpose`, `contiguous`, `view`.
+# Lesson 02's batched tutorial writes out the steps `view`, `transpose`, attend, `transpose`, `contiguous`, `view`.
 # Three tokens of eight components go through four heads.
 
 # %%

@@ -21,8 +21,8 @@
 # model that writes has no later words, because it hasn't written them yet.
 #
 # A *mask* is a table of who may look at whom. It takes a few lines of code, and a mistake in them seldom raises an
-# error. You begin with a model that cheats. At the end your own attention reads the robot's sentence word by
-# word, and writes an old rhyme.
+# error. You begin with a model that cheats, and at the end your own attention function reads the robot's sentence word
+# by word, and writes an old rhyme.
 #
 # **You need** lesson 01 (scores, softmax, why a row sums to one), lesson 02 (the loop that trains) and lesson 03
 # (splitting into heads).
@@ -86,7 +86,7 @@ wanted = torch.stack([numbers[i + 1 : i + length + 1] for i in starts])
 show([words[:12], words[1:13]], ["it reads", "it predicts"])
 
 # %% [markdown]
-# Its attention is lesson 03's. These functions are given:
+# Its attention is lesson 03's, and these functions are given:
 
 # %% role="given"
 from lesson_03 import merge_heads, multi_head_attention, split_heads
@@ -94,7 +94,7 @@ from lesson_03 import merge_heads, multi_head_attention, split_heads
 # %% [markdown]
 # The model around them is as small as possible. It has a vector for each word and each place, one or more layers of
 # attention, and a last layer that gives each word of the vocabulary a score. The output of attention is added to its
-# input, as in lesson 02. `attend` will be your function later on.
+# input, as in lesson 02. Later on, your own function takes the place of `attend`.
 
 
 # %%
@@ -164,7 +164,7 @@ cheat = learn(multi_head_attention, read, wanted, len(vocabulary))
 print(f"right answers: {right(cheat, read, wanted).mean():.1%}")
 
 # %% [markdown]
-# Now it writes. It gets a few words, predicts the next one, reads that too, and so on.
+# Now it writes, which means that it gets a few words, predicts the next one, reads that too, and so on.
 
 
 # %%
@@ -232,7 +232,7 @@ show(only_two, "only two keys", ["this", "is"], title="weights", form=".4f")
 # The last two rows agree, and every way of hiding has to pass this test. **A hidden key leaves no trace.**
 #
 # `masked_fill(where, number)` makes a new tensor with the number in all places where `where` is True. It fills what is
-# *hidden*, so a mask of what is *visible* has to be negated first. `~` swaps True and False.
+# *hidden*, so a mask of what is *visible* has to be negated first, with `~`, which swaps True and False.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -264,8 +264,8 @@ show(tables, three, form=".0f")
 #
 # <details><summary>The first row is all False</summary>
 #
-# Then token 0 may look at nothing, not even at itself. The argument `diagonal` says where the triangle ends.
-# Try it with 0, 1 and −1 on a 4 × 4 tensor of ones.
+# Then token 0 may look at nothing, not even at itself. The argument `diagonal` sets where the triangle ends. Try it
+# with 0, 1 and −1 on a 4 × 4 tensor of ones.
 #
 # </details>
 #
@@ -363,8 +363,8 @@ tables = {"scores": head_scores[0], "masked scores": masked_scores[0]}
 show(tables, three, form=".0f")
 
 # %% [markdown]
-# Scale and softmax come next. Work out the row of "build". Its visible scores are 4 and 8, divided by √2, and the ratio
-# of two weights is the exponential of the difference of their scores.
+# Scale and softmax come next, and you can work out the row of "build" yourself. Its visible scores are 4 and 8, divided
+# by √2, and the ratio of two weights is the exponential of the difference of their scores.
 
 # %%
 predict(
@@ -450,7 +450,7 @@ compare_guess("04_which_is_nan", is_nan[0])
 # %% [markdown] role="answer"
 # 1. **After the softmax** the hidden key has already taken its part of the 1. The row sums to 0.51, and how much is
 #    missing depends on the hidden key, so it has left a trace.
-# 2. **Score times mask** sets the score to 0. But 0 is a score like any other, and exp(0) is 1.
+# 2. **Score times mask** sets the score to 0, but 0 is a score like any other, and exp(0) is 1.
 # 3. **A number that is not negative enough** leaves a little weight, and how much depends on the other scores.
 # 4. **Mask times minus infinity** is 0 · ∞ wherever nothing should be hidden, and that is NaN.
 
@@ -474,7 +474,7 @@ show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
 
 # %% [markdown]
 # At 104 the first key's weight is too small for float32 and becomes 0, so the second key gets everything. At 120 both
-# weights become 0, and 0 divided by 0 is NaN. The hidden key has left a trace. **Hide before the softmax.**
+# weights become 0, and 0 divided by 0 is NaN. The hidden key has left a trace, so **hide before the softmax.**
 #
 # This is a good place for a break.
 #
@@ -484,7 +484,7 @@ show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
 # nothing, the **padding**. The vocabulary decides which id it has, often 0 but not always. No token should attend to
 # padding, so **keys** are hidden, which are columns of the scores, for all queries and all heads.
 #
-# Below, the second sentence has two words. With equal scores, the weights show which keys are visible.
+# Below, the second sentence has two words, and since all scores are equal, the weights show which keys are visible.
 
 # %%
 pad = 1
@@ -622,7 +622,7 @@ compare_guess("04_padding_seen", outcome)
 #
 # Difficulty 2 of 5
 #
-# Hide the future and padded keys. The rows of padded queries get no special treatment.
+# Hide the future and padded keys, without a special treatment for the rows of padded queries.
 #
 # <details><summary>Should a padded query see nothing?</summary>
 #
@@ -673,7 +673,7 @@ plt.show()
 # *The picture in words:* two 4 × 4 grids, yellow for visible. In the one of "jack built pad pad" the left two columns
 # of the triangle are yellow. In the one of "pad pad jack built" only three cells in the lower right corner are.
 #
-# In the second grid the first two rows are dark. **These queries see nothing.**
+# In the second grid the first two rows are dark, because **these queries see nothing.**
 #
 # ## 8 · Rows that see nothing
 #
@@ -851,7 +851,7 @@ show(mine, three, title="weights", form=".4f")
 # %% [markdown]
 # ## 9 · Causal multi-head attention
 #
-# Now put the pieces together. Lesson 03's `split_heads` and `merge_heads` were imported in section 1.
+# Now put the pieces together. You have lesson 03's `split_heads` and `merge_heads` from section 1.
 #
 # ### Exercise 5: `causal_multi_head_attention`
 #
@@ -1031,8 +1031,8 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 #
 # ### The robot, word by word
 #
-# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. No
-# pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
+# Now the robot comes back, and a model reads the sentence and predicts at *every* word which of twenty nouns "it" is.
+# No pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1109,7 +1109,7 @@ compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
 # %% [markdown]
 # ### The rhyme, with your mask
 #
-# The model of section 1 looked ahead, too. Train it once more, with your attention function.
+# The model of section 1 looked ahead, too, so train it once more with your attention function.
 
 # %%
 predict(
@@ -1287,8 +1287,8 @@ show([*rows.values()], [*rows], columns, form=".4g")
 # %% [markdown]
 # ### What PyTorch does with an empty row
 #
-# Its newer function gives zeros. The older module gives NaN if it is asked for the attention weights; without them
-# (`need_weights=False`) it takes the newer way.
+# PyTorch's newer function gives zeros. The older module gives NaN if it is asked for the attention weights, but without
+# them (`need_weights=False`) it takes the newer way.
 
 # %%
 nothing = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
