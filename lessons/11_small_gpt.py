@@ -316,7 +316,7 @@ while len(tokens) < 90:
 print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 
 # %% [markdown]
-# Sentence by sentence it is fluent. Read the names: who visits whom, and who has the thing?
+# Every sentence is fluent. But who visits whom, and who has the thing?
 #
 # ## 3 · The block
 #
@@ -1204,8 +1204,8 @@ for my_when, my_writer in my_writers.items():
 
 # %% [markdown]
 # What your model writes is no copy: the names, things and habits are put together anew. It has learnt from the text
-# alone how a quotation closes, who answers, and how a tale ends.  Without its head it writes as the table did:
-# fluently, and nobody is who they were.
+# alone how a quotation closes, who answers, and how a tale ends. Without its head it writes as the table did: fluently,
+# and nobody is who they were.
 #
 # ## 9 · With a cache
 #
