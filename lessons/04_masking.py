@@ -482,7 +482,7 @@ show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
 #
 # Sentences differ in length, but a batch is one tensor. So the shorter ones are filled up with a token that means
 # nothing, the **padding**. The vocabulary decides which id it has, often 0 but not always. No token should attend to
-# padding, so **keys** are hidden, which are columns of the scores, for all queries and all heads.
+# padding, so **keys** are hidden, that is, columns of the scores, for all queries and all heads.
 #
 # Below, the second sentence has two words, and since all scores are equal, the weights show which keys are visible.
 
@@ -670,8 +670,8 @@ for axes, table, ids in zip(panels, yours, targets[1:].tolist(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two 4 × 4 grids, yellow for visible. In the one of "jack built pad pad" the left two columns
-# of the triangle are yellow. In the one of "pad pad jack built" only three cells in the lower right corner are.
+# *The picture in words:* two 4 × 4 grids, yellow for visible. In that of "jack built pad pad" the left two columns of
+# the triangle are yellow. In that of "pad pad jack built" only three cells in the lower right corner are.
 #
 # In the second grid the first two rows are dark, because **these queries see nothing.**
 #
@@ -1347,5 +1347,5 @@ plt.show()
 # - Devlin et al. (2019), *BERT*, section 3.1: what can be learnt when the future is *not* hidden, by hiding words of
 #   the input instead.
 #
-# **Next lesson:** 05, *LayerNorm and BatchNorm*. Padding comes up again there: it distorts the averages of one
+# **Next lesson:** 05, *LayerNorm and BatchNorm*. Padding comes up again there, because it distorts the averages of one
 # of the two.
