@@ -140,8 +140,8 @@ print("leap days that are held out:", [text for text, _ in leap_days])
 # ### From characters to numbers
 #
 # A token is one character here. The vocabulary of the source has every character that occurs, and that of the target
-# has the digits and the dash. Both begin with **padding**. The target's also has **bos** (begin of sequence) and
-# **eos** (end of sequence), which nobody writes.
+# has the digits and the dash. Both begin with **padding**, and the target's also has **bos** (begin of sequence) and
+# **eos** (end of sequence), three tokens that people never write.
 
 # %%
 PAD, BOS, EOS = 0, 1, 2
@@ -177,9 +177,10 @@ print(encode(["3 Mar 2024", "29 Feb 2024", "March 2024"]))
 #
 # While it learns, the decoder is given the right answer, and asked at every position what comes next. This is called
 # **teacher forcing**, since even where the model would have written something wrong, it goes on from the right
-# beginning. All positions are asked at once, since the causal mask hides what comes after each.
+# beginning. All positions are asked at once, because the causal mask hides what comes after each.
 #
-# So there are two sequences. The one that it is given starts with bos, and the one that it should write ends with eos.
+# So there are two sequences, one that it is given, which starts with bos, and one that it should write, which ends with
+# eos.
 
 # %%
 answer = ["<bos>", *"2024-02", "<eos>"]
@@ -238,8 +239,8 @@ for my_row in shift_target(my_trg):
 # ## 3 · How wrong is it?
 #
 # At every position the model gives 14 scores, one for each token, the **logits**. Softmax turns them into
-# probabilities. The loss of one position is its **cross-entropy**, minus the logarithm of the probability that the
-# *right* token got. It is 0 if the model was sure and right, and large if it was sure and wrong.
+# probabilities. The loss of one position is called **cross-entropy**, and it is minus the logarithm of the probability
+# that the *right* token got. It is 0 if the model was sure and right, and large if it was sure and wrong.
 
 # %%
 for probability in (1.0, 0.9, 0.5, 0.001):
@@ -288,7 +289,7 @@ print(f"over all 10: {each.mean():.2f}")
 # Difficulty 3 of 5
 #
 # Compute the mean cross-entropy over the labels that are not padding, and return 0 if all of them are. The result is a
-# tensor with no axes, so that it can be differentiated, and so is the 0. You may use `F.cross_entropy`.
+# tensor with no axes, the 0 too, so that it can be differentiated. You may use `F.cross_entropy`.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
@@ -305,7 +306,7 @@ print(f"over all 10: {each.mean():.2f}")
 #
 # <details><summary>The loss is NaN if everything is padding</summary>
 #
-# Here a sum of no losses is divided by zero labels. Keep the divisor from being 0, or treat this case by itself.
+# Here a sum of 0 is divided by 0 labels. Keep the divisor from being 0, or treat this case by itself.
 #
 # </details>
 #
@@ -442,8 +443,8 @@ from lesson_07 import Transformer
 
 # %% [markdown]
 # **You train your own**, if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
-# checks. Otherwise you train the course's. With yours, some figures may differ a little from those in the text. (To
-# train the course's anyway, leave the next cell out.)
+# checks. Otherwise you train the course's model. With yours, some figures may differ a little from those in the text.
+# (To train the course's anyway, leave the next cell out.)
 
 # %%
 from grader import use_yours
@@ -688,8 +689,8 @@ def write(model, text, most=12):
 
 # %% [markdown]
 # Before the training starts, we want to see at which characters of the source the decoder looks while it computes one
-# token. These weights of the **cross-attention** are computed inside its last layer and thrown away. A *hook* keeps
-# them, which is a function that PyTorch calls whenever that module has been run.
+# token. These weights of the **cross-attention** are computed inside its last layer and thrown away. A *hook*, a
+# function that PyTorch calls whenever that module has been run, keeps them.
 
 
 # %%
@@ -835,9 +836,9 @@ compare_guess("08_warm_up", min(ends, key=ends.get))
 # it the loss stops falling near 1.
 #
 # The rate of 0.02 isn't too high as such, since the first run lives with it for 100 steps. It is too high for a model
-# that has learnt nothing yet. So a warm-up can give room for larger steps, and in lesson 05 it helped some of the
-# deeper stacks. It is no law, since at 0.01 (`rate=0.01`) this model learns as well without one, and is ahead at first.
-# With two layers (`num_layers=2`) even a warm-up won't always keep it at 0.02.
+# that has learnt nothing yet. So a warm-up can give room for larger steps, and in lesson 05 it helped a deeper stack,
+# from some starts. It is no law, since at 0.01 (`rate=0.01`) this model learns as well without one, and is ahead at
+# first. With two layers (`num_layers=2`) even a warm-up won't always keep it at 0.02.
 
 # %% [markdown]
 # ## 7 · Let it write
@@ -1137,8 +1138,8 @@ compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 # steps, and so does the right code.
 #
 # 1. **No shift.** The labels are what the decoder is given.
-# 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and every column
-#    counts.
+# 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and the loss counts
+#    every column.
 # 3. **Mask forgotten.** The decoder's own attention hides padding, but not the future.
 
 
@@ -1239,7 +1240,7 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 # In none of the three does the curve alone show what is wrong.
 
 # %% [markdown]
-# Is the model with padding counted lost, or only slow? We give it twice the steps.
+# Is the model of "padding counted" lost, or only slow? We give it twice the steps.
 
 # %% role="train" timed=true claim="padding_learns_later"
 slow_model, _ = run_with("padding counted", steps=240)
@@ -1254,8 +1255,8 @@ print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
 # What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just names,
 # shapes and entries. (`torch.save` stores Python objects with *pickle*. Loading such a file with `weights_only=False`,
 # the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that with a stranger's file.)
-# The vocabularies aren't in it, and without them nobody knows what an id means, so they go into a second file. Nor are
-# the sizes that the model was made with. They are in `new_model`, and the shapes show most of them.
+# The vocabularies aren't in it, and without them nobody knows what an id means, so they go into a second file. The
+# sizes that the model was made with aren't in it either, but you find them in `new_model`.
 
 # %% role="train"
 import tempfile
@@ -1278,8 +1279,8 @@ apart = (logits[0] - logits[1]).abs().max()
 print(f"largest difference of the logits: {apart:.1f}")
 
 # %% [markdown]
-# The state of the optimiser isn't in it either. To resume a training after a restart you would have to keep that as
-# well (`optimizer.state_dict()`).
+# The state of the optimiser isn't stored. To resume a training after a restart you would have to keep that as well
+# (`optimizer.state_dict()`).
 #
 # The files are gone with their temporary folder. Lesson 10 looks into a trained model's heads. To show it yours, keep
 # the files beside the notebooks: write `Path("dates.safetensors")` and `Path("dates.json")` where they are saved.
@@ -1372,5 +1373,5 @@ check(quiz_08, "quiz_08")
 # - Bengio et al. (2015), *Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks*, section 2: what
 #   teacher forcing doesn't prepare a model for.
 #
-# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything again for each token. There is a
-# way not to.
+# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything again for each token, and there is a
+# way to avoid that.

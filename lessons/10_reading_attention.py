@@ -197,7 +197,7 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* four 8 × 8 grids, yellow where the weight is 1. "Itself" is a yellow diagonal, "all alike" is
-# one dark blue, and in "first token" the left column is yellow. "Neighbours" is a grey band along the diagonal, a
+# dark blue all over, and in "first token" the left column is yellow. "Neighbours" is a grey band along the diagonal, a
 # little brighter at both ends, where only two tokens divide the weight.
 #
 # ## 2 · Are these weights at all?
@@ -760,15 +760,15 @@ compare_guess("10_switched_off", outcome)
 
 # %% [markdown] role="answer"
 # The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights shows
-# why that can be: other heads attend to the 6 as well. (Not every date is so lucky. Try "August 6, 1939" in `date`, and
-# you see another character go wrong without its head.)
+# why that can be: other heads attend to the 6 as well. (Not every date is so lucky. Try "August 6, 1939" in `date`,
+# where another character goes wrong without its head.)
 
 # %% [markdown]
 # ### Which layer decides
 #
 # If heads in both layers read the 6, where is it decided? `fc_out` turns the vector at the end of the residual stream
-# into logits. We can apply it earlier, after each sub-layer, to see what the model would write if it had to stop there.
-# (This is called the **logit lens**, nostalgebraist 2020.)
+# into logits. We can apply `fc_out` earlier, after each sub-layer, to see what the model would write if it had to stop
+# there. (This is called the **logit lens**, nostalgebraist 2020.)
 
 
 # %%
@@ -949,8 +949,8 @@ compare_guess(
 # point is, the more the ablation costs. Nearly all lie below 0.01, sharp or not. The highest by far, an encoder head,
 # is in the middle.
 #
-# Sharper heads tend to cost a little more. But the one that the model needs most isn't among the sharpest, and costs ten
-# times as much as the sharpest of all.
+# Sharper heads tend to cost a little more, but the one that the model needs most isn't among the sharpest, and costs
+# ten times as much as the sharpest of all.
 
 # %% [markdown]
 # ### Together
@@ -1191,7 +1191,7 @@ matters(right, seq_len=1)
 # **Probe 5, `compared`: what is right, and when?** Compare weights and output with those of the right attention
 # function, with three heads and with one. If the weights are right and the output is not, the mistake lies after the
 # softmax. If all is right with one head, the mistake has to do with heads, because with one head √head_dim is √d_model,
-# and no heads are split or merged.
+# and no heads have to be split or merged.
 
 
 # %%
@@ -1354,8 +1354,8 @@ check(bug_hunt, "bug_hunt")
 #    - b. the first token is the most important one;
 #    - c. a causal mask leaves it no choice;
 #    - d. it has not been trained.
-# 9. `alone` (a letter): an attention function is right for a batch of one and wrong for a batch of two. Where do you look
-#    first?
+# 9. `alone` (a letter): an attention function is right for a batch of one and wrong for a batch of two. Where do you
+#    look first?
 #    - a. at the causal mask;
 #    - b. at the number of heads;
 #    - c. for a sum or a softmax that runs over the batch;
