@@ -1024,8 +1024,8 @@ print(f"right in one call: {share_right(translator, test_data):.2%}")
 # %% [markdown]
 # ## 8 · Where it looks
 #
-# You have recorded the cross-attention at three moments. Pick a date and a moment, and step through the answer's
-# characters with the arrow keys.
+# You have recorded the cross-attention at three moments, before, during and after the training. Pick a date and a
+# moment, and step through the answer's characters with the arrow keys.
 
 # %% role="train" timed=true
 from grader.views import AlignmentView
@@ -1033,9 +1033,9 @@ from grader.views import AlignmentView
 AlignmentView(album_pairs, album)
 
 # %% [markdown]
-# Three things to look for:
+# Look for three things:
 #
-# 1. *Before:* every row is nearly the same. What a token looks at doesn't depend on which one it is.
+# 1. *Before:* every row is nearly the same, so what a token looks at doesn't depend on which one it is.
 # 2. *After, all heads:* rows that write the year look at the year, wherever it is in the source. That the year comes
 #    first in the answer and last in the source does no harm, since attention has no order of its own.
 # 3. *After, one head at a time:* the heads share the work. For the month, look at what it is read from, since its two
@@ -1076,8 +1076,8 @@ for mode in ("eval", "train"):
 
 # %% [markdown]
 # In train mode the logits differ on every call, and more dates are wrong. Forgetting `model.eval()` before a model is
-# used is one of the most common slips, and there is no warning. The other one is to forget `model.train()` afterwards.
-# That is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
+# used is one of the most common slips, and there is no warning. Another is to forget `model.train()` afterwards, and
+# that is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
 #
 # Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of them,
 # each once. A model that sees no example twice can hardly learn by heart. With little data it is another matter.
@@ -1282,8 +1282,9 @@ print(f"largest difference of the logits: {apart:.1f}")
 # The state of the optimiser isn't stored. To resume a training after a restart you would have to keep that as well
 # (`optimizer.state_dict()`).
 #
-# The files are gone with their temporary folder. Lesson 10 looks into a trained model's heads. To show it yours, keep
-# the files beside the notebooks: write `Path("dates.safetensors")` and `Path("dates.json")` where they are saved.
+# The files are gone with their temporary folder. Lesson 10 looks into the heads of a trained model, and to show it
+# yours, keep the files beside the notebooks: write `Path("dates.safetensors")` and `Path("dates.json")` where they are
+# saved.
 #
 # ## 12 · Quiz
 #

@@ -131,9 +131,9 @@ show(table, tokens, [*tokens, "sum"], title="tutorial", form=".4f")
 compare_guess("10_edge_row", round(sums_of_rows[0].item(), 2))
 
 # %% [markdown] role="answer"
-# No token comes before the first. It has two neighbours, itself included, and each gets a third. The last row sums to
-# two thirds as well. But rows of attention weights must sum to one, so every row is divided by the number of neighbours
-# that exist, which makes halves at the ends and thirds in between.
+# No token comes before the first one, which has only two neighbours, itself included, and each gets a third. The last
+# row sums to two thirds as well. But rows of attention weights must sum to one, so every row is divided by the number
+# of neighbours that exist, which makes halves at the ends and thirds in between.
 
 # %% [markdown]
 # ### Exercise 2: `local_pattern`
@@ -252,13 +252,13 @@ compare_guess("10_accepted", len(accepted) - 1)
 # attention weights are often dropped at random and the others enlarged, so that a row sums to one only on average. In
 # eval mode it is a mistake.
 #
-# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights, but not the right
-# ones. Section 7 finds such mistakes.
+# Two are accepted, since a matrix that shows the future and one that is far too sharp are valid weights, but not the
+# right ones. Section 7 finds such mistakes.
 
 # %% [markdown]
 # ## 3 · A name for a pattern
 #
-# A model has too many heads to look at one by one. What could code measure? A few quantities separate the patterns:
+# A model has too many heads to look at one by one, so we let code do it. A few quantities separate the patterns:
 #
 # - the mean **entropy** of the rows (lesson 02): 0 if each row has all its weight on one key, ln T if all rows are
 #   uniform;
@@ -562,7 +562,7 @@ for my_name, my_layers in my_models.items():
 #
 # ## 5 · Through the layers
 #
-# Layer 1 doesn't attend to *characters*. (Layers are counted from 0.) After layer 0 every position holds a weighted sum
+# Layer 1 (layers are counted from 0) doesn't attend to *characters*. After layer 0 every position holds a weighted sum
 # of what it attended to and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
 #
 # Here are three tokens and two layers, in which each token attends to one other.
@@ -586,7 +586,7 @@ show(both, three, title="layer 1 · layer 0", form=".0f")
 compare_guess("10_arrives", f"token {both[2].argmax()}")
 
 # %% [markdown] role="answer"
-# In layer 1, token 2 attends to token 1. But in layer 0 token 1 got all its content from token 0. What arrives is token
+# In layer 1, token 2 attends to token 1, but in layer 0 token 1 got all its content from token 0. What arrives is token
 # 0, and the matrix of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the matrices**. Layer
 # 0 is the rightmost factor, because it works on the tokens first.
 
@@ -839,9 +839,9 @@ print(f"largest difference of the weights: {apart[0]:.1f}")
 print(f"largest difference of the outputs: {apart[1]:.1f}")
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and the output has D components. If T is larger than D + 1
-# and no weight is zero, other weights with the very same output always exist. There are then T unknowns and only D + 1
-# equations, one for each component and one for the sum of the row.
+# Such weights are no special case. With T keys a row has T weights, and the output has D components. If T is larger
+# than D + 1 and no weight is zero, other weights with the very same output always exist. There are then T unknowns and
+# only D + 1 equations, one for each component and one for the sum of the row.
 #
 # ### Head by head
 #
@@ -994,9 +994,9 @@ compare_guess("10_together", f"by {how_much} this total")
 # where a model without any idea has 2.64.
 
 # %% [markdown]
-# An ablation has limits too. It shows what *this* model needs. If it had been trained without the head, it might have
-# found another way. Besides, the next layers were never trained with zeros there, so some authors put the head's mean
-# output in its place.
+# An ablation has limits too, since it only shows what *this* model needs. If it had been trained without the head, it
+# might have found another way. Besides, the next layers were never trained with zeros there, so some authors put the
+# head's mean output in its place.
 #
 # ### The position is not the character
 #
@@ -1016,9 +1016,9 @@ print(f"of its own character: {own:.2f}   of all others: {1 - own:.2f}")
 #
 # ## 7 · The hunt
 #
-# Here are eight attention functions. Each claims to be lesson 04's `causal_multi_head_attention`, takes the same
-# arguments and returns the same two tensors. Each has exactly one mistake, and no two have the same one. You can't read
-# their code, but you can call them as often as you like, with any input you can think of.
+# Here are eight attention functions, each of which claims to be lesson 04's `causal_multi_head_attention`, takes the
+# same arguments and returns two tensors of the same kind. Each has exactly one mistake, and no two have the same one.
+# You can't read their code, but you can call them as often as you like, with any input you can think of.
 
 # %% role="given"
 from lesson_04 import causal_multi_head_attention, masked_softmax
@@ -1077,8 +1077,8 @@ def sums(attention):
 sums(right)
 
 # %% [markdown]
-# **Probe 2, `influence`: which output depends on which token?** Change one token, and see which outputs change. Repeat
-# for each token. Below, row i is output i, and a j in its line means that it changes with token j. Lesson 04's
+# **Probe 2, `influence`: which output depends on which token?** Change one token, see which outputs change, and repeat
+# this for each token. Below, row i is output i, and a j in its line means that it changes with token j. Lesson 04's
 # `leaks_future` tests the upper right half of this matrix.
 
 
@@ -1103,8 +1103,9 @@ print("forgets the mask")
 influence(forgets_the_mask)
 
 # %% [markdown]
-# The right one is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, and a matrix that
-# looks torn each have their own cause. *Torn* means that components of one token ended up in another token's place.
+# The right matrix is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, and a matrix
+# that looks torn each have their own cause. *Torn* means that components of one token ended up in another token's
+# place.
 #
 # **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and together
 # with another one. Many models are only tested with a batch of one. Write this probe, for which `ask` is all you need.
@@ -1164,8 +1165,8 @@ compare_guess("10_company", outcome)
 # course's version of the probe; compare yours.)
 
 # %% [markdown]
-# **Probe 4, `matters`: which weight matrices matter, and for what?** Replace one at a time. `w_q` and `w_k` should
-# change weights and output, `w_v` and `w_o` only the output.
+# **Probe 4, `matters`: which weight matrices matter, and for what?** Replace them one at a time. Another `w_q` or `w_k`
+# should change weights and output, another `w_v` or `w_o` only the output.
 #
 # The probe has a second use, with a **single token**, which can attend only to itself. Its weight is 1, whatever the
 # scores are, and the output is that token's value, projected. What *then* changes the output is what the value is made
@@ -1272,7 +1273,7 @@ entropies(forgets_the_mask)
 #
 # <details><summary>Everything looks right</summary>
 #
-# Then it is wrong only in cases that you haven't tried. Another number of heads? More than one sequence?
+# Then it is wrong only in cases that you haven't tried. What about another number of heads, or more than one sequence?
 #
 # </details>
 
@@ -1428,7 +1429,7 @@ check(quiz_10, "quiz_10")
 # beam of 4 keeps four beginnings, extends each by every token, and keeps the four likeliest of all these. At the end it
 # takes the likeliest complete text, with a correction for length, since a long text has a small probability.
 #
-# **Next:** here many heads did the same work, and you met none with a purpose of its own. In lesson 11 you will. You
-# build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four heads
-# remembers the names, because it looks for the places where the next word stood before. You find it by its weights, and
-# prove it by ablation, since without it the model forgets who is who.
+# **Next:** here many heads did the same work, and you met none with a purpose of its own, but in lesson 11 you will.
+# You build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four
+# heads remembers the names, because it looks for the places where the next word stood before. You find it by its
+# weights, and prove it by ablation, since without it the model forgets who is who.
