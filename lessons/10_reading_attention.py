@@ -1431,5 +1431,5 @@ check(quiz_10, "quiz_10")
 #
 # **Next:** here many heads did the same work, and you met none with a purpose of its own, but in lesson 11 you will.
 # You build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four
-# heads remembers the names, because it looks for the places where the next word stood before. You find it by its
+# heads remembers the names, because before a name it looks back at the places where names stood. You find it by its
 # weights, and prove it by ablation, since without it the model forgets who is who.
