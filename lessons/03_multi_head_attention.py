@@ -1062,7 +1062,7 @@ show(right, names, ["before", "first"], title="% right", form=".1f")
 # but slowly. With four times the steps (`steps=2400`) nearly all its answers are right.
 
 # %% [markdown]
-# ## 10 · Two heads read the robot and the crate
+# ## 10 · The robot and the crate, once more
 #
 # *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no
 # better than a coin, since in one row the robot's weight and the crate's keep their ratio whatever the ending is, so it
