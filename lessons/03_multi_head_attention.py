@@ -804,7 +804,8 @@ show(table, rows, three)
 #
 # A module with four `nn.Linear(d_model, d_model)` named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The check
 # loads its own parameters into them by these names, biases too. `nn.MultiheadAttention` and
-# `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`.
+# `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`. Later lessons use your
+# module and read its `num_heads`, so keep that too.
 #
 # <details><summary>"The module has no parameter or buffer <code>q_proj.weight</code>"</summary>
 #
