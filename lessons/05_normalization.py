@@ -61,7 +61,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Here is the rhyme. Of every five words in a row, the network reads four and has to say the fifth.
+# Here is the rhyme, and of every five words in a row the network reads four and has to say the fifth.
 
 # %%
 rhyme = (
@@ -255,7 +255,7 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 #
 # <details><summary>I took <code>var</code> or <code>std</code></summary>
 #
-# Both subtract the mean before they square. What is under the root here?
+# Both subtract the mean before they square, so compare that with what is under the root here.
 #
 # </details>
 #
@@ -309,8 +309,8 @@ show(numbers.mean(dim=0), "mean of the column", FEATURES)
 # The axis that you name is the one that **disappears**, so `mean(dim=0)` of a (2, 3) table leaves 3 means, one per
 # column.
 #
-# Here is a larger table. The long frame holds the entries that share a mean and a variance, and both are printed at
-# its end. The right table holds every entry minus its mean, divided by the root of its variance.
+# Here is a larger table, in which the long frame holds the entries that share a mean and a variance. Both are printed
+# at its end. The right table holds every entry minus its mean, divided by the root of its variance.
 #
 # - Choose BatchNorm and look which numbers share a mean now. (Move with the pointer, or press Tab until the left table
 #   has a blue frame and use the arrow keys.)
@@ -419,7 +419,7 @@ compare_guess("05_which_slip", outcome)
 # ### Divide by d, or by d − 1?
 #
 # `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the variance
-# of a population from a sample. A norm doesn't estimate anything. It describes the numbers that it was given, so it
+# of a population from a sample. A norm doesn't estimate anything but describes the numbers that it was given, so it
 # divides by d (*biased*; the options are `correction=0` or `unbiased=False`). How large is the difference?
 
 # %%
@@ -494,9 +494,9 @@ show_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 # $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
 # y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
 #
-# Now we go by columns. The first one is [1, 1], so it becomes zeros. In the others, two different numbers become 1 and
-# −1, or almost, as ε is small. Can you see why two different numbers always do? The tutorial's line has its ε outside
-# the root here, too.
+# Now we go by columns, the first of which is [1, 1] and becomes zeros. In the others, two different numbers become 1
+# and −1, or almost, as ε is small. Can you see why two different numbers always do? The tutorial's line has its ε
+# outside the root here, too.
 
 # %%
 batch_norm_module = nn.BatchNorm1d(3)
@@ -528,8 +528,8 @@ show_rows("the tutorial's line, columns", rows)
 #
 # <details><summary>It raises, or it works only for some sizes</summary>
 #
-# The mean of a (7, 5) batch over its first axis has shape (5,). Does that line up with (7, 5) from the right?
-# If yours has shape (7,), look at the axis.
+# The mean of a (7, 5) batch over its first axis has shape (5,). Does that line up with (7, 5) from the right? If your
+# mean has shape (7,) instead, look at the axis.
 #
 # </details>
 
@@ -565,20 +565,19 @@ show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 # model gets a single sample? The mean of that batch is the sample itself, so only zeros are left. Even with more
 # samples, a prediction would depend on which others happen to be in the batch.
 #
-# BatchNorm's solution is to **remember**. In *train mode* it normalises with the batch's statistics and also
-# keeps *running* averages of them; in *eval mode* it normalises with the running ones. `module.train()` and
-# `module.eval()` switch, and `self.training` says which mode it is. The running averages move a little with
-# each batch:
+# BatchNorm therefore **remembers**. In *train mode* it normalises with the batch's statistics and also keeps *running*
+# averages of them; in *eval mode* it normalises with the running ones. `module.train()` and `module.eval()` switch, and
+# `self.training` says which mode it is. The running averages move a little with each batch:
 #
 # > running ← (1 − momentum) · running + momentum · batch's
 #
-# They start at mean 0 and variance 1. In PyTorch, `momentum` is the share of the **new** value, 0.1 unless
-# you say otherwise.
+# They start at mean 0 and variance 1, and in PyTorch `momentum` is the share of the **new** value, 0.1 unless you say
+# otherwise.
 #
 # ### Which variance?
 #
 # The tutorial has LayerNorm and BatchNorm use the biased variance, with all numbers counted in the divisor. You have
-# seen that both *normalise* with it. But which one does BatchNorm *remember*? One batch of a single feature goes
+# seen that both *normalise* with it, but which variance does BatchNorm *remember*? One batch of a single feature goes
 # through a new module. `running_var` was 1, so it will be 0.9 plus a tenth of one of the variances below. Think of what
 # a running variance is for.
 
@@ -658,8 +657,8 @@ except ValueError as error:
 # `self.register_buffer("seen", torch.zeros(1))`, and from then on it is `self.seen`.
 #
 # The batch's mean is computed from the batch, and PyTorch records how, for the gradient. A buffer that is updated with
-# this mean would keep the records of all earlier batches in memory. So detach what you store, or store it under `with
-# torch.no_grad():`.
+# this mean would keep the records of all earlier batches in memory. So detach what you store, or store it under
+# `torch.no_grad()`.
 #
 # ### Exercise 4: `BatchNorm`
 #
@@ -832,13 +831,13 @@ print(go_on(mine.eval()))
 # ## 8 · Where to put the norm
 #
 # A Transformer layer consists of two *sub-layers*, attention and a small network for each token. Each has a **residual
-# connection** around it, so what it computes is *added* to what it was given. A sub-layer with its residual connection
-# and its norm is what we call a block here. The norm can stand in several places of it, and in the two exercises you
-# find the place from what the block has to do.
+# connection** around it, so what it computes is *added* to what it was given. We call a sub-layer with its residual
+# connection and its norm a block. The norm can stand in several places of it, and in the two exercises you find its
+# place from what is demanded of the block.
 #
 # Our example is the block `x + norm(sublayer(x))`, which Swin Transformer V2 and OLMo 2 have. We examine it with two
-# sub-layers. The first only notes what it is given and returns zeros, so it is silent, and the second reverses a token
-# and adds one.
+# sub-layers, a silent one, which only notes what it is given and returns zeros, and one that reverses a token and adds
+# one.
 
 # %%
 token = torch.tensor([1.0, 2.0, 6.0])
@@ -889,7 +888,8 @@ examine(example)
 #
 # Difficulty 2 of 5
 #
-# This one is easier than the last. The block adds once, calls `sublayer` and `norm` once each, and meets two demands:
+# This exercise is easier than the last one. The block adds once, calls `sublayer` and `norm` once each, and meets two
+# demands:
 #
 # 1. **The residual path is untouched.** If the sub-layer returns zeros, the block returns the x that came in, to the
 #    last digit and with any norm. A stack of such blocks is one straight line with additions only.
@@ -943,7 +943,7 @@ check(pre_norm_residual)
 #
 # <details><summary>The mean of my result is not 0</summary>
 #
-# Then something comes after the norm. Does your norm get the sum, or something before it?
+# Then something comes after the norm, so check whether your norm gets the sum or something before it.
 #
 # </details>
 
@@ -1000,7 +1000,7 @@ for block in (pre_norm_residual, post_norm_residual):
 # branches, which are the norms and sub-layers beside that line, add to it.
 #
 # We take stacks of small random networks, before any training. How long is the gradient for the weights of each layer,
-# as a vector? There are three kinds of branches:
+# as a vector? We compare three kinds of branches:
 #
 # - **ReLU**: the gradient on the way back grows as the numbers did on the way forward;
 # - **ReLU and a bias**: the bias adds to the numbers but not to the gradient;
@@ -1070,9 +1070,9 @@ plt.show()
 # ## 10 · Forty-eight blocks of your own
 #
 # Now we take the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two
-# linear layers, as in a Transformer. How deep can the stack be? We try three ways to train it, post-norm, post-norm
-# with a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All end with one more norm.
-# (After a new post-norm block it finds nothing left to do.)
+# linear layers, as in a Transformer. How deep can the stack be? We try three ways, which are post-norm, post-norm with
+# a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All of them end with one more
+# norm, which has nothing left to do after a new post-norm block.
 
 
 # %%
@@ -1152,17 +1152,17 @@ outcomes[2] = "post-norm with a warm-up and pre-norm"
 compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown] role="answer"
-# Twelve blocks learn the rhyme in all three ways, and forty-eight with pre-norm only. There neither post-norm tower
-# learns it, with a warm-up or without, and both write the same word again and again. At twenty-four blocks and this
-# rate a warm-up helps, from some starts all the way and from others little (try other seeds in `tower`). At half the
-# rate (`rate=0.003` in `race`) we tried two starts, and from one of them plain post-norm learnt the rhyme and post-norm
-# with the warm-up didn't.
+# Twelve blocks learn the rhyme in all three ways, and forty-eight learn it with pre-norm only. There both post-norm
+# towers, with a warm-up and without, write the same word again and again. At twenty-four blocks and this rate a warm-up
+# helps, from some starts all the way and from others little (try other seeds in `tower`). At half the rate
+# (`rate=0.003` in `race`) we tried two starts, and from one of them plain post-norm learnt the rhyme and post-norm with
+# the warm-up didn't.
 
 # %% [markdown]
 # ### What the towers compute
 #
 # Gradients can't be the whole story, since Adam makes steps of about the same size from short and long ones. So we look
-# at what the towers compute. Sixty different windows get sixty rows of scores. How far apart are these rows (as a
+# at what the towers compute, which is a row of scores for each of the sixty windows. How far apart are these rows (as a
 # standard deviation), before training and after a few steps? Below the table is the loss of a reader who doesn't look
 # at the window and only knows how often each word comes.
 
@@ -1184,8 +1184,8 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 # A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and after
 # forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more than
 # the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how often
-# each word comes. The warm-up only puts that off. The residual path of a pre-norm tower has no division, so what the
-# four words say arrives at the end.
+# each word comes. The warm-up puts that off, as the table shows, but doesn't prevent it. The residual path of a
+# pre-norm tower has no division, so what the four words say arrives at the end.
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained
 # a thousand layers in this way, from smaller starting weights. Try the heavier x, and also your RMSNorm in pre-norm
@@ -1226,7 +1226,7 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #    [[0], [2]] in train mode. What is its `running_var` afterwards?
 # 5. `batch_of_two` (a letter): a BatchNorm in train mode with γ = 1, β = 0 gets two samples. What comes out?
 #    - a. always 1 and −1 for each feature, or two zeros, apart from ε;
-#    - b. numbers that tell how far apart the two samples were;
+#    - b. numbers that show how far apart the two samples were;
 #    - c. the same as in eval mode;
 #    - d. an error, because two samples are too few.
 # 6. `pre_norm_gradient` (a letter): why does the gradient reach the first layers of a deep pre-norm stack?
@@ -1237,7 +1237,7 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #
 # <details><summary>I don't know where to start with a number</summary>
 #
-# Write down mean and variance first. Pencil and paper are enough, and a calculator for one root. A cell of your
+# Write down mean and variance first. Pencil and paper are enough, with a calculator for one root, and a cell of your
 # own is allowed.
 #
 # </details>
@@ -1308,7 +1308,7 @@ show(table, rows, columns, title="variance", form=".4f")
 
 # %% [markdown]
 # Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times too
-# much in another. Subtract the mean first.
+# much in another. So subtract the mean first, as exercise 2 asks.
 #
 # ### And the last layer?
 #
