@@ -1153,10 +1153,9 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown] role="answer"
 # Twelve blocks learn the rhyme in all three ways, and forty-eight learn it with pre-norm only. There both post-norm
-# towers, with a warm-up and without, write the same word again and again. At twenty-four blocks and this rate a warm-up
-# helps, from some starts all the way and from others little (try other seeds in `tower`). At half the rate
-# (`rate=0.003` in `race`) we tried two starts, and from one of them plain post-norm learnt the rhyme and post-norm with
-# the warm-up didn't.
+# towers, with a warm-up and without, write the same word again and again. At twenty-four blocks a warm-up helps at this
+# rate, from some starts all the way and from others only part of the way. (Try other seeds in `tower`, and half the
+# rate, `rate=0.003` in `race`.)
 
 # %% [markdown]
 # ### What the towers compute

@@ -20,7 +20,7 @@
 # since German marks who bites and who is bitten. No word list can translate this, but you have almost all the parts of
 # a model that can. In *Attention Is All You Need*, an **encoder** reads a sentence and a **decoder** writes it in
 # another language, word by word. We take the model apart into nineteen steps, and our pair goes through all of them. At
-# the end your own model learns a dozen such sentences in a second and writes them.
+# the end your own model learns a dozen such sentences within seconds and writes them.
 #
 # **You need** lessons 03 (many heads, `nn.Module`), 04 (masks, where True means "may attend"), 05 (LayerNorm, residual
 # connections) and 06 (a position is a vector that is added).
@@ -68,12 +68,13 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # %% [markdown]
 # ## 1 · The one part you haven't met
 #
-# Attention mixes tokens. Each token by itself goes through the **feed-forward layers**, which are a linear layer to a
-# wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a linear layer
-# back to the first width.
+# Attention mixes tokens, and then each token by itself goes through the **feed-forward layers**. These are a linear
+# layer to a wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a
+# linear layer back to the first width.
 #
-# What does the ReLU contribute? Let a token hold two facts, each −1 or 1. We train the two layers to predict whether
-# the facts agree, once with ReLU between them and once without. For comparison, a guess costs ln 2 = 0.69 nats.
+# What does the ReLU contribute? Let a token hold two facts, each −1 or 1, and train the two layers to predict whether
+# the facts agree, once with ReLU between them and once without. For comparison, a network that always guesses has a
+# loss of ln 2 = 0.69 nats.
 
 # %%
 predict(
@@ -128,8 +129,8 @@ compare_guess("07_without_relu", round(loss_without, 2))
 #
 # <details><summary>My result has no negative numbers</summary>
 #
-# ReLU belongs between the layers. What leaves the second layer is added to the token's vector, so it must be able to be
-# negative as well.
+# ReLU belongs between the layers, since what leaves the second layer is added to the token's vector and must be able to
+# be negative as well.
 #
 # </details>
 
@@ -163,7 +164,7 @@ check(FeedForward)
 # ## 2 · The map
 #
 # The arrow keys (or the slider) walk through the nineteen steps, with the shapes that go in and out. One column is the
-# encoder's and the other the decoder's. Where do they meet?
+# encoder's and the other the decoder's, so look where they meet.
 
 # %% role="draw"
 from grader.views import ShapeTracer
@@ -171,8 +172,8 @@ from grader.views import ShapeTracer
 ShapeTracer()
 
 # %% [markdown]
-# Attention and masks are given. If your notebook of lesson 03 lies beside this one and your `MultiHeadAttention` passes
-# its check there, it takes the given one's place.
+# Attention and masks are given, but if your notebook of lesson 03 lies beside this one and your `MultiHeadAttention`
+# passes its check there, it takes the place of the one given.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -230,7 +231,7 @@ shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
 # row for each query.
 #
 # **Spot the slip.** The Transformer tutorial whose nineteen steps we follow makes its target mask with
-# `torch.tril(torch.ones((L, L))).expand(N, 1, L, L)`. What does it forget?
+# `torch.tril(torch.ones((L, L))).expand(N, 1, L, L)`. What does that forget?
 
 # %%
 src_mask = padding_mask(src, src_pad)
@@ -245,8 +246,8 @@ print(f"The tutorial's lets {pairs} pairs through,")
 print(f"and in {to_padding} of them the key is padding.")
 
 # %% [markdown]
-# It forgets the padding. Here all padding is at the end, so only the queries that are padding themselves look at it,
-# but before the words it would do harm (lesson 04). A mask that covers both costs one `&`.
+# It forgets the padding. Here all padding is at the end, so only queries that are padding themselves look at it, but
+# padding before the words would do harm (lesson 04), and a mask that hides both costs just one more `&`.
 #
 # ### Step 4 · Ids become vectors
 #
@@ -274,7 +275,7 @@ print(alike(embedded))
 #
 # **Dropout** is applied to the sum. In training it sets a part of the entries to zero at random and scales up the
 # others, so that the model can't rely on any single one. In eval mode it does nothing. It acts here and in every block
-# with the same probability, so encoder and decoder pass that on to each block that they make, as in
+# with the same probability, so encoder and decoder pass this probability on to the blocks that they make, as in
 # `TransformerBlock(..., dropout)`.
 
 # %%
@@ -313,7 +314,7 @@ shapes(128, 28, 512, value_rows=value_rows)
 # %% [markdown]
 # ### Step 7 · Cut into heads
 #
-# The last axis becomes 8 heads of 64 columns.
+# The last axis of 512 columns becomes 8 heads of 64 columns each.
 
 # %%
 query_heads, key_heads, value_heads = (
@@ -379,8 +380,8 @@ shapes(128, 28, 8, 64, mixed=mixed)
 # ### Step 12 · Join the heads, project
 #
 # The heads come after the tokens here, so they can be joined without a transpose, and a last linear layer lets every
-# column use all heads. Is the result what the module returns? Remember that the module's arguments are **query, key,
-# value** and mask.
+# column use all heads. Is the result the same as the module's? (Remember that its arguments are **query, key, value**
+# and mask, in this order.)
 
 # %%
 joined = mixed.reshape(128, 28, 512)
@@ -434,7 +435,7 @@ compare_guess("07_zeros", round(zeros["tutorial"]))
 # attention *adds* to it, and what went in always gets through.
 
 # %% [markdown]
-# We use the paper's order. From here on the example runs in eval mode.
+# We use the paper's order, and from here on the example runs in eval mode.
 
 # %%
 drop_tenth.eval()
@@ -481,14 +482,14 @@ print(alike(block_output))
 # <details><summary>An error in a matrix product inside the attention</summary>
 #
 # Look at the order of arguments in your `forward`, and in the call of `self.attention`. If you pass them by keyword, as
-# in `query=query`, the order no longer matters. Remember also that the attention returns two things.
+# in `query=query`, the order no longer matters. And remember that the attention returns two things.
 #
 # </details>
 #
 # <details><summary>Only "in train mode" fails</summary>
 #
-# There the check drops everything (`dropout` is nearly 1). Something should be left when the outputs of both sub-layers
-# are gone. What is it? Count also how often `forward` calls `self.dropout`.
+# There the check drops everything (`dropout` is nearly 1). What should be left when the outputs of both sub-layers are
+# gone? (Something should.) And how often does `forward` have to call `self.dropout`?
 #
 # </details>
 #
@@ -621,8 +622,8 @@ compare_guess("07_listed_thrice", str(how_many(listed)))
 # Difficulty 2 of 5
 #
 # This exercise is easier, since much is given. You write `layers`, an `nn.ModuleList` of your `TransformerBlock` (every
-# block gets `dropout`), and steps 4, 5 and 15 in `forward`. (The paper multiplies the embedding by √E, and this model
-# doesn't.)
+# block gets `dropout`), and steps 4, 5 and 15 in `forward`. (The paper multiplies the embedding by √E, which this model
+# doesn't do.)
 #
 # <details><summary>"The module has no parameter or buffer <code>layers.0...</code>"</summary>
 #
@@ -632,7 +633,7 @@ compare_guess("07_listed_thrice", str(how_many(listed)))
 #
 # <details><summary>One layer is right, two are not</summary>
 #
-# Which variable goes into the second layer? Follow it through the loop. And how far is your `return` indented?
+# Which variable goes into the second layer, if you follow it through the loop? And how far is your `return` indented?
 #
 # </details>
 #
@@ -710,7 +711,7 @@ show_steps(16, 18)
 # ### Step 16 · The target looks at itself
 #
 # The target's tokens become vectors as in steps 4 and 5, with tables of their own. Then the target attends to itself,
-# under its mask, and the output is added and normalised as in step 13. The result will be the *query*.
+# under its mask, and the output is added and normalised as in step 13. The result will be the *query* of the next step.
 
 # %%
 _ = torch.manual_seed(0)  # your blocks have drawn numbers above, or not yet
@@ -730,10 +731,10 @@ shapes(128, 8, 29, 29, seen_weights=seen_weights)
 # %% [markdown]
 # ### Step 17 · The target asks the source
 #
-# Here the two languages meet. The query comes from the target and has 29 rows. Key and value come from the encoder's
-# output, which is called **memory** and has 28 rows, and the mask is the source's. This *cross-attention* asks which
-# words of the source matter for this word of the target. Addition, norm and the feed-forward layers follow, so all of
-# step 17 is a `TransformerBlock` whose value and key are the memory.
+# Here the two languages meet. The query comes from the target and has 29 rows, while key and value come from the
+# encoder's output, which is called **memory** and has 28 rows, and the mask is the source's. This *cross-attention*
+# asks which words of the source matter for this word of the target. Addition, norm and the feed-forward layers follow,
+# so all of step 17 is a `TransformerBlock` whose value and key are the memory.
 
 # %%
 source_memory = block_output  # of an encoder with one layer
@@ -773,9 +774,9 @@ show(of_den, "den", words, title="mean of 8 heads")
 #
 # </details>
 #
-# <details><summary>Nothing changes when I change <code>memory</code></summary>
+# <details><summary>My result stays the same when I change <code>memory</code></summary>
 #
-# Then no attention looks at the source. What are the key and the value of the second one?
+# Then no attention looks at the source, so check the key and the value of the second one.
 #
 # </details>
 
@@ -1087,8 +1088,8 @@ my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
 # %% [markdown]
-# Now back to the two "the". As words they have one and the same vector, and only their positions differ. So we take the
-# positions of the source away and train once more.
+# Now we come back to the two "the". As words they have one and the same vector, and only their positions differ. So we
+# take the positions of the source away and train once more.
 
 # %%
 predict(
@@ -1274,8 +1275,8 @@ my_apart = (my_output - d_output).abs().max()
 print(f"your decoder layer: largest difference {my_apart:.4f}")
 
 # %% [markdown]
-# Dropout is 0 in all of these. In training PyTorch's layers differ from ours, since they also drop attention weights
-# and what the ReLU of the feed-forward layers gives. And `nn.Transformer` adds a norm after each stack.
+# Dropout is 0 in all of these layers. With dropout PyTorch's would differ from ours, since they also drop attention
+# weights and what the ReLU of the feed-forward layers gives. And `nn.Transformer` adds a norm after each stack.
 
 
 # %%
@@ -1327,8 +1328,8 @@ print(f"parameters saved by tying:      {tied.numel():,d}")
 #
 # ### The full size
 #
-# A parameter in float32 takes 4 bytes. The `meta` device makes tensors that have a shape and no memory, so even large
-# models can be counted. The paper's encoder and decoder have 6 layers each.
+# A parameter in float32 takes 4 bytes, and the `meta` device makes tensors that have a shape and no memory, so even the
+# parameters of large models can be counted. The encoder and the decoder of the paper have 6 layers each.
 
 
 # %%
@@ -1347,8 +1348,8 @@ for depth in (2, 6):
 print(f"one encoder layer {of_encoder:,d}, one decoder layer {of_decoder:,d}")
 
 # %% [markdown]
-# And one pass over 128 sentences, without gradients? A layer's tensors are freed once the next layer is done, so what
-# counts is the parameters and the largest tensors.
+# How much memory does one pass over 128 sentences take, without gradients? A layer's tensors are freed once the next
+# layer is done, so what counts is the parameters and the largest tensors.
 
 # %%
 passing = {
