@@ -312,7 +312,7 @@ show(numbers.mean(dim=0), "mean of the column", FEATURES)
 # Here is a larger table, in which the long frame holds the entries that share a mean and a variance. Both are printed
 # at its end. The right table holds every entry minus its mean, divided by the root of its variance.
 #
-# - Choose BatchNorm and look which numbers share a mean now. (Move with the pointer, or press Tab until the left table
+# - Choose BatchNorm and see which numbers share a mean now. (Move with the pointer, or press Tab until the left table
 #   has a blue frame and use the arrow keys.)
 # - Go back to LayerNorm, type 20 over a number and press Enter. The dots mark the outputs that moved. In which samples
 #   are they with LayerNorm, and in which with BatchNorm?
@@ -607,10 +607,10 @@ outcome = "the one divided by N" if biased else "the one divided by N − 1"
 compare_guess("05_which_variance", outcome)
 
 # %% [markdown] role="answer"
-# It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8: its
+# It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8, so its
 # variance is 1 with N. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers.
-# The running variance does estimate that of a population, all the data there is. For a batch of two the difference is
-# a factor of two.
+# The running variance does estimate that of a population, all the data there is. For a batch of two the difference is a
+# factor of two.
 
 # %% [markdown]
 # ### Over several batches
@@ -683,7 +683,7 @@ except ValueError as error:
 #
 # <details><summary>Outputs are right in train mode, the running values are not</summary>
 #
-# Take a batch of two, momentum 0.1, and do one update on paper. Is yours too close to the batch's values? Then look
+# Take a batch of two, momentum 0.1, and do one update on paper. Is yours too close to the batch's values? Then look at
 # which factor goes with the old value and which with the new one. Is only the variance wrong, its new part by a factor
 # of two? Read "Which variance?" again.
 #
@@ -691,8 +691,7 @@ except ValueError as error:
 #
 # <details><summary>Eval mode gives the same as train mode</summary>
 #
-# Does your code ask `self.training` anywhere? It decides two things: what you normalise with, and whether you
-# remember.
+# Does your code ask `self.training` anywhere? The mode decides what you normalise with, and whether you remember.
 #
 # </details>
 
