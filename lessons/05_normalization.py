@@ -17,11 +17,11 @@
 # # 05 · LayerNorm and BatchNorm
 #
 # *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of lesson
-# 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even mention, the
-# size of the random weights that it starts from. Add one line to each layer, and the detail stops mattering. That
-# line *normalises*, which means that it brings numbers back to a common size on their way from layer to layer. It
-# leaves one choice open, the mean **of what**? LayerNorm and BatchNorm answer differently. At the end, you train
-# forty-eight blocks of your own.
+# 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even mention, the size
+# of the random weights that it starts from. Add one line to each layer, and the detail stops mattering. That line
+# *normalises*, which means that it brings numbers back to a common size on their way from layer to layer. For that it
+# needs a mean, but the mean **of what**? LayerNorm and BatchNorm answer this question differently. At the end, you
+# train forty-eight blocks of your own.
 #
 # **You need** PyTorch tensors with axes and broadcasting, `nn.Module`, and the training loop of lesson 02.
 #
@@ -61,7 +61,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Here is the rhyme, with every four words to read and the fifth to say.
+# Here is the rhyme, and of every five words in a row the network reads four and has to say the fifth.
 
 # %%
 rhyme = (
@@ -80,9 +80,9 @@ wanted = ids[4:]  # (60,): the word after each four
 print(len(vocabulary), "words. A guess costs", f"{math.log(15):.1f}")
 
 # %% [markdown]
-# Each layer computes something from the vector that it is given, and adds it to that vector. `norm` may be a
-# LayerNorm, which section 4 explains, or nothing. A `size` of 1 is the start that He et al. (2015) worked out for
-# layers with a ReLU.
+# Each layer computes something from the vector that it is given, and adds it to that vector. `norm` may be a LayerNorm,
+# which section 4 explains, or `nn.Identity`, which does nothing. A `size` of 1 is the start that He et al. (2015)
+# worked out for layers with a ReLU.
 
 
 # %%
@@ -116,8 +116,8 @@ def deep(norm, depth=24, size=1.0, width=32):
 
 
 # %% [markdown]
-# `train` is lesson 02's. `learn` trains on the rhyme, and its `warm_up` is for section 10. `go_on` lets a network
-# write a word, and read that one next.
+# `train` is lesson 02's, and `learn` uses it on the rhyme (its `warm_up` is for section 10). `go_on` lets a network
+# write a word, and read that word next.
 
 
 # %%
@@ -159,8 +159,8 @@ def go_on(model, others=read[:0]):
 
 
 # %% [markdown]
-# We train six networks from small, medium and large starting weights, as they are and with a norm in each layer. Then
-# two of them go on alone.
+# We train six networks, three as they are and three with a norm in each layer, from small, medium and large starting
+# weights. Then two of them go on alone after "this is the cat".
 
 # %% role="train" claim="a_norm_frees_the_start"
 norms = {"without a norm": nn.Identity, "with a norm": nn.LayerNorm}
@@ -178,12 +178,13 @@ says = [[go_on(networks[name, 1])] for name in norms]
 show(says, list(norms), ["goes on, size 1"])
 
 # %% [markdown]
-# With a norm the network learns the rhyme from all starts. Without one it learns from small weights only, and from
-# the others its loss is far above that of a guess. (It isn't lost, but somebody has to find the start that suits its
-# depth, as `depth=12` and `depth=48` show. With the norm nobody has to.)
+# With a norm the network learns the rhyme from all three starts. Without one it learns from small weights only, and
+# from the others its loss is far above that of a guess. (A network without a norm isn't hopeless, but somebody has to
+# find the start that suits its depth. Try `depth=12` and `depth=48` in `deep`.)
 #
-# What goes wrong? Below are twenty untrained layers without the sum, each a random matrix and a ReLU. How large is a
-# typical number (the root mean square) after some of them? The rows differ in the size of the weights only.
+# What goes wrong? Below are twenty untrained layers, each a random matrix and a ReLU, which don't add what they were
+# given. How large is a typical number (the root mean square) after some of them? The rows differ in the size of the
+# weights only.
 
 # %%
 gains, sizes = (0.7, 1.0, 1.4, 2.0), []
@@ -203,9 +204,10 @@ table = torch.tensor(sizes).view(4, 4)
 show(table, rows, columns, title="typical size", form=".2g")
 
 # %% [markdown]
-# With weights of 1.4 the size stays within a factor of three. With half of that it is almost zero after twenty
-# layers, and with 2.0 it has grown to hundreds, because a factor per layer becomes its twentieth power. (Gradients do
-# the same on their way back.) With a norm before each layer the last column depends on the last layer only.
+# With weights of 1.4 the size stays within a factor of three. With half of that it is almost zero after twenty layers,
+# and with 2.0 it has grown to hundreds, because a factor per layer becomes its twentieth power. (Gradients do the same
+# on their way back.) With a norm before each layer, the factors don't multiply, and the last column depends on the last
+# layer only.
 #
 # ## 2 · RMSNorm
 #
@@ -214,9 +216,9 @@ show(table, rows, columns, title="typical size", form=".2g")
 #
 # $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
 #
-# A size of 1 may be wrong for some feature, so each gets a factor γ, which is learnt. ε keeps a token of zeros
-# from a division by zero. Many language models use this norm, LLaMA among them. Read its name from right to left
-# and you have the program. Let "cat" be a token with three features:
+# A size of 1 may be wrong for some feature, so each feature gets a factor γ, which is learnt, and ε keeps a token of
+# zeros from a division by zero. Many language models use this norm, LLaMA among them. Read its name from right to left
+# and you have the order of the steps. Let "cat" be a token with three features.
 
 # %%
 FEATURES = ["feature 1", "feature 2", "feature 3"]
@@ -241,8 +243,8 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 #
 # Difficulty 1 of 5
 #
-# It works for any leading axes, such as (E,), (T, E) and (B, T, E). As in lesson 01's softmax, `keepdim=True` keeps a
-# reduced axis with length 1. Note the default: ε is 10⁻⁶.
+# Your function works for any leading axes, such as (E,), (T, E) and (B, T, E). As in lesson 01's softmax,
+# `keepdim=True` keeps a reduced axis with length 1. Note that ε is 10⁻⁶ by default.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
@@ -253,7 +255,7 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 #
 # <details><summary>I took <code>var</code> or <code>std</code></summary>
 #
-# Both subtract the mean before they square. What is under the root here?
+# Both subtract the mean before they square, so compare that with what is under the root here.
 #
 # </details>
 #
@@ -288,8 +290,8 @@ show_rows("your RMSNorm", {"cat": mine[0], "zeros": mine[1]})
 # %% [markdown]
 # ## 3 · Two ways to average
 #
-# The other two norms subtract a mean first. Which mean? Here are two samples (rows) with three features (columns)
-# each: "cat" is uneven, "malt" is flat. Of the columns, the first one is flat.
+# The other two norms subtract a mean first, but which mean? Here are two samples (rows) with three features (columns)
+# each. The row of "cat" is uneven and that of "malt" is flat, and so is the first column.
 
 # %%
 NAMES = ["cat", "malt"]
@@ -307,13 +309,13 @@ show(numbers.mean(dim=0), "mean of the column", FEATURES)
 # The axis that you name is the one that **disappears**, so `mean(dim=0)` of a (2, 3) table leaves 3 means, one per
 # column.
 #
-# Here is a larger table. The long frame holds the entries that share a mean and a variance, and both are printed at
-# its end. The right table holds every entry minus its mean, divided by the root of its variance.
+# Here is a larger table, in which the long frame holds the entries that share a mean and a variance. Both are printed
+# at its end. The right table holds every entry minus its mean, divided by the root of its variance.
 #
-# - Choose BatchNorm. Which numbers share a mean now? (Move with the pointer, or press Tab until the left table has a
-#   blue frame and use the arrow keys.)
-# - Back to LayerNorm. Type 20 over a number, press Enter. The dots mark the outputs that moved. And with BatchNorm,
-#   in which samples?
+# - Choose BatchNorm and see which numbers share a mean now. (Move with the pointer, or press Tab until the left table
+#   has a blue frame and use the arrow keys.)
+# - Go back to LayerNorm, type 20 over a number and press Enter. The dots mark the outputs that moved. In which samples
+#   are they with LayerNorm, and in which with BatchNorm?
 # - Choose "one large value", then "constant row". What is left of its neighbours, and of row 1?
 # - Choose "common offset 1000" and RMSNorm. What happens to the differences between the numbers of a row?
 
@@ -331,9 +333,9 @@ small_table = torch.tensor(
 NormExplorer(small_table)
 
 # %% [markdown]
-# So the axis decides what can influence what. In LayerNorm a token depends on itself alone, in BatchNorm every sample
-# affects the others. RMSNorm scales a token and leaves its direction alone, and LayerNorm also removes what all
-# features have in common.
+# So the axis decides what can influence what. In LayerNorm the result for a token depends on that token alone, while in
+# BatchNorm every sample affects the others. RMSNorm scales a token and (before γ) leaves its direction alone, and
+# LayerNorm also removes what all features have in common.
 #
 # ## 4 · LayerNorm
 #
@@ -353,9 +355,9 @@ rows = {"cat": cat, "centred": centred, "squares": centred.square()}
 show_rows("LayerNorm", rows | {"divided by the root": standard})
 
 # %% [markdown]
-# Now we give both rows to PyTorch's module. A new `nn.LayerNorm` has γ = 1 and β = 0, which change nothing yet; its
-# `weight` is γ, its `bias` is β. Both are learnt, since mean 0 may be as wrong for a feature as size 1, and they are
-# the same for every token. "Malt" has variance 0, so only β is left of it.
+# Now we give both rows to PyTorch's module. Its `weight` is γ and its `bias` is β, and in a new module they are 1 and
+# 0, which change nothing yet. Both are learnt, since mean 0 may be as wrong for a feature as size 1, and they are the
+# same for every token. "Malt" has variance 0, so only β is left of it.
 
 # %%
 layer_norm_module = nn.LayerNorm(3)
@@ -371,8 +373,8 @@ show(both, NAMES, columns, title="of the row", form=".4f")
 # %% [markdown]
 # ### The same by hand?
 #
-# A tutorial on norms has the formula as above, and next to it "the same by hand" in one line, `by_hand`. To the last
-# digit printed, the module gives the same. Compare the line with the formula.
+# A tutorial on norms has the formula as above, and next to it "the same by hand" in one line, `by_hand`. Its result
+# agrees with the module's to the last digit printed. Compare the line with the formula.
 
 # %%
 mean = torch.mean(numbers, -1)
@@ -416,8 +418,8 @@ compare_guess("05_which_slip", outcome)
 # %% [markdown]
 # ### Divide by d, or by d − 1?
 #
-# `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the
-# variance of a population from a sample. A norm doesn't estimate, it describes the numbers that it was given, and
+# `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the variance
+# of a population from a sample. A norm doesn't estimate anything but describes the numbers that it was given, so it
 # divides by d (*biased*; the options are `correction=0` or `unbiased=False`). How large is the difference?
 
 # %%
@@ -429,7 +431,7 @@ columns = [f"width {d}" for d in widths]
 show(shares, "share of the size, with d − 1", columns, form=".4f")
 
 # %% [markdown]
-# Easy to see at width 3, almost invisible at 512.
+# The difference is easy to see at width 3 and almost invisible at 512.
 #
 # ### Exercise 2: `layer_norm`
 #
@@ -449,13 +451,13 @@ show(shares, "share of the size, with d − 1", columns, form=".4f")
 #
 # <details><summary>All my numbers are a little too small</summary>
 #
-# A little: by what factor? Compare it with the printed factors for d − 1 above.
+# By what factor are they too small? Compare it with the printed factors for d − 1 above.
 #
 # </details>
 #
 # <details><summary>Changing one token changes the others' results</summary>
 #
-# Then some mean runs over tokens. Which axis holds the features, counted from the end?
+# Then one of your means runs over tokens. Which axis holds the features, counted from the end?
 #
 # </details>
 
@@ -492,8 +494,9 @@ show_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 # $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
 # y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
 #
-# Now we go by columns. The first one is [1, 1], so it becomes zeros. Two different numbers always become 1 and −1,
-# almost, as ε is small. Why? The tutorial's line has its ε outside the root here, too.
+# Now we go by columns, the first of which is [1, 1] and becomes zeros. In the others, two different numbers become 1
+# and −1, or almost, as ε is small. Can you see why two different numbers always do? The tutorial's line has its ε
+# outside the root here, too.
 
 # %%
 batch_norm_module = nn.BatchNorm1d(3)
@@ -514,7 +517,7 @@ show_rows("the tutorial's line, columns", rows)
 #
 # Difficulty 2 of 5
 #
-# A batch (B, E), normalised with its own statistics. The same kernels are excluded.
+# Normalise a batch (B, E) with its own statistics. The same kernels are excluded as in exercise 2.
 #
 # <details><summary>Every row of my result has mean 0, the columns don't</summary>
 #
@@ -525,8 +528,8 @@ show_rows("the tutorial's line, columns", rows)
 #
 # <details><summary>It raises, or it works only for some sizes</summary>
 #
-# The mean of a (7, 5) batch over its first axis has shape (5,). Does that line up with (7, 5) from the right?
-# If yours has shape (7,), look at the axis.
+# The mean of a (7, 5) batch over its first axis has shape (5,). Does that line up with (7, 5) from the right? If your
+# mean has shape (7,) instead, look at the axis.
 #
 # </details>
 
@@ -558,25 +561,25 @@ show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 # %% [markdown]
 # ## 6 · BatchNorm remembers
 #
-# In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if the
-# finished model gets a single sample? Its own mean is the sample itself, so only zeros are left. Even with more
+# In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if the finished
+# model gets a single sample? The mean of that batch is the sample itself, so only zeros are left. Even with more
 # samples, a prediction would depend on which others happen to be in the batch.
 #
-# BatchNorm's solution is to **remember**. In *train mode* it normalises with the batch's statistics and also
-# keeps *running* averages of them; in *eval mode* it normalises with the running ones. `module.train()` and
-# `module.eval()` switch, and `self.training` says which mode it is. The running averages move a little with
-# each batch:
+# BatchNorm therefore **remembers**. In *train mode* it normalises with the batch's statistics and also keeps *running*
+# averages of them; in *eval mode* it normalises with the running ones. `module.train()` and `module.eval()` switch, and
+# `self.training` says which mode it is. The running averages move a little with each batch:
 #
 # > running ← (1 − momentum) · running + momentum · batch's
 #
-# They start at mean 0 and variance 1. In PyTorch, `momentum` is the share of the **new** value, 0.1 unless
-# you say otherwise.
+# They start at mean 0 and variance 1, and in PyTorch `momentum` is the share of the **new** value, 0.1 unless you say
+# otherwise.
 #
 # ### Which variance?
 #
-# LayerNorm and BatchNorm use the biased variance, divided by N, says the tutorial. You have seen that both
-# *normalise* with it. What does BatchNorm *remember*? One batch of a single feature goes through a new module.
-# `running_var` was 1, so it will be 0.9 plus a tenth of one of the variances below. Think of what it is for.
+# The tutorial has LayerNorm and BatchNorm use the biased variance, with all numbers counted in the divisor. You have
+# seen that both *normalise* with it, but which variance does BatchNorm *remember*? One batch of a single feature goes
+# through a new module. `running_var` was 1, so it will be 0.9 plus a tenth of one of the variances below. Think of what
+# a running variance is for.
 
 # %%
 batch = torch.tensor([[1.0], [2.0], [3.0], [6.0], [8.0]])
@@ -604,16 +607,16 @@ outcome = "the one divided by N" if biased else "the one divided by N − 1"
 compare_guess("05_which_variance", outcome)
 
 # %% [markdown] role="answer"
-# It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8: its
+# It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8, so its
 # variance is 1 with N. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers.
-# The running variance does estimate that of a population, all the data there is. For a batch of two the difference is
-# a factor of two.
+# The running variance does estimate that of a population, all the data there is. For a batch of two the difference is a
+# factor of two.
 
 # %% [markdown]
 # ### Over several batches
 #
-# Batches of eight samples come from a population with mean 5 and standard deviation 3. Watch the running values move
-# there. Then the same two samples go through in both modes, and one of them alone.
+# Batches of eight samples come from a population with mean 5 and standard deviation 3. Watch how the running values
+# move to these two. Then the same two samples go through in both modes, and one of them alone.
 
 # %%
 population = torch.Generator().manual_seed(0)
@@ -642,28 +645,29 @@ except ValueError as error:
     print("train mode, one sample: ValueError:", error)
 
 # %% [markdown]
-# In train mode the outputs are 1 and −1, whatever the samples are. In eval mode a sample's result doesn't depend on
-# the rest of the batch, and a batch of one is fine. Eval mode only reads the memory. A model that is evaluated in
-# train mode by mistake also changes it.
+# In train mode the outputs are −1 and 1, whichever two different samples go in. In eval mode a sample's result doesn't
+# depend on the rest of the batch, and a batch of one is fine. Eval mode only reads the memory, but a model that is
+# evaluated in train mode by mistake also changes it.
 #
 # ### What a module owns
 #
-# γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must
-# be saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
-# three, of which the last isn't needed). A module gets one by a line in its constructor, such as
-# `self.register_buffer("seen", torch.zeros(1))`. From then on it is `self.seen`.
+# γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must be
+# saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
+# three, and your module won't need the last). A module gets one by a line in its constructor, such as
+# `self.register_buffer("seen", torch.zeros(1))`, and from then on it is `self.seen`.
 #
-# The batch's mean is a function of the batch, and PyTorch records it for the gradient. A buffer would keep the
-# records of all earlier batches in memory. Detach what you store, or store it under `with torch.no_grad():`.
+# The batch's mean is computed from the batch, and PyTorch records how, for the gradient. A buffer that is updated with
+# this mean would keep the records of all earlier batches in memory. So detach what you store, or store it under
+# `torch.no_grad()`.
 #
 # ### Exercise 4: `BatchNorm`
 #
 # Difficulty 4 of 5
 #
-# A module that does what `nn.BatchNorm1d` does, for (B, E) with B ≥ 2, in train and in eval mode. Its
-# parameters are called `weight` (γ, ones at first) and `bias` (β, zeros), its buffers `running_mean` (zeros)
-# and `running_var` (ones). PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is allowed,
-# though you learn more without it.
+# Write a module that does what `nn.BatchNorm1d` does for (B, E), in train mode with B ≥ 2 and in eval mode. Its
+# parameters are called `weight` (γ, ones at first) and `bias` (β, zeros), its buffers `running_mean` (zeros) and
+# `running_var` (ones). PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is allowed, though you
+# learn more without it.
 #
 # <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
 #
@@ -679,16 +683,15 @@ except ValueError as error:
 #
 # <details><summary>Outputs are right in train mode, the running values are not</summary>
 #
-# Take a batch of two, momentum 0.1, and do one update on paper. Too close to the batch's values? Look at which
-# of the two gets which share. Is only the variance wrong, its new part by a factor of two? Read "Which variance?"
-# again.
+# Take a batch of two, momentum 0.1, and do one update on paper. Is yours too close to the batch's values? Then look at
+# which factor goes with the old value and which with the new one. Is only the variance wrong, its new part by a factor
+# of two? Read "Which variance?" again.
 #
 # </details>
 #
 # <details><summary>Eval mode gives the same as train mode</summary>
 #
-# Does your code ask `self.training` anywhere? It decides two things: what you normalise with, and whether you
-# remember.
+# Does your code ask `self.training` anywhere? The mode decides what you normalise with, and whether you remember.
 #
 # </details>
 
@@ -746,8 +749,8 @@ show(table, ["yours", "PyTorch's"], columns, title="running", form=".4f")
 # ## 7 · Why Transformers don't use BatchNorm
 #
 # The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over batch
-# **and** time, padding included. Below, the same short sentence is padded with 0, 3 and 12 tokens of zeros, and in
-# the last row a *later* token changes. What becomes of its first token?
+# **and** time, padding included. Below, a short sentence shares its batch with a longer one. It is padded with 0, 3 and
+# 12 tokens of zeros, and in the last row one of its *later* tokens changes. What becomes of its first token?
 
 # %%
 start = torch.Generator().manual_seed(1)
@@ -767,11 +770,13 @@ show_rows("first token, BatchNorm", by_batch)
 show_rows("first token, LayerNorm", by_layer)
 
 # %% [markdown]
-# LayerNorm looks at one token at a time, and gives the same each time. In BatchNorm padding moves it, and so does
-# **the future**, which defeats causal masking. Also, batches are small on each device where models are large, down to
-# one, and the statistics of text vary more from batch to batch than those of images (Shen et al. 2020 measured it).
+# LayerNorm looks at one token at a time, and gives the same each time. With BatchNorm padding changes the first token,
+# and so does **the future**, which defeats causal masking. Also, where models are large, each device holds a small
+# batch, sometimes of a single sequence, and the statistics of text vary more from batch to batch than those of images
+# (Shen et al. 2020 measured it).
 #
-# In computer vision, where BatchNorm comes from, images have the same size, and there is no future to hide.
+# In computer vision, where BatchNorm comes from, the images of a batch have the same size, and there is no future to
+# hide.
 #
 # <details><summary>A trap for those who try BatchNorm on text</summary>
 #
@@ -782,9 +787,9 @@ show_rows("first token, LayerNorm", by_layer)
 #
 # ### The rhyme, in company
 #
-# A network with BatchNorm learns the rhyme, too. In eval mode it goes on after "this is the cat" without a mistake:
-# nine words of nine. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with 32 copies of "this
-# is the house".
+# A network with BatchNorm learns the rhyme, too. In eval mode it goes on after "this is the cat" without a mistake and
+# gets nine words of nine. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with 32 copies of
+# "this is the house".
 
 # %%
 predict(
@@ -812,8 +817,8 @@ same = [a == b for a, b in zip(alone, together, strict=True)]
 compare_guess("05_in_company", sum(same))
 
 # %% [markdown] role="answer"
-# In train mode the company decides what the network writes. With LayerNorm neither batch nor mode matters, which is
-# what a model that writes needs.
+# In train mode the company decides what the network writes. With LayerNorm neither the batch nor the mode matters, and
+# a model that writes needs that.
 
 # %% role="try"
 # Try it: the same network with your BatchNorm. It should know the rhyme.
@@ -824,12 +829,14 @@ print(go_on(mine.eval()))
 # %% [markdown]
 # ## 8 · Where to put the norm
 #
-# A Transformer layer consists of two *sub-layers*, attention and a small network for each token. Each has a
-# **residual connection** around it, so what it computes is *added* to what it was given. A norm can stand in several
-# places of such a block. You get demands, and find the place from them.
+# A Transformer layer consists of two *sub-layers*, attention and a small network for each token. Each has a **residual
+# connection** around it, so what it computes is *added* to what it was given. We call a sub-layer with its residual
+# connection and its norm a block. The norm can stand in several places of it, and in the two exercises you find its
+# place from what is demanded of the block.
 #
-# One block serves as an example, `x + norm(sublayer(x))`; Swin Transformer V2 and OLMo 2 have it. Two sub-layers
-# examine it. One listens and returns zeros, so it is silent. The other one reverses a token and adds one.
+# Our example is the block `x + norm(sublayer(x))`, which Swin Transformer V2 and OLMo 2 have. We examine it with two
+# sub-layers, a silent one, which only notes what it is given and returns zeros, and one that reverses a token and adds
+# one.
 
 # %%
 token = torch.tensor([1.0, 2.0, 6.0])
@@ -873,14 +880,15 @@ examine(example)
 # With a silent sub-layer this block gives back the x that came in, so its residual path is untouched. But the
 # sub-layer has to cope with x as it comes, a thousand times as large if need be.
 #
-# In the two exercises `sublayer` and `norm` are **functions** that yours gets and calls, as `turn` and `standardise`
-# are here. Try your idea on the demands with pencil and paper before you write.
+# In the two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as `turn` and
+# `standardise` are here. Try your idea on the demands with pencil and paper before you write.
 #
 # ### Exercise 5: `pre_norm_residual`
 #
 # Difficulty 2 of 5
 #
-# This one is easier than the last. The block adds once, calls `sublayer` and `norm` once each, and meets two demands:
+# This exercise is easier than the last one. The block adds once, calls `sublayer` and `norm` once each, and meets two
+# demands:
 #
 # 1. **The residual path is untouched.** If the sub-layer returns zeros, the block returns the x that came in, to the
 #    last digit and with any norm. A stack of such blocks is one straight line with additions only.
@@ -889,8 +897,8 @@ examine(example)
 #
 # <details><summary>The sub-layer is spared, but the first demand fails</summary>
 #
-# What do you add at the end: the x that came in, or its normalised version? If a line says `x = ...`, the
-# first one is gone.
+# Do you add the x that came in at the end, or its normalised version? After a line `x = ...` the one that came in is
+# gone.
 #
 # </details>
 #
@@ -934,7 +942,7 @@ check(pre_norm_residual)
 #
 # <details><summary>The mean of my result is not 0</summary>
 #
-# Then something comes after the norm. What does your norm get: the sum, or something before it?
+# Then something comes after the norm, so check whether your norm gets the sum or something before it.
 #
 # </details>
 
@@ -980,22 +988,22 @@ for block in (pre_norm_residual, post_norm_residual):
 #
 # </details>
 #
-# The formula of Vaswani et al. (2017) is post-norm; the code of *The Annotated Transformer* (Rush et al. 2018), from
-# which many have learnt it, is pre-norm "for code simplicity".
+# The formula of Vaswani et al. (2017) is post-norm; the code of *The Annotated Transformer* (Rush 2018), from which
+# many have learnt it, is pre-norm "for code simplicity".
 #
 # ## 9 · Deep stacks: what reaches the first layer?
 #
 # Why did most of the field move the norm? The first reason is the gradient. On its way back through a **post-norm**
-# stack it passes every layer and its norm, and each pair multiplies it by about the same factor, forty-eight times.
-# In a **pre-norm** stack there is the straight line, and the derivative of a sum passes the gradient on unchanged,
-# whatever the branches do.
+# stack of forty-eight layers it passes every layer and its norm, and each pair multiplies it by about the same factor.
+# In a **pre-norm** stack there is the straight line of additions. A sum passes the gradient on unchanged, whatever the
+# branches, which are the norms and sub-layers beside that line, add to it.
 #
-# Take stacks of small random networks, before any training. How long is the gradient for the weights of each
-# layer? There are three kinds of branches:
+# We take stacks of small random networks, before any training. How long is the gradient for the weights of each layer,
+# as a vector? We compare three kinds of branches:
 #
 # - **ReLU**: the gradient on the way back grows as the numbers did on the way forward;
 # - **ReLU and a bias**: the bias adds to the numbers but not to the gradient;
-# - **strong tanh**: large weights into a tanh, which limits the numbers more than the gradient.
+# - **strong tanh**: large weights lead into a tanh, which limits the numbers more than the gradient.
 
 
 # %%
@@ -1049,21 +1057,21 @@ panels[1].legend()
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a
-# logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the right,
-# at about 0.1, and spread to the left in almost straight lines: the one for strong tanh climbs to about a thousand
-# at layer 0, the one for ReLU and a bias falls below a hundred-thousandth, ReLU alone stays near 0.2. In the pre-norm
-# panel all three stay between about 0.01 and 0.6, rising towards layer 0.
+# *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a logarithmic scale,
+# on the vertical axis. In the post-norm panel the three curves start together on the right, at about 0.1, and spread to
+# the left in almost straight lines: the one for strong tanh climbs to about a thousand at layer 0, the one for ReLU and
+# a bias falls below a hundred-thousandth, and ReLU alone stays between 0.1 and 0.2. In the pre-norm panel all three
+# stay between about 0.01 and 0.6, rising towards layer 0.
 #
-# A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide
-# whether the gradient grows, vanishes or survives; in pre-norm they hardly matter.
+# A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide whether the
+# gradient grows, vanishes or survives, and in pre-norm they matter far less.
 #
 # ## 10 · Forty-eight blocks of your own
 #
 # Now we take the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two
-# linear layers, as in a Transformer. How deep can the stack be? We try three ways to train it, post-norm, post-norm
-# with a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All end with one more
-# norm. (After a post-norm block it finds nothing left to do.)
+# linear layers, as in a Transformer. How deep can the stack be? We try three ways, which are post-norm, post-norm with
+# a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All of them end with one more
+# norm, which has nothing left to do after a new post-norm block.
 
 
 # %%
@@ -1143,18 +1151,18 @@ outcomes[2] = "post-norm with a warm-up and pre-norm"
 compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown] role="answer"
-# Twelve blocks learn the rhyme in all three ways. At twenty-four a warm-up helps, from some starts all the way and
-# from others a little (try other seeds in `tower`). At forty-eight it doesn't help any more, and post-norm writes the
-# same word whatever it reads. (At half the rate, `rate=0.003` in `race`, twenty-four post-norm blocks learn without a
-# warm-up.)
+# Twelve blocks learn the rhyme in all three ways, and forty-eight learn it with pre-norm only. There both post-norm
+# towers, with a warm-up and without, write the same word again and again. At twenty-four blocks a warm-up helps at this
+# rate, from some starts all the way and from others only part of the way. (Try other seeds in `tower`, and half the
+# rate, `rate=0.003` in `race`.)
 
 # %% [markdown]
 # ### What the towers compute
 #
-# Gradients can't be the whole story, since Adam makes steps of about the same size from short and long ones. So look
-# at what the towers compute. Sixty different windows get sixty rows of scores. How far apart are these rows (as a
-# standard deviation), before training and after a few steps? Below the table is the loss of somebody who doesn't read
-# at all and only knows how often each word comes.
+# Gradients can't be the whole story, since Adam makes steps of about the same size from short and long ones. So we look
+# at what the towers compute, which is a row of scores for each of the sixty windows. How far apart are these rows (as a
+# standard deviation), before training and after a few steps? Below the table is the loss of a reader who doesn't look
+# at the window and only knows how often each word comes.
 
 # %% role="try" claim="the_windows_become_one"
 # Try it: towers of forty-eight blocks in their first steps.
@@ -1171,14 +1179,15 @@ often = torch.bincount(wanted) / len(wanted)
 print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 
 # %% [markdown]
-# A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and
-# after forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more
-# than the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how
-# often each word comes. The warm-up puts that off. The residual path of a pre-norm tower has no division, so the four
-# words arrive.
+# A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and after
+# forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more than
+# the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how often
+# each word comes. The warm-up puts that off, as the table shows, but doesn't prevent it. The residual path of a
+# pre-norm tower has no division, so what the four words say arrives at the end.
 #
-# If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*)
-# trained a thousand layers in this way, from smaller starting weights. Try it, and your RMSNorm in pre-norm blocks.
+# If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained
+# a thousand layers in this way, from smaller starting weights. Try the heavier x, and also your RMSNorm in pre-norm
+# blocks.
 
 
 # %% role="try" timed=true claim="a_heavier_path_goes_deep"
@@ -1215,7 +1224,7 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #    [[0], [2]] in train mode. What is its `running_var` afterwards?
 # 5. `batch_of_two` (a letter): a BatchNorm in train mode with γ = 1, β = 0 gets two samples. What comes out?
 #    - a. always 1 and −1 for each feature, or two zeros, apart from ε;
-#    - b. numbers that tell how far apart the two samples were;
+#    - b. numbers that show how far apart the two samples were;
 #    - c. the same as in eval mode;
 #    - d. an error, because two samples are too few.
 # 6. `pre_norm_gradient` (a letter): why does the gradient reach the first layers of a deep pre-norm stack?
@@ -1226,7 +1235,7 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #
 # <details><summary>I don't know where to start with a number</summary>
 #
-# Write down mean and variance first. Pencil and paper are enough, and a calculator for one root. A cell of your
+# Write down mean and variance first. Pencil and paper are enough, with a calculator for one root, and a cell of your
 # own is allowed.
 #
 # </details>
@@ -1257,9 +1266,9 @@ check(quiz_05, "quiz_05")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written three norms and can say which numbers share a mean in each. You have built a module with a memory
-# of its own. You have found the two places for a norm from what they are good for, and forty-eight blocks of your own
-# say the rhyme with the norm in one of them, and can't tell what they read with it in the other.
+# You have written three norms and can say which numbers share a mean in each, and you have built a module with a memory
+# of its own. You have found two places for a norm from what the block has to do. With the norm in one of them,
+# forty-eight blocks of your own learn the rhyme, and with it in the other they write one word whatever they read.
 #
 # **To read next**
 #
@@ -1271,8 +1280,8 @@ check(quiz_05, "quiz_05")
 # - Liu et al. (2020), *Understanding the Difficulty of Training Transformers*, section 4, and Wang et al. (2022),
 #   *DeepNet: Scaling Transformers to 1,000 Layers*: why deep post-norm fails, and what helps.
 #
-# **Next lesson:** 06, *Tokens and positions*. Attention doesn't know which token comes first, until it is
-# told.
+# **Next lesson:** 06, *Tokens and positions*. Attention doesn't know which token comes first, unless the tokens carry
+# their positions.
 
 # %% [markdown]
 # ## For those who want more
@@ -1281,8 +1290,8 @@ check(quiz_05, "quiz_05")
 #
 # ### A shortcut that costs all digits
 #
-# Textbooks also give the variance as "mean of the squares minus square of the mean". On paper it is the same.
-# In float32, which has about seven digits, it may subtract two numbers in the millions to find one below 1.
+# Textbooks also give the variance as "mean of the squares minus square of the mean". On paper it is the same, but here
+# the shortcut subtracts two numbers in the millions to find one below 1, and float32 has about seven digits.
 
 # %%
 offsets, variances = (0, 1000, 3000, 5000), []
@@ -1297,13 +1306,13 @@ show(table, rows, columns, title="variance", form=".4f")
 
 # %% [markdown]
 # Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times too
-# much in another. Subtract the mean first.
+# much in another. So subtract the mean first, as exercise 2 asks.
 #
 # ### And the last layer?
 #
-# In a pre-norm stack the sum on the straight line grows with every layer (and so the stack ends with one more
-# norm). Each new layer is a smaller part of it, and the gradient of the last one shrinks as the stack gets deeper.
-# In a post-norm stack it doesn't. Here is the mean over eight stacks:
+# In a pre-norm stack the sum on the straight line grows with every layer (and so the stack ends with one more norm).
+# Each new layer is a smaller part of that sum, and the gradient of the last layer shrinks as the stack gets deeper,
+# while in a post-norm stack it doesn't. The table shows the mean over eight stacks.
 
 # %% role="train" claim="last_gradient_shrinks"
 depths, last = (6, 12, 24, 48), torch.zeros(2, 4)
@@ -1317,7 +1326,6 @@ rows = ["post-norm", "pre-norm"]
 show(last, rows, columns, title="last gradient", form=".3f")
 
 # %% [markdown]
-# In pre-norm, four times as many layers about halve the last gradient. Xiong et al. (2020) derive this, and count it
-# as pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full
-# step at the start throws these layers off. A **warm-up**, small steps at first which grow, might prevent that
-# (lesson 08 has one).
+# In pre-norm, four times as many layers about halve the last gradient. Xiong et al. (2020) derive this, and count it as
+# pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full step at
+# the start throws these layers off. A **warm-up** is meant to prevent that (lesson 08 has one).

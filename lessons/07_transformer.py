@@ -17,10 +17,10 @@
 # # 07 · The whole Transformer
 #
 # "the dog bites the man" is "der Hund beißt den Mann" in German. The first "the" becomes "der" and the second "den",
-# since German marks who bites. No word list can translate this, but you have almost all the parts of a model that can.
-# In *Attention Is All You Need*, an **encoder** reads a sentence and a **decoder** writes it in another language, word
-# by word. It takes nineteen steps, and our pair goes through all of them. At the end your own model learns a dozen such
-# sentences in a second and writes them.
+# since German marks who bites and who is bitten. No word list can translate this, but you have almost all the parts of
+# a model that can. In *Attention Is All You Need*, an **encoder** reads a sentence and a **decoder** writes it in
+# another language, word by word. We take the model apart into nineteen steps, and our pair goes through all of them. At
+# the end your own model learns a dozen such sentences within seconds and writes them.
 #
 # **You need** lessons 03 (many heads, `nn.Module`), 04 (masks, where True means "may attend"), 05 (LayerNorm, residual
 # connections) and 06 (a position is a vector that is added).
@@ -68,11 +68,13 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # %% [markdown]
 # ## 1 · The one part you haven't met
 #
-# Attention mixes tokens. Each token by itself goes through the **feed-forward layers**, which are a linear layer to a
-# wider vector (from 512 to 2048 in the paper), ReLU (negative entries become zero), and a layer back.
+# Attention mixes tokens, and then each token by itself goes through the **feed-forward layers**. These are a linear
+# layer to a wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a
+# linear layer back to the first width.
 #
-# What does the ReLU contribute? Let a token hold two facts, each −1 or 1. We train the two layers twice to say whether
-# the facts agree, with ReLU between them and without. Guessing costs ln 2 = 0.69 nats.
+# What does the ReLU contribute? Let a token hold two facts, each −1 or 1, and train the two layers to predict whether
+# the facts agree, once with ReLU between them and once without. For comparison, a network that always guesses has a
+# loss of ln 2 = 0.69 nats.
 
 # %%
 predict(
@@ -106,7 +108,7 @@ compare_guess("07_without_relu", round(loss_without, 2))
 
 # %% [markdown] role="answer"
 # Without ReLU, two layers are no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of
-# two facts shows whether they agree, so that network goes on guessing.
+# two facts shows whether they agree, so the network without ReLU goes on guessing.
 
 # %% [markdown]
 # These layers hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021).
@@ -120,15 +122,15 @@ compare_guess("07_without_relu", round(loss_without, 2))
 #
 # <details><summary>"The module has no parameter or buffer <code>linear1.weight</code>"</summary>
 #
-# The check loads its own weights into your module by attribute name. Is the layer called `self.linear1`, and
-# does `super().__init__()` come first?
+# The check loads its own parameters into your module by attribute name. Is the layer called `self.linear1`, and does
+# `super().__init__()` come first?
 #
 # </details>
 #
 # <details><summary>My result has no negative numbers</summary>
 #
-# ReLU belongs between the layers. What leaves the second one is added to the token's vector, and it must be
-# able to be negative as well.
+# ReLU belongs between the layers, since what leaves the second layer is added to the token's vector and must be able to
+# be negative as well.
 #
 # </details>
 
@@ -161,8 +163,8 @@ check(FeedForward)
 # %% [markdown]
 # ## 2 · The map
 #
-# The arrow keys (or the slider) walk through the nineteen steps, with the shapes that go in and out. Where do the two
-# columns meet?
+# The arrow keys (or the slider) walk through the nineteen steps, with the shapes that go in and out. One column is the
+# encoder's and the other the decoder's, so look where they meet.
 
 # %% role="draw"
 from grader.views import ShapeTracer
@@ -170,8 +172,8 @@ from grader.views import ShapeTracer
 ShapeTracer()
 
 # %% [markdown]
-# Attention and masks are given. If your notebook of lesson 03 lies beside this one and your class passes its check
-# there, yours takes the given one's place.
+# Attention and masks are given, but if your notebook of lesson 03 lies beside this one and your `MultiHeadAttention`
+# passes its check there, it takes the place of the one given.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -187,9 +189,9 @@ use_yours(MultiHeadAttention)
 #
 # ### Step 1 · Token ids
 #
-# The source sentences go in, and the target sentences as far as they are written. Padding has the id 1 in the source's
-# vocabulary and 2 in the target's, whose sentences begin with `<bos>` and end with `<eos>`. Row 0 is our pair, and the
-# other rows are random.
+# The model is given the source sentences, and the target sentences as far as they are written. Padding has the id 1 in
+# the source's vocabulary and 2 in the target's, whose sentences begin with `<bos>` and end with `<eos>`. Row 0 is our
+# pair, and the other rows are random.
 
 # %%
 _ = torch.manual_seed(0)  # the same numbers below, whatever ran above
@@ -225,11 +227,11 @@ shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
 # %% [markdown]
 # ### Step 3 · Two masks
 #
-# The source mask hides padding, from every head and every query alike. The target mask hides the future too, so it has
-# a row for each query.
+# The source mask hides padding from all heads and all queries alike. The target mask hides the future, too, so it has a
+# row for each query.
 #
 # **Spot the slip.** The Transformer tutorial whose nineteen steps we follow makes its target mask with
-# `torch.tril(torch.ones((L, L))).expand(N, 1, L, L)`. What does it forget?
+# `torch.tril(torch.ones((L, L))).expand(N, 1, L, L)`. What does that forget?
 
 # %%
 src_mask = padding_mask(src, src_pad)
@@ -244,13 +246,13 @@ print(f"The tutorial's lets {pairs} pairs through,")
 print(f"and in {to_padding} of them the key is padding.")
 
 # %% [markdown]
-# It forgets the padding. Here all of it is at the end, so only padding looks at it, but before the words it would do
-# harm (lesson 04). A mask that covers both costs one `&`.
+# It forgets the padding. Here all padding is at the end, so only queries that are padding themselves look at it, but
+# padding before the words would do harm (lesson 04), and a mask that hides both costs just one more `&`.
 #
 # ### Step 4 · Ids become vectors
 #
-# Each id looks up its row in a table (lesson 06). From here on we follow how alike the vectors of the two "the" are.
-# Their cosine is 1 for the same direction and 0 for no relation.
+# Each id selects its row of a table (lesson 06). From here on we follow how alike the vectors of the two "the" are.
+# Their cosine is 1 if they point in the same direction, and 0 if they are at right angles.
 
 
 # %%
@@ -269,11 +271,12 @@ print(alike(embedded))
 # ### Step 5 · Positions
 #
 # A second table has a row for every position, 0 to `max_length` − 1, and the two vectors are added. A longer sentence
-# finds no row, so the modules below refuse it.
+# has positions without a row, so the modules below refuse it.
 #
 # **Dropout** is applied to the sum. In training it sets a part of the entries to zero at random and scales up the
-# others, so that the model can't rely on any one. In eval mode it does nothing. It acts here and in every block with the
-# same probability, so whoever makes a block hands it on, `TransformerBlock(..., dropout)`.
+# others, so that the model can't rely on any single one. In eval mode it does nothing. It acts here and in every block
+# with the same probability, so encoder and decoder pass this probability on to the blocks that they make, as in
+# `TransformerBlock(..., dropout)`.
 
 # %%
 position_table = nn.Embedding(100, 512)
@@ -311,7 +314,7 @@ shapes(128, 28, 512, value_rows=value_rows)
 # %% [markdown]
 # ### Step 7 · Cut into heads
 #
-# The last axis becomes 8 heads of 64 columns.
+# The last axis of 512 columns becomes 8 heads of 64 columns each.
 
 # %%
 query_heads, key_heads, value_heads = (
@@ -323,7 +326,7 @@ shapes(128, 28, 8, 64, value_heads=value_heads)
 # %% [markdown]
 # ### Step 8 · Scores
 #
-# Every query meets every key in each head, and `d`, which is absent after the arrow, is summed over.
+# In each head, every query meets every key, and the sum runs over `d`, the letter that is absent after the arrow.
 
 # %%
 scores = torch.einsum("bqhd,bkhd->bhqk", query_heads, key_heads)
@@ -345,7 +348,7 @@ print("hidden from each query of the pair:", keys_hidden, "of 28 keys")
 # ### Step 10 · Scale, softmax
 #
 # **Spot the slip.** The tutorial divides by `sqrt(E)`, and so did an early version of Karpathy's `gpt.py`. But the dot
-# products are over the 64 columns of a *head* (lesson 03). Both roots are tried on random queries and keys below.
+# products are sums over the 64 columns of a *head* (lesson 03). We try both roots on random queries and keys.
 
 # %%
 attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
@@ -363,11 +366,11 @@ for root_of, width in (("E", 512), ("head_dim", 64)):
 print(f"all 28 keys alike: entropy {math.log(28):.2f}")
 
 # %% [markdown]
-# With √E the rows are nearly those of a plain average.
+# With √E the weights are so nearly uniform that attention almost takes a plain average.
 #
 # ### Step 11 · Mix the values
 #
-# In each head, each query takes its weighted sum of the values, so the letter `k` is gone.
+# In each head, each query takes its weighted sum of the values, so the letter `k` is gone after the arrow.
 
 # %%
 mixed = torch.einsum("bhqk,bkhd->bqhd", attention_weights, value_heads)
@@ -377,7 +380,8 @@ shapes(128, 28, 8, 64, mixed=mixed)
 # ### Step 12 · Join the heads, project
 #
 # The heads come after the tokens here, so they can be joined without a transpose, and a last linear layer lets every
-# column use all heads. Is it what the module returns? Remember that its arguments are **query, key, value** and mask.
+# column use all heads. Is the result the same as the module's? (Remember that its arguments are **query, key, value**
+# and mask, in this order.)
 
 # %%
 joined = mixed.reshape(128, 28, 512)
@@ -390,14 +394,14 @@ apart = (module_output - attended).abs().max()
 print(f"largest difference from the module: {apart:.4f}")
 
 # %% [markdown]
-# Untrained attention collects nearly the same for both "the".
+# Untrained attention collects much the same for both "the".
 #
 # ## 5 · The block
 #
 # ### Step 13 · Add, normalise
 #
-# So that the token's own vector isn't lost, attention's output is *added* to it, and the sum is normalised, which is
-# LayerNorm(x + attention(x)), post-norm (lesson 05). In training, dropout acts too, but where?
+# So that the token's own vector isn't lost, attention's output is *added* to it, and the sum is normalised. This is
+# LayerNorm(x + attention(x)), which lesson 05 called post-norm. In training, dropout acts here, too, but on what?
 #
 # **Spot the slip.** The tutorial writes `x = dropout(norm(attention + query))`. Vaswani et al. (2017, section 5.4)
 # apply dropout "to the output of each sub-layer, before it is added to the sub-layer input and normalized". Both lines
@@ -431,7 +435,7 @@ compare_guess("07_zeros", round(zeros["tutorial"]))
 # attention *adds* to it, and what went in always gets through.
 
 # %% [markdown]
-# We use the paper's order. From here on the example runs in eval mode.
+# We use the paper's order, and from here on the example runs in eval mode.
 
 # %%
 drop_tenth.eval()
@@ -462,37 +466,37 @@ print(alike(block_output))
 #
 # Difficulty 3 of 5
 #
-# Put steps 6 to 14 into one module. Attention and feed-forward layers are each followed by dropout, addition and norm.
+# Put steps 6 to 14 into one module. Dropout, addition and norm follow the attention, and again the feed-forward layers.
 # The attributes are `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
 #
 # `forward(value, key, query, mask=None)` takes three tensors because the decoder will call it with two sequences. Take
-# care, this order, the tutorial's, is **not** that of `MultiHeadAttention`.
+# care, since this order is the tutorial's and **not** that of `MultiHeadAttention`.
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
-# The check takes more keys than queries. The attention's output has a row for each query: to which of the
-# three arguments can it be added?
+# The check takes more keys than queries. The attention's output has a row for each query, so to which of the three
+# arguments can it be added?
 #
 # </details>
 #
 # <details><summary>An error in a matrix product inside the attention</summary>
 #
-# Look at the order of arguments: in your `forward`, and in the call of `self.attention`. Pass them by keyword,
-# `query=query`, and the order no longer matters. And the attention returns two things.
+# Look at the order of arguments in your `forward`, and in the call of `self.attention`. If you pass them by keyword, as
+# in `query=query`, the order no longer matters. And remember that the attention returns two things.
 #
 # </details>
 #
 # <details><summary>Only "in train mode" fails</summary>
 #
-# There the check drops everything (`dropout` is nearly 1). What should be left when the outputs of both
-# sub-layers are gone? Not nothing. Count also how often `forward` calls `self.dropout`.
+# There the check drops everything (`dropout` is nearly 1). What should be left when the outputs of both sub-layers are
+# gone? (Something should.) And how often does `forward` have to call `self.dropout`?
 #
 # </details>
 #
 # <details><summary>Everything agrees except for a few digits</summary>
 #
-# A new LayerNorm multiplies by 1 and adds 0, so a wrong norm hides. The check loads other numbers. Does each
-# sub-layer use its own norm?
+# A new LayerNorm multiplies by 1 and adds 0, so you don't notice a wrong one, but the check loads other parameters.
+# Does each sub-layer use its own norm?
 #
 # </details>
 
@@ -558,7 +562,8 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 #
 # ### Step 15 · Block after block
 #
-# The encoder is steps 4 and 5 and then `num_layers` blocks. Each takes what the last one gave as value, key and query.
+# The encoder consists of steps 4 and 5 and then `num_layers` blocks. Each block takes what the one before it gave as
+# value, key and query.
 
 # %% role="try"
 # Try it: two of your blocks. Are the two "the" still apart?
@@ -575,8 +580,8 @@ with torch.no_grad():
 # %% [markdown]
 # ### A list that PyTorch can see into
 #
-# Why `nn.ModuleList`, and not a Python list? A module looks for parameters in its attributes that are modules, and
-# nowhere else. Below, one linear layer has 20 parameters.
+# Why `nn.ModuleList`, and not a Python list? A module finds parameters only in those of its attributes that are
+# themselves parameters or modules. Below, one linear layer has 20 parameters.
 
 
 # %%
@@ -608,34 +613,34 @@ listed = Three(nn.ModuleList([layer] * 3))
 compare_guess("07_listed_thrice", str(how_many(listed)))
 
 # %% [markdown] role="answer"
-# `[layer] * 3` is one layer, listed three times. And in a Python list, layers would work but never be trained, because
-# the optimiser never sees them.
+# `[layer] * 3` is one layer, listed three times. And layers in a Python list would compute but never be trained,
+# because the optimiser doesn't get their parameters.
 
 # %% [markdown]
 # ### Exercise 3: `Encoder`
 #
 # Difficulty 2 of 5
 #
-# This one is easier, for much is given. You write `layers`, an `nn.ModuleList` of your `TransformerBlock` (every block gets
-# `dropout`), and in `forward` steps 4, 5 and 15. (The paper multiplies the embedding by √E; this model doesn't.)
+# This exercise is easier, since much is given. You write `layers`, an `nn.ModuleList` of your `TransformerBlock` (every
+# block gets `dropout`), and steps 4, 5 and 15 in `forward`. (The paper multiplies the embedding by √E, which this model
+# doesn't do.)
 #
 # <details><summary>"The module has no parameter or buffer <code>layers.0...</code>"</summary>
 #
-# Print `[name for name, _ in Encoder(10, 6, 2, 3, 5).named_parameters()]`. Are the layers there, with the
-# numbers 0 and 1?
+# Print `[name for name, _ in Encoder(10, 6, 2, 3, 5).named_parameters()]`. Are the layers there, numbered 0 and 1?
 #
 # </details>
 #
 # <details><summary>One layer is right, two are not</summary>
 #
-# Which variable goes into the second layer? Follow it through the loop. And how far is your `return` indented?
+# Which variable goes into the second layer, if you follow it through the loop? And how far is your `return` indented?
 #
 # </details>
 #
 # <details><summary>I get "index out of range in self"</summary>
 #
-# A table is asked for a row that it doesn't have. Which of the two tables, and what are you looking up in it,
-# the tokens or their places?
+# A table is asked for a row that it doesn't have. Which of the two tables is it, and do you look up the tokens in it or
+# their positions?
 #
 # </details>
 
@@ -696,8 +701,8 @@ check(Encoder)
 #
 # ## 7 · The decoder
 #
-# Why a second stack? The source is known as a whole, so its words may look both ways, and it is read once, however many
-# words are written. A target word may only look back.
+# Why do we need a second stack? The source is known as a whole, so its words may look both ways, and it is read once,
+# however many words are written. A target word may only look back.
 
 # %% role="draw"
 show_steps(16, 18)
@@ -705,8 +710,8 @@ show_steps(16, 18)
 # %% [markdown]
 # ### Step 16 · The target looks at itself
 #
-# The target's tokens become vectors as in steps 4 and 5, with tables of their own. Then comes attention over the target
-# itself, under its mask, added and normalised. The result will be the *query*.
+# The target's tokens become vectors as in steps 4 and 5, with tables of their own. Then the target attends to itself,
+# under its mask, and the output is added and normalised as in step 13. The result will be the *query* of the next step.
 
 # %%
 _ = torch.manual_seed(0)  # your blocks have drawn numbers above, or not yet
@@ -726,10 +731,10 @@ shapes(128, 8, 29, 29, seen_weights=seen_weights)
 # %% [markdown]
 # ### Step 17 · The target asks the source
 #
-# Here the two languages meet. The query comes from the target, 29 rows. Key and value come from the encoder's output,
-# called **memory**, 28 rows, under the source's mask. This *cross-attention* asks which words of the source matter for
-# this word of the target. Addition, norm and feed-forward layers follow, so all of it is a `TransformerBlock` whose
-# value and key are the memory.
+# Here the two languages meet. The query comes from the target and has 29 rows, while key and value come from the
+# encoder's output, which is called **memory** and has 28 rows, and the mask is the source's. This *cross-attention*
+# asks which words of the source matter for this word of the target. Addition, norm and the feed-forward layers follow,
+# so all of step 17 is a `TransformerBlock` whose value and key are the memory.
 
 # %%
 source_memory = block_output  # of an encoder with one layer
@@ -747,30 +752,31 @@ words = ["the", "dog", "bites", "the", "man"]
 show(of_den, "den", words, title="mean of 8 heads")
 
 # %% [markdown]
-# It has no reason yet to prefer one.
+# Before any training, "den" has no reason to prefer one of the words.
 #
 # ### Exercise 4: `DecoderBlock`
 #
 # Difficulty 2 of 5
 #
-# The constructor is given. You write `forward`, steps 16 and 17.
+# The constructor is given, and you write `forward`, which is steps 16 and 17.
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
-# The last number is a length. The target's mask is as wide as the target is long, the source's mask as the
-# source. Which attention got which?
+# The target's mask has as many columns as the target has tokens, and the source's mask as many as the source. Which
+# attention got which mask?
 #
 # </details>
 #
 # <details><summary>My result has as many rows as the source</summary>
 #
-# The result has a row for each query. Who asks in step 17? And in which order does your block take its three?
+# The result has a row for each query, so which of the two sequences asks in step 17? And in which order does your block
+# take its three tensors?
 #
 # </details>
 #
-# <details><summary>Nothing changes when I change <code>memory</code></summary>
+# <details><summary>My result stays the same when I change <code>memory</code></summary>
 #
-# Then the source is never looked at. What are the key and the value of the second attention?
+# Then no attention looks at the source, so check the key and the value of the second one.
 #
 # </details>
 
@@ -816,8 +822,9 @@ check(DecoderBlock)
 # %% [markdown]
 # ### Step 18 · Blocks, then a score for every word
 #
-# `num_layers` such blocks follow one another. Each gets the *same* memory, the encoder's final output. A last linear layer, `fc_out`, gives each position a score for every word of the
-# target's vocabulary. Such scores before any softmax are called **logits**.
+# The decoder has `num_layers` such blocks, one after the other, and each gets the *same* memory, the encoder's final
+# output. A last linear layer, `fc_out`, gives each position a score for every word of the target's vocabulary. Such
+# scores before any softmax are called **logits**.
 
 # %%
 to_words = nn.Linear(512, 10000).requires_grad_(False)
@@ -829,18 +836,18 @@ shapes(128, 29, 10000, logits=logits)
 #
 # Difficulty 1 of 5
 #
-# This is easier still, since what is like your `Encoder` is given. You write step 18. It ends without a softmax, because
-# the loss wants raw logits.
+# This is easier still, since what is like your `Encoder` is given, and you write step 18 only. It ends without a
+# softmax, because the loss takes logits.
 #
 # <details><summary>My results are all between 0 and 1, or all negative</summary>
 #
-# Those are probabilities, or their logarithms. Logits are what goes *into* a softmax.
+# Those are probabilities or their logarithms, and logits are what goes *into* a softmax.
 #
 # </details>
 #
 # <details><summary>What does a layer take?</summary>
 #
-# What a `DecoderBlock` wants beside `x`: memory and both masks. Look at the order of its arguments.
+# Each is a `DecoderBlock`, which takes `x`, the memory and both masks. Look at the order of its arguments.
 #
 # </details>
 
@@ -918,26 +925,27 @@ del logits  # 148 MB, which nothing below needs
 
 # %% [markdown]
 # Row i of the logits scores the words that could follow the target's tokens 0 to i. Training is fast because all rows
-# are computed at once, while the target's mask keeps each from seeing the answer.
+# are computed at once, while the target's mask keeps each row from seeing its answer.
 #
 # ### Exercise 6: `Transformer`
 #
 # Difficulty 3 of 5
 #
 # You write steps 3 and 19, that is `encoder`, `decoder`, and `forward(src, trg)`, which returns logits. The two padding
-# ids are for two different vocabularies.
+# ids belong to two different vocabularies.
 #
 # <details><summary>"<code>decoder.fc_out.weight</code> has shape (…), expected (…)"</summary>
 #
-# The two vocabularies differ in size. Which half of the model gets which? Check also the order in which you
-# pass on `num_layers`, `num_heads` and the others.
+# The two vocabularies differ in size, so which half of the model gets which? Check also the order in which you pass on
+# `num_layers`, `num_heads` and the others.
 #
 # </details>
 #
 # <details><summary>Right without padding, wrong with it</summary>
 #
-# The source's padding must be hidden in two places: where the source looks at itself, and where the target
-# looks at the source. The target's padding in one. Which padding id belongs to which?
+# The source's padding must be hidden in two places, where the source looks at itself and where the target looks at the
+# source. The target's padding must be hidden where the target looks at itself. Which padding id belongs to which
+# sequence?
 #
 # </details>
 #
@@ -1021,7 +1029,7 @@ ShapeTracer(Transformer(10000, 10000, 1, 2, num_layers=2))
 # %% [markdown]
 # ## 9 · A dozen sentences by heart
 #
-# A dog, a man and a woman bite and see one another, in twelve sentences. "the man" is "der Mann" where he acts and "den
+# In twelve sentences, a dog, a man and a woman bite and see one another. "the man" is "der Mann" where he acts and "den
 # Mann" where something is done to him.
 
 # %%
@@ -1080,8 +1088,8 @@ my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
 # %% [markdown]
-# Now back to the two "the". As words they are one and the same vector, and only their positions differ. So take the
-# positions of the source away and train once more.
+# Now we come back to the two "the". As words they have one and the same vector, and only their positions differ. So we
+# take the positions of the source away and train once more.
 
 # %%
 predict(
@@ -1107,12 +1115,12 @@ compare_guess("07_no_places", my_outcome)
 # %% [markdown] role="answer"
 # It speaks perfect German and doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
 # encoder the same set of vectors (lesson 06), so the decoder gets the same memory and writes the same sentence twice.
-# One of each such pair can be right, so six of the twelve, and no training will change that. With positions the two
-# "the" differ, and "der" and "den" have something to go by.
+# Only one of each such pair can be right, which makes six of the twelve, and no training will change that. With
+# positions the two "the" differ, so the decoder can tell where to write "der" and where "den".
 
 # %% [markdown]
-# Has your model understood something, or does it only know these twelve? Take two of them out of the training and see
-# what it writes for them.
+# Has your model learnt a rule, or does it only know these twelve sentences? Take two of them out of the training and
+# see what it writes for them.
 
 # %% [markdown]
 # ## Quiz
@@ -1161,8 +1169,8 @@ check(quiz_07, "quiz_07")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written a whole Transformer, and it has learnt to write. You know the slips that no shape reveals: the wrong
-# root, padding left visible, dropout after the norm, a residual from the wrong place, one layer under six names.
+# You have written a whole Transformer, and it has learnt to write. You know slips that no shape reveals, such as the
+# wrong root, padding left visible, dropout after the norm, and one layer listed three times.
 #
 # **To read next**
 #
@@ -1182,8 +1190,8 @@ check(quiz_07, "quiz_07")
 # ### The same as PyTorch's
 #
 # PyTorch has the block as `nn.TransformerEncoderLayer` and the decoder's block as `nn.TransformerDecoderLayer`. If our
-# steps are right, PyTorch's parameters in them give PyTorch's results. We begin with the encoder's layer. Its attention
-# keeps query, key and value projections in one tall matrix (see the end of lesson 03).
+# steps are right, PyTorch's parameters in them give PyTorch's results. We begin with the encoder's layer, whose
+# attention keeps query, key and value projections in one tall matrix (see the end of lesson 03).
 
 
 # %%
@@ -1218,8 +1226,8 @@ e_output = e(sample, src_key_padding_mask=~sample_mask[:, 0, 0])
 print(f"encoder layer: largest difference {(z - e_output).abs().max():.4f}")
 
 # %% [markdown]
-# The decoder's layer has two attentions and three norms; ours has them as `attention`, `norm`, and the block's
-# `attention`, `norm1`, `norm2`.
+# The decoder's layer has two attention modules and three norms, which ours has as `attention` and `norm`, and as the
+# block's `attention`, `norm1` and `norm2`.
 
 # %%
 d = randomised(nn.TransformerDecoderLayer(48, 4, 96, 0.0, batch_first=True))
@@ -1236,7 +1244,7 @@ d_output = d(sample_target, sample, tgt_mask=~no_future, **hidden)
 print(f"decoder layer: largest difference {(z - d_output).abs().max():.4f}")
 
 # %% [markdown]
-# Now yours: your `TransformerBlock` and `DecoderBlock` with PyTorch's parameters.
+# Now we load PyTorch's parameters into your `TransformerBlock` and `DecoderBlock`.
 
 
 # %% role="try"
@@ -1267,8 +1275,8 @@ my_apart = (my_output - d_output).abs().max()
 print(f"your decoder layer: largest difference {my_apart:.4f}")
 
 # %% [markdown]
-# Their dropout is 0 here. In training they differ from ours: PyTorch's layers also drop attention weights and the
-# activations of the feed-forward layers. And `nn.Transformer` adds a norm after each stack.
+# Dropout is 0 in all of these layers. With dropout PyTorch's would differ from ours, since they also drop attention
+# weights and what the ReLU of the feed-forward layers gives. And `nn.Transformer` adds a norm after each stack.
 
 
 # %%
@@ -1287,10 +1295,11 @@ print("parameters of the two last norms:", 2 * how_many(nn.LayerNorm(512)))
 # %% [markdown]
 # ### The weights it starts from
 #
-# Before training, all weights are random. How large should they be? If each layer makes its vectors a little smaller,
-# the last one gets next to nothing. `nn.Linear` draws weights with which every layer divides the standard deviation by
-# √3. **Xavier's rule** (Glorot and Bengio 2010, *Understanding the Difficulty of Training Deep Feedforward Neural
-# Networks*) chooses them so that it stays. Norms repair much of a bad start, but plain layers have none.
+# Before training, all weights are random, but how large should they be? If each layer makes its vectors a little
+# smaller, the last layer gets next to nothing. `nn.Linear` draws weights with which every layer divides the standard
+# deviation by √3. **Xavier's rule** (Glorot and Bengio 2010, *Understanding the Difficulty of Training Deep Feedforward
+# Neural Networks*) chooses weights with which it stays as it is, if a layer has as many outputs as inputs. Norms repair
+# much of a bad start, but these plain layers have none.
 
 # %%
 _ = torch.manual_seed(0)
@@ -1314,13 +1323,13 @@ print(f"parameters saved by tying:      {tied.numel():,d}")
 # The paper **ties** the last layer to the embedding, so both use one table. As a last layer, a table of standard
 # deviation 1 gives logits so far apart that softmax mostly picks one word. The paper says that where the table embeds,
 # its rows are multiplied by **√E**. It doesn't say what the table starts with. In the authors' code (tensor2tensor) the
-# entries start with standard deviation 1/√E, and the two together make a word as large as its position. Our model
-# doesn't tie. Its table starts with standard deviation 1 and needs no √E.
+# entries start with standard deviation 1/√E, and the two together make the vector of a word about as large as that of
+# its position. Our model doesn't tie them, so its table starts with standard deviation 1 and needs no √E.
 #
 # ### The full size
 #
-# A parameter in float32 takes 4 bytes. The `meta` device makes tensors that have a shape and no memory, so even large
-# models can be counted. The paper's encoder and decoder have 6 layers each.
+# A parameter in float32 takes 4 bytes, and the `meta` device makes tensors that have a shape and no memory, so even the
+# parameters of large models can be counted. The encoder and the decoder of the paper have 6 layers each.
 
 
 # %%
@@ -1339,8 +1348,8 @@ for depth in (2, 6):
 print(f"one encoder layer {of_encoder:,d}, one decoder layer {of_decoder:,d}")
 
 # %% [markdown]
-# And one pass over 128 sentences, without gradients? A layer's tensors are freed when the next is
-# done, so what counts is the parameters and the largest tensors.
+# How much memory does one pass over 128 sentences take, without gradients? A layer's tensors are freed once the next
+# layer is done, so what counts is the parameters and the largest tensors.
 
 # %%
 passing = {
@@ -1355,6 +1364,5 @@ together = total + passing["logits (B, T, V)"]
 print(f"{'6 layers and the logits':24s} {in_mb(together)}")
 
 # %% [markdown]
-# The largest single tensor is not attention's: it is the logits, 10 000 numbers for each of 128 · 29
-# positions. At this length attention's own table is small. It grows with the square of the
-# length, though (lesson 09).
+# The largest single tensor is not attention's but that of the logits, with 10 000 scores for each of 128 · 29
+# positions. At this length attention's own table is small, but it grows with the square of the length (lesson 09).
