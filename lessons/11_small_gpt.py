@@ -66,8 +66,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Tales as numbers
 #
-# A small grammar made these tales from about twenty kinds of sentences with gaps for names, things and places. Whatever
-# is named once comes back later in its tale. The last 80 tales are **held out**, so no model learns from them.
+# A small grammar made these tales from about forty patterns with gaps for names, things and places. Most of what is
+# named once comes back later in its tale. The last 80 tales are **held out**, so no model learns from them.
 
 # %%
 from grader.models.gpt import course_tales, joined, words_of
@@ -125,7 +125,8 @@ print(f"“{BEGINNING}” as ids:", train_ids[:4].tolist())
 #
 # <details><summary>My pieces begin at the wrong places</summary>
 #
-# An entry of `starts` is a place in the text, and not the count of a piece, so two pieces may overlap.
+# An entry of `starts` is a place in the text, so 5 means the token at place 5, and not the fifth piece. Two pieces may
+# overlap.
 #
 # </details>
 
@@ -151,10 +152,10 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# Is a loss of 1 nat good? You need other losses to compare it with. Lesson 08 had log V, the loss of a model to which
-# all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each token occurs. A
-# **bigram** model predicts a token from the one before it, "there" after "once", and is a table of counts with V rows
-# and V columns.
+# Is a loss of 1 nat good? To judge that you need other losses to compare it with. Lesson 08 had log V, the loss of a
+# model to which all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each
+# token occurs. A **bigram** model predicts a token from the one before it, "there" after "once", and is a table of
+# counts with V rows and V columns.
 #
 # ### Exercise 2: `bigram_loss`
 #
@@ -208,11 +209,11 @@ my_bigram = bigram_loss(train_ids, test_ids, V)
 print(f"bigram: {my_bigram:.2f} nats, perplexity {math.exp(my_bigram):.1f}")
 
 # %% [markdown]
-# Whoever hesitates between 13 equally probable words has a loss of log 13, about 2.6. So e to the power of the loss is
-# the number of equally probable words among which a model hesitates. It is called **perplexity**.
+# Whoever hesitates between 13 equally probable words has a loss of log 13, about 2.6. So e to the power of the loss,
+# called **perplexity**, is the number of equally probable words among which a model hesitates on average.
 #
-# Why stop at one word? A table can count what comes after the last two words, or the last five. But most sequences of
-# five words in a new tale were never seen, so a good table mixes in what it knows of shorter ones.
+# Why stop at one word? A table can count what comes after the last two words, or the last five. But the longer a
+# sequence is, the fewer examples of it there are, so a good table mixes in what it knows of shorter ones.
 
 
 # %% long="a table is counted and asked"
@@ -243,8 +244,9 @@ def table_probability(after, before, token):
 after = counted(train_ids, 5)
 
 # %% [markdown]
-# All models are judged on the same places, the 128 tokens that follow the first one of each held-out tale. One kind of
-# word is judged separately too, **names that were named before** in that piece. Whoever remembers can know them.
+# All models are judged on the same pieces. Each begins where a held-out tale begins, and asks for the 128 tokens that
+# follow, into the next tale if need be. One kind of word is judged separately too, **names that were named before** in
+# that piece. Whoever remembers can know them.
 
 # %%
 line_ends = (test_ids == id_of["\n"]).nonzero().flatten()
@@ -301,9 +303,9 @@ compare_guess("11_again", round(best_names, 1))
 
 # %% [markdown] role="answer"
 # Tables get better up to three words back and then worse, because there are too few examples of longer sequences. No
-# table learns which name is due. They are all worse than a draw from all the names, because they often don't even
-# expect a name. The name usually stands further back than a table reads, and to count sequences of forty words would
-# take more tales than there are atoms in the world.
+# table learns which name is due, and on names they are all worse than a draw from all the names, because they often
+# don't even expect a name. The name that is due last stood four to forty words back, nearly always further than a table
+# reads, and to count sequences of forty words would take more tales than there are atoms in the world.
 
 # %% [markdown]
 # And yet a table can write. Here the one with three words back continues a beginning:
@@ -323,9 +325,9 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 # ## 3 · The block
 #
 # A Transformer without an encoder is called **decoder-only**. It has no source, so there is no cross-attention, and its
-# block consists of self-attention over the text so far and the feed-forward layers. Three things differ from lesson
-# 07's encoder block: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries and keys
-# (lesson 06), and the mask hides later tokens (lesson 04).
+# block consists of self-attention over the text so far and the feed-forward layers. This block differs from lesson 07's
+# encoder block in three ways: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries
+# and keys (lesson 06), and the mask hides later tokens (lesson 04).
 #
 # In the next cells you get what you wrote in lessons 03, 06 and 07, and an attention layer with the rotation in it.
 # Your own code runs if your notebooks of these lessons lie beside this one and pass.
@@ -381,7 +383,7 @@ class RotaryAttention(MultiHeadAttention):
 #
 # The parts are lesson 07's, so you get `__init__`, and write `forward`. Each sub-layer is pre-norm, x +
 # dropout(sublayer(norm(x))), and its sum isn't normalised. The attention takes one input, `is_causal=True` and the
-# `cache`, which is for section 9. Just pass it on with `cache=cache`.
+# `cache`, which is for section 9 and only has to be passed on with `cache=cache`.
 #
 # <details><summary>Only "in train mode" fails</summary>
 #
@@ -425,9 +427,9 @@ check(GPTBlock)
 # ## 4 · The model
 #
 # First comes an embedding, then come the blocks, and at the end a linear layer, the **head**, gives V logits for each
-# position. (It shares only its name with the heads of attention.) The embedding has a vector for each token. So has the
-# head, because a logit is the dot product of the token's row in its matrix with what comes in. Both can use the same V
-# vectors, and then the weight is **shared**, or *tied*.
+# position. (It shares only its name with the heads of attention.) The embedding has a vector for each token, and so has
+# the head, because a logit is the dot product of the token's row in the head's matrix with what comes in. Both can use
+# the same V vectors, and then the weight is **shared**, or *tied*.
 #
 # ### Exercise 4: `GPT`
 #
@@ -547,8 +549,8 @@ def judged(model):
 #
 # All gradients together are one long vector. Its length, or norm, is the root of the sum of the squares of every entry
 # of every parameter. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in place, so that
-# `.grad` stays the tensor that it is. Otherwise leave the gradients as they are. In both cases return the norm *before*
-# clipping, as a float.
+# `.grad` stays the tensor that it is. Otherwise leave the gradients as they are, and in both cases return the norm
+# *before* clipping, as a float.
 #
 # `parameters` is what `model.parameters()` gives, so a loop can walk over it only **once**. A parameter that took no
 # part in the loss has `.grad` None. Don't use torch's own clipping (`clip_grad_norm_` and its relatives).
@@ -593,9 +595,9 @@ check(clip_gradients)
 #
 # Difficulty 3 of 5
 #
-# This time you write the whole loop. `starts` (steps, B) has a row for each step. Every step cuts its batch with
-# `language_batch`, and computes the mean loss over all its labels. Then come the gradients. Each step starts them anew,
-# and what was in `.grad` before the first step must not count either. They are clipped to `max_norm` by
+# This time you write the whole loop. `starts` (steps, B) has a row for each step, which cuts its batch with
+# `language_batch` and computes the mean loss over all its labels. Then it computes the gradients. Each step starts them
+# from zero, and what was in `.grad` before the first step must not count either. They are clipped to `max_norm` by
 # `clip_gradients`, and the optimiser takes its step. Collect in `losses` the loss *before* each step, as a plain
 # number.
 #
@@ -652,8 +654,8 @@ check(fit)
 
 # %% [markdown]
 # The next two cells do the bookkeeping around it. `Training` draws all pieces beforehand and calls your `fit` for one
-# row at a time, because the learning rate changes with each step. It rises for 50 steps and then falls. A training that
-# was stopped goes on with the next row.
+# row at a time, because the learning rate changes with each step, and rises for 50 steps before it falls. A training
+# that was stopped goes on with the next row.
 
 
 # %% long="one class: what a training keeps, and its step"
@@ -851,8 +853,8 @@ show(list(my_contexts.values()), my_rows, COLUMNS)
 compare_guess("11_context", round(100 * my_contexts[8].names_right))
 
 # %% [markdown] role="answer"
-# It does reach back. The more words it may read, the more names it knows, up to about thirty, which is as far back as
-# names usually stand here.
+# It does reach back, and the more words it may read, the more names it knows, up to about thirty, which is as far back
+# as names usually stand here.
 
 # %% [markdown]
 # Only attention carries anything from one token to another, and the model has four heads, two in each layer. To see
@@ -888,12 +890,12 @@ def attention_weights(model, tokens):
 # Take the places t whose label occurs among `ids[0]` … `ids[t]`. There, add up what a head's row t puts on these
 # occurrences. The head with the largest sum on average is the answer, as two whole numbers, `(layer, head)`.
 #
-# An example: the ids are 5, 7, 5, 8, the labels −1, 5, −1, 7. Place 1 asks for a 5, which has been read at place 0.
-# Place 3 asks for a 7, read at place 1. So the entries [1, 0] and [3, 1] of each head count.
+# An example: the ids are 5, 7, 5, 8, the labels −1, 5, −1, 7. Place 1 asks for a 5, which has been read at place 0, and
+# place 3 for a 7, which has been read at place 1. So the entries [1, 0] and [3, 1] of each head count.
 #
 # <details><summary>Which entries are that for a whole text?</summary>
 #
-# `ids == labels[:, None]` is a table of (T, T). What is true when row t has a True in column j? And which half of the
+# `ids == labels[:, None]` is a table of (T, T). What does a True in row t and column j mean? And which half of the
 # table is about tokens that have been read?
 #
 # </details>
@@ -945,8 +947,8 @@ draw_arcs(my_ids, my_labels, my_weights)
 # *The picture in words:* the first words of a tale stand in a row, the names in bold. Every dark arc leads back to the
 # name that comes next. Pale ones, where somebody is named for the first time, lead to several words.
 #
-# But lesson 10 has warned you that a head may look somewhere and still not matter. So switch it off. What a head adds
-# comes through its columns of `out_proj`, so with zeros there it is silent, and everything else stays as it is.
+# But lesson 10 has warned you that a head may look somewhere and still not matter, so switch it off. What a head adds
+# comes through its columns of `out_proj`. With zeros there it is silent, and everything else stays as it is.
 
 
 # %%
@@ -981,7 +983,7 @@ my_right = my_off[my_layer, my_head].names_right
 compare_guess("11_off", round(100 * my_right))
 
 # %% [markdown] role="answer"
-# Without this one of four heads the names are gone. Without any other the loss rises too, because the sentences get
+# Without this one head of four, the names are gone. Without any other the loss rises too, because the sentences get
 # worse, but nearly all the names stay. You have found the place where this model remembers, by a prediction, a
 # measurement and an intervention.
 #
@@ -1027,8 +1029,8 @@ for step, wrote in course.samples.items():
 # because a hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed first, in up
 # to three ways.
 #
-# **Temperature.** The logits are divided by a number before softmax. Divided by less than 1, the likely tokens become
-# likelier, and divided by more than 1, all probabilities become more alike.
+# **Temperature.** The logits are divided by a number before softmax. A number below 1 makes the likely tokens likelier,
+# and one above 1 makes all probabilities more alike.
 
 # %%
 beginning = words_of("Once there was a heron called Odile, who")
@@ -1082,14 +1084,14 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # Turn logits (..., V) into probabilities (..., V) in three steps, the last two of which may be left out. Each step ends
 # with rows that sum to one:
 #
-# 1. **Temperature.** Divide the logits by `temperature`, then take the softmax. (No one can divide by 0, so at
-#    temperature 0 all the probability is on the largest logit. The lines that you get see to it.)
+# 1. **Temperature.** Divide the logits by `temperature`, then take the softmax. (Dividing by 0 is impossible, so at
+#    temperature 0 all the probability is on the largest logit, and the lines that you get see to it.)
 # 2. **Top-k.** Only the `top_k` most probable tokens stay, or all if `top_k` is larger than V.
 # 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay. These are the most probable
 #    ones, and there is at least one.
 #
 # Tokens that don't stay get probability 0, and the probabilities of the others are divided by their sum, which
-# `F.normalize(p, p=1, dim=-1)` does for each row. The result is in the vocabulary's order. If only one of two equal
+# `F.normalize(p, p=1, dim=-1)` does for each row. The result is in the vocabulary's order, and if only one of two equal
 # logits can stay, either may.
 #
 # With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5, the first two 0.8. So two stay,
@@ -1103,8 +1105,8 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 #
 # <details><summary>After sorting, I don't know which token is which</summary>
 #
-# `sort` returns the order as well. `scatter` puts probabilities back where they came from, and so does an index that
-# sorts the order itself.
+# `sort` returns the order as well. `scatter` puts probabilities back where they came from, and so does `gather` with
+# the `argsort` of the order.
 #
 # </details>
 
@@ -1473,13 +1475,14 @@ compare_guess("11_strangers", my_verdict)
 
 # %% [markdown] role="answer"
 # The head may look back at "Agnes", but the model can't predict it. A token that never occurs in training is never the
-# right answer, so every step makes its logit smaller. As embedding and head share its vector, that is all the vector
-# has learnt, and it never was an input. What the head copies must mean something to the layer that reads it.
+# right answer, so every step makes its logit smaller. Embedding and head share its vector, so that is all that the
+# vector has learnt, because the token never was an input. What the head copies must mean something to the layer that
+# reads it.
 
 # %% [markdown]
 # Large models have no such words. With characters as tokens, texts are long; with words, the vocabulary has no end.
 # **Byte-pair encoding** (BPE) is in between. It begins with the characters of all words, finds the pair of neighbours
-# that occurs most often, makes it one token, and repeats. Here are twenty rounds on our tales:
+# that occurs most often, makes it one token, and repeats that. The next cell does twenty such rounds on our tales.
 
 
 # %%
@@ -1519,9 +1522,9 @@ for word in ("the", "called", "lantern", "Agnes"):
 #
 # Now write a decoder-only language model from memory, with its attention and its block, and call it `FromMemory`. It
 # takes the arguments of `GPT` by name and gives logits (B, T, V) for ids (B, T), and it needs no cache. Look things up
-# only when you are stuck. Then load the course's weights into it. They fit if your attributes have the names that the
-# exercises use, and the logits agree with the course's if everything inside is right. There is no mark for this, and no
-# better test of whether you have understood the model.
+# only when you are stuck, and at the end load the course's weights into it. They fit if your attributes have the names
+# that the exercises use, and the logits agree with the course's if everything inside is right. There is no mark for
+# this, and no better test of whether you have understood the model.
 
 # %%
 for name, tensor in course.weights.items():
@@ -1558,16 +1561,16 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # <details><summary>Where do I begin?</summary>
 #
-# Begin with the names above. They show which modules there are, and the shapes show what goes in and out. Write the
-# `__init__` methods first.
+# Begin with the `__init__` methods. The names above show which modules there are, and the shapes show what goes in and
+# out.
 #
 # </details>
 #
 # <details><summary>All names fit, and the logits differ</summary>
 #
-# Take the parts in turn. Is the order of norm, sub-layer and addition right, in both sub-layers? Is the mask there? Are
-# queries *and* keys rotated, after the heads were split, and the values not? What are the scores divided by? Is there a
-# norm before the head?
+# Take the parts in turn. Is the order of norm, sub-layer and addition right, in both sub-layers? Is the mask there, and
+# are queries *and* keys rotated, after the heads were split, and the values not? What are the scores divided by, and is
+# there a norm before the head?
 #
 # </details>
 #
@@ -1645,8 +1648,8 @@ def like_gpt2(model, sizes, positions):
 
 
 # %% [markdown]
-# The other differences are names and layouts. `t()` transposes a matrix and leaves a vector as it is. `chunk` cuts the
-# common matrix into three.
+# The other differences are names and layouts. `t()` transposes a matrix and leaves a vector as it is, and `chunk` cuts
+# the common matrix into three.
 
 # %%
 PARTS = {"ln_1": "norm1", "attn.c_proj": "attention.out_proj"}
