@@ -699,7 +699,6 @@ CLAIMS = {
         ),
         {"twice the steps": TWICE_AS_LONG, "wider": {'"d_model": 64': '"d_model": 96'}}
         | times("peak=0.008", {"half the rate": 0.5, "twice the rate": 2}),
-        exceptions={"twice the rate": lambda loss, table, right, off, *_: loss < table - 0.4 and off < 0.6 * right},
     ),
     "few_tales_overfit": Claim(
         "held out at its lowest and at the end, without dropout and with it; training at the end",

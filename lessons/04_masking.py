@@ -1061,9 +1061,7 @@ test = told[250:].flatten(0, 1), answers[250:].flatten(0, 1)
 
 open_eyed = learn(multi_head_attention, *training, len(known), num_layers=2)
 without_mask = right(open_eyed, *test)
-line = "the robot could not lift the crate because it was too …"
-text = line.split()
-show(100 * without_mask, "no mask, % right", text, form=".0f")
+print(f"right without a mask: at every word at least {min(without_mask):.1%}")
 
 # %% [markdown]
 # Without a mask the answer is known from the first word on, since each word can look at the last. The rest is yours:
@@ -1084,6 +1082,8 @@ masked_eyed = learn(
 )
 with_mask = right(masked_eyed, *test)
 
+line = "the robot could not lift the crate because it was too …"
+text = line.split()
 figure, axes = plt.subplots(figsize=(8.6, 2.6), layout="constrained")
 axes.bar(range(12), 100 * with_mask, color="tab:blue", label="your mask")
 axes.plot(range(12), 100 * without_mask, "o", color="grey", label="no mask")
@@ -1091,7 +1091,7 @@ axes.set_xticks(range(12), text)
 axes.set(ylabel="% right", ylim=(0, 108))
 figure.legend(loc="outside upper right", ncols=2)
 plt.show()
-show(100 * with_mask, "% right", text, form=".0f")
+show(100 * with_mask, "%", text, form=".0f")
 compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
 
 # %% [markdown] role="answer"

@@ -77,8 +77,7 @@ for tale in train_text.splitlines()[:3]:
     print(textwrap.fill(tale, 78), end="\n\n")
 
 # %% [markdown]
-# A token is a word or a mark here, and the end of a line is one too. So a name is a single token, and you can see at a
-# glance whether it is the right one.
+# A token is a word or a mark here, and the end of a line is one too. So a name is a single token.
 
 # %%
 WORDS = sorted(set(words_of(train_text + test_text + strange_text)))
@@ -213,7 +212,7 @@ print(f"bigram: {my_bigram:.2f} nats, perplexity {math.exp(my_bigram):.1f}")
 # called **perplexity**, is the number of equally probable words among which a model hesitates on average.
 #
 # Why stop at one word? A table can count what comes after the last two words, or the last five. But the longer a
-# sequence is, the fewer examples of it there are, so a good table mixes in what it knows of shorter ones.
+# sequence, the fewer examples of it, so a good table mixes in what it knows of shorter ones.
 
 
 # %% long="a table is counted and asked"
@@ -320,7 +319,7 @@ while len(tokens) < 90:
 print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 
 # %% [markdown]
-# Sentence by sentence it is fluent. But read the names and ask who visits whom, and who has the thing.
+# Every sentence is fluent, but who visits whom, and who has the thing?
 #
 # ## 3 · The block
 #
@@ -329,8 +328,8 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 # encoder block in three ways: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries
 # and keys (lesson 06), and the mask hides later tokens (lesson 04).
 #
-# In the next cells you get what you wrote in lessons 03, 06 and 07, and an attention layer with the rotation in it.
-# Your own code runs if your notebooks of these lessons lie beside this one and pass.
+# You get what you wrote in lessons 03, 06 and 07, and attention with rotation. Your own code runs if your notebooks of
+# these lessons lie beside this one and pass.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -508,7 +507,7 @@ class GPT(nn.Module):
 check(GPT)
 
 # %% [markdown]
-# A small model is enough for our tales, and `judged` asks it the same questions as the tables.
+# `judged` asks a model the same questions as the tables.
 
 # %%
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 2, "d_ff": 128}
@@ -595,11 +594,10 @@ check(clip_gradients)
 #
 # Difficulty 3 of 5
 #
-# This time you write the whole loop. `starts` (steps, B) has a row for each step, which cuts its batch with
-# `language_batch` and computes the mean loss over all its labels. Then it computes the gradients. Each step starts them
-# from zero, and what was in `.grad` before the first step must not count either. They are clipped to `max_norm` by
-# `clip_gradients`, and the optimiser takes its step. Collect in `losses` the loss *before* each step, as a plain
-# number.
+# This is the whole loop. `starts` (steps, B) has a row for each step, which cuts its batch with `language_batch` and
+# computes the mean loss over all its labels. Then come the gradients, and what was in `.grad` before must not count, in
+# the first step either. They are clipped to `max_norm` by `clip_gradients`, and the optimiser takes its step. Collect
+# in `losses` the loss *before* each step, as a plain number.
 #
 # Take the optimiser as it is, with its learning rate and its memory of earlier steps, because `fit` will be called
 # piece by piece and has to go on where it was. As in lesson 08, the lines around the loop set train mode, and at the
@@ -653,9 +651,8 @@ def fit(
 check(fit)
 
 # %% [markdown]
-# The next two cells do the bookkeeping around it. `Training` draws all pieces beforehand and calls your `fit` for one
-# row at a time, because the learning rate changes with each step, and rises for 50 steps before it falls. A training
-# that was stopped goes on with the next row.
+# `Training` draws all pieces beforehand and calls your `fit` for one row at a time, because the learning rate changes
+# with each step, and rises for 50 steps before it falls. A training that was stopped goes on with the next row.
 
 
 # %% long="one class: what a training keeps, and its step"
@@ -858,8 +855,7 @@ compare_guess("11_context", round(100 * my_contexts[8].names_right))
 
 # %% [markdown]
 # Only attention carries anything from one token to another, and the model has four heads, two in each layer. To see
-# what they look at, compute their weights once more from the same queries and keys, with lesson 06's rotation and
-# lesson 04's mask.
+# what they look at, compute their weights once more.
 
 
 # %%
@@ -983,14 +979,15 @@ my_right = my_off[my_layer, my_head].names_right
 compare_guess("11_off", round(100 * my_right))
 
 # %% [markdown] role="answer"
-# Without this one head of four, the names are gone. Without any other the loss rises too, because the sentences get
-# worse, but nearly all the names stay. You have found the place where this model remembers, by a prediction, a
-# measurement and an intervention.
+# Without this one head of four, most of the names are gone. Without any other the loss rises too, because the sentences
+# get worse, but the names stay. You have found the place where this model remembers, by a prediction, a measurement and
+# an intervention.
 #
 # <details><summary>Is it always one head?</summary>
 #
-# With these sizes it was in all of our five seeds. With four heads a layer, or at twice the rate, often two of them
-# share the work. Put `num_heads` 4 into `SIZES` and run on from there to see.
+# With these sizes it was, in all of our five starts. Without it 1 or 2 % of the names were right in four of them, and
+# 28 % in the fifth. With four heads per layer, two of them often share the work. Put `num_heads` 4 into `SIZES` and run
+# on from there to see.
 #
 # </details>
 
@@ -1008,7 +1005,7 @@ compare_guess("11_off", round(100 * my_right))
 # </details>
 #
 # If a cell above raised an error, an exercise isn't finished. You can still go on, because the course has its own model
-# of the same size, trained for 3000 steps with dropout. From here on, only names with `my_…` are yours.
+# of the same size, trained for 3000 steps.
 
 # %%
 from grader.models.gpt import trained_gpt
@@ -1020,7 +1017,7 @@ for step, wrote in course.samples.items():
     print(f"\n--- after {step} steps\n{textwrap.fill(wrote, 78)}")
 
 # %% [markdown]
-# Compare the last text with what the table wrote. How does a model choose each word?
+# Compare the last one with what the table wrote.
 #
 # ## 7 · From logits to a distribution
 #
@@ -1084,11 +1081,10 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # Turn logits (..., V) into probabilities (..., V) in three steps, the last two of which may be left out. Each step ends
 # with rows that sum to one:
 #
-# 1. **Temperature.** Divide the logits by `temperature`, then take the softmax. (Dividing by 0 is impossible, so at
-#    temperature 0 all the probability is on the largest logit, and the lines that you get see to it.)
-# 2. **Top-k.** Only the `top_k` most probable tokens stay, or all if `top_k` is larger than V.
-# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay. These are the most probable
-#    ones, and there is at least one.
+# 1. **Temperature.** Divide the logits by `temperature`, then softmax. (At 0 all the probability is on the largest logit: the lines that you get see to it.)
+# 2. **Top-k.** Only the `top_k` most probable tokens stay. If `top_k` is larger than V, all stay.
+# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay: the most probable ones, and
+#    at least one.
 #
 # Tokens that don't stay get probability 0, and the probabilities of the others are divided by their sum, which
 # `F.normalize(p, p=1, dim=-1)` does for each row. The result is in the vocabulary's order, and if only one of two equal
@@ -1145,17 +1141,16 @@ check(next_token_probabilities)
 # %% [markdown]
 # ## 8 · Writing
 #
-# To write, draw one token, append it, and send the longer text through the model again.
+# One token is drawn and appended, and the longer text goes through the model again.
 #
 # ### Exercise 9: `generate`
 #
 # Difficulty 2 of 5
 #
-# This is a loop around the last exercise, and easier. Write `new_tokens` tokens after the `prompt` (B, T), one after
-# the other. In each round, take the model's logits at the last position, and call `next_token_probabilities` with what
-# is in `sampling` (`temperature`, `top_k`, `top_p`). Then draw one token for each row, and append it to `tokens`.
-# `torch.multinomial(probabilities, 1, generator=generator)` draws; a generator that starts with the same seed draws the
-# same tokens.
+# Easier than the last one: it is a loop around it. Write `new_tokens` tokens after the `prompt` (B, T), one after the
+# other. In each round, take the model's logits at the last position. Call `next_token_probabilities` with what is in
+# `sampling` (`temperature`, `top_k`, `top_p`). Draw one token for each row, and append it to `tokens`.
+# `torch.multinomial(probabilities, 1, generator=generator)` draws.
 #
 # The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens.
 #
@@ -1218,9 +1213,9 @@ for my_when, my_writer in my_writers.items():
     print(f"--- {my_when}\n{textwrap.fill(decode(my_ids[0]), 78)}\n")
 
 # %% [markdown]
-# What your model writes is no copy, since the names, things and habits are put together anew. It has learnt from the
-# text alone how a quotation closes, who answers, and how a tale ends. (It has not learnt what an owl is.) Without its
-# head it writes as the table did, fluently, but nobody is who they were.
+# What your model writes is no copy: the names, things and habits are put together anew. It has learnt from the text
+# alone how a quotation closes, who answers, and how a tale ends. Without its head it writes as the table did: fluently,
+# and nobody is who they were.
 #
 # ## 9 · With a cache
 #
@@ -1328,15 +1323,13 @@ print(f"in all: {my_own + my_table:,}; the embedding: {50257 * 768:,}")
 compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
 
 # %% [markdown] role="answer"
-# It is your class with other sizes, and besides the learnt positions only details differ. In place of ReLU, GPT-2 has
-# GELU, which is smoother. Many later models have rotary positions, as yours has, RMSNorm (lesson 05) and grouped
-# queries (lesson 09).
+# It is your class with other sizes. Only details differ. Many later models have rotary positions, as yours has, RMSNorm
+# (lesson 05) and grouped queries (lesson 09).
 
 # %% [markdown]
 # A model that was trained on texts alone continues texts, and doesn't answer. So for a **chat** it is trained further,
 # with the same loss, on conversations, with special tokens between those who speak. Then people compare pairs of
-# answers, and it is trained towards those that they prefer. The answers still come from `generate`. The prompt ends
-# with the token for "now the assistant speaks", and the model writes next tokens until the one that ends the turn.
+# answers, and it is trained towards those that they prefer. The answers still come from `generate`.
 #
 # ## 11 · Quiz
 #
@@ -1594,8 +1587,9 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # ### GPT-2 in your classes
 #
-# GPT-2's weights are public, in a file of half a gigabyte in safetensors, the format of lesson 08. If you have that
-# file, your classes can run with its weights. This table lists what differs from your model, and what doesn't.
+# Here are published weights to begin with. GPT-2's come in a file of half a gigabyte, in safetensors, the format of
+# lesson 08. If you have that file, your classes can run with its weights. This table lists what differs from your
+# model.
 #
 # | | yours | GPT-2 |
 # | --- | --- | --- |
@@ -1741,5 +1735,5 @@ if published:
 # need less memory, and looked inside. And today it wrote, and remembered who is who.
 #
 # Where to go from here? Take a model whose weights are public, as the part on GPT-2 above does, and load them into
-# classes that you have written yourself. If the logits come out the same, you have understood the model, and if not,
-# you know how to find out why.
+# classes that you have written yourself. If the numbers come out the same, you have understood it; if not, you know how
+# to find out why.
