@@ -124,8 +124,7 @@ print(f"“{BEGINNING}” as ids:", train_ids[:4].tolist())
 #
 # <details><summary>My pieces begin at the wrong places</summary>
 #
-# An entry of `starts` is a place in the text, so 5 means the token at place 5, and not the fifth piece. Two pieces may
-# overlap.
+# A 5 in `starts` means the token at place 5, and not the fifth piece, so two pieces may overlap.
 #
 # </details>
 
@@ -151,10 +150,10 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# Is a loss of 1 nat good? To judge that you need other losses to compare it with. Lesson 08 had log V, the loss of a
-# model to which all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each
-# token occurs. A **bigram** model predicts a token from the one before it, "there" after "once", and is a table of
-# counts with V rows and V columns.
+# Is a loss of 1 nat good? You need other losses to compare it with. Lesson 08 had log V, the loss of a model to which
+# all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each token occurs. A
+# **bigram** model predicts a token from the one before it, "there" after "once", and is a table of counts with V rows
+# and V columns.
 #
 # ### Exercise 2: `bigram_loss`
 #
@@ -243,9 +242,9 @@ def table_probability(after, before, token):
 after = counted(train_ids, 5)
 
 # %% [markdown]
-# All models are judged on the same pieces. Each begins where a held-out tale begins, and asks for the 128 tokens that
-# follow, into the next tale if need be. One kind of word is judged separately too, **names that were named before** in
-# that piece. Whoever remembers can know them.
+# All models are judged on the same pieces. Each begins with a held-out tale, and asks for 128 tokens, into the next
+# tale if need be. One kind of word is judged separately too, **names that were named before** in that piece. Whoever
+# remembers can know them.
 
 # %%
 line_ends = (test_ids == id_of["\n"]).nonzero().flatten()
@@ -323,8 +322,8 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 #
 # ## 3 · The block
 #
-# A Transformer without an encoder is called **decoder-only**. It has no source, so there is no cross-attention, and its
-# block consists of self-attention over the text so far and the feed-forward layers. This block differs from lesson 07's
+# A Transformer without an encoder is called **decoder-only**. It has no source and no cross-attention, so its block
+# consists of self-attention over the text so far and the feed-forward layers. This block differs from lesson 07's
 # encoder block in three ways: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries
 # and keys (lesson 06), and the mask hides later tokens (lesson 04).
 #
@@ -434,8 +433,8 @@ check(GPTBlock)
 #
 # Difficulty 2 of 5
 #
-# The model turns token ids (B, T) into logits (B, T, V). They pass through `token_embedding`, each of the `blocks`, the
-# last `norm` and the `head`. A pre-norm block ends in an addition, so the last norm is needed.
+# Token ids (B, T) become logits (B, T, V) on their way through `token_embedding`, each of the `blocks`, the last `norm`
+# and the `head`. A pre-norm block ends in an addition, so the last norm is needed.
 #
 # You get the embedding, the limit `max_length` and the line that returns. Make `blocks` (an `nn.ModuleList` of
 # `num_layers` blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's, one
@@ -450,8 +449,7 @@ check(GPTBlock)
 #
 # <details><summary>The weights are not shared though I copied them</summary>
 #
-# Two parameters with equal entries differ after the first training step. Assign the parameter itself, and not a copy of
-# its entries.
+# Two parameters with equal entries differ after the first training step. Assign the parameter itself, not its entries.
 #
 # </details>
 
@@ -605,8 +603,7 @@ check(clip_gradients)
 #
 # <details><summary>In which order?</summary>
 #
-# The optimiser's step reads `.grad`. What has to be finished by then, and what must not happen between `backward` and
-# the step?
+# The optimiser's step reads `.grad`. What has to be finished by then, and what must not happen in between?
 #
 # </details>
 #
@@ -1081,9 +1078,10 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # Turn logits (..., V) into probabilities (..., V) in three steps, the last two of which may be left out. Each step ends
 # with rows that sum to one:
 #
-# 1. **Temperature.** Divide the logits by `temperature`, then softmax. (At 0 all the probability is on the largest logit: the lines that you get see to it.)
+# 1. **Temperature.** Divide the logits by `temperature`, then take the softmax. (At temperature 0, the lines that you
+#    get put all the probability on the largest logit.)
 # 2. **Top-k.** Only the `top_k` most probable tokens stay. If `top_k` is larger than V, all stay.
-# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay: the most probable ones, and
+# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay, the most probable ones and
 #    at least one.
 #
 # Tokens that don't stay get probability 0, and the probabilities of the others are divided by their sum, which
@@ -1285,9 +1283,8 @@ print("positions through the layers: without a cache", sum(range(4, 404)))
 print("                              with it        ", 4 + 399)
 
 # %% [markdown]
-# Why isn't it 200 times as fast? The positions that go through the layers are 200 times fewer, but with a model this
-# small, Python and the calls to PyTorch take most of the time. The longer the text and the larger the model, the more
-# the cache gains.
+# Why isn't it 200 times as fast? With a model this small, Python and the calls to PyTorch take most of the time. The
+# longer the text and the larger the model, the more the cache gains.
 #
 # <details><summary>Can the two texts differ?</summary>
 #
@@ -1298,9 +1295,9 @@ print("                              with it        ", 4 + 399)
 #
 # ## 10 · The large ones
 #
-# How does your model differ from those that people talk to? They differ less in the code than in the size and in the
-# tokens, which are pieces of words (the end of the lesson shows how they are made). GPT-2 small (2019) has 12 layers,
-# 12 heads, vectors of 768 components, 3072 of them inside the feed-forward layers, a vocabulary of 50 257 and a learnt
+# How does your model differ from those that people talk to? It differs less in code than in size and in its tokens,
+# while theirs are pieces of words (the end of the lesson shows how they are made). GPT-2 small (2019) has 12 layers, 12
+# heads, vectors of 768 components, 3072 of them inside the feed-forward layers, a vocabulary of 50 257 and a learnt
 # vector for each of 1024 positions.
 
 # %%
@@ -1323,8 +1320,8 @@ print(f"in all: {my_own + my_table:,}; the embedding: {50257 * 768:,}")
 compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
 
 # %% [markdown] role="answer"
-# It is your class with other sizes. Only details differ. Many later models have rotary positions, as yours has, RMSNorm
-# (lesson 05) and grouped queries (lesson 09).
+# It is your class with other sizes, and apart from the learnt positions only details differ. Many later models have
+# rotary positions, as yours has, RMSNorm (lesson 05) and grouped queries (lesson 09).
 
 # %% [markdown]
 # A model that was trained on texts alone continues texts, and doesn't answer. So for a **chat** it is trained further,
