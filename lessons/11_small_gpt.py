@@ -211,7 +211,7 @@ print(f"bigram: {my_bigram:.2f} nats, perplexity {math.exp(my_bigram):.1f}")
 # called **perplexity**, is the number of equally probable words among which a model hesitates on average.
 #
 # Why stop at one word? A table can count what comes after the last two words, or the last five. But the longer a
-# sequence, the fewer examples of it, so a good table mixes in what it knows of shorter ones.
+# sequence, the fewer examples of it there are, so a good table mixes in what it knows of shorter ones.
 
 
 # %% long="a table is counted and asked"
@@ -302,8 +302,8 @@ compare_guess("11_again", round(best_names, 1))
 # %% [markdown] role="answer"
 # Tables get better up to three words back and then worse, because there are too few examples of longer sequences. No
 # table learns which name is due, and on names they are all worse than a draw from all the names, because they often
-# don't even expect a name. The name that is due last stood four to forty words back, nearly always further than a table
-# reads, and to count sequences of forty words would take more tales than there are atoms in the world.
+# don't even expect a name. The name that is due was last read four to forty words back, nearly always further than a
+# table reads, and to count sequences of forty words would take more tales than there are atoms in the world.
 
 # %% [markdown]
 # And yet a table can write. Here the one with three words back continues a beginning:
@@ -1014,7 +1014,7 @@ for step, wrote in course.samples.items():
     print(f"\n--- after {step} steps\n{textwrap.fill(wrote, 78)}")
 
 # %% [markdown]
-# Compare the last one with what the table wrote.
+# Compare the last text with what the table wrote.
 #
 # ## 7 · From logits to a distribution
 #
@@ -1088,8 +1088,8 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # `F.normalize(p, p=1, dim=-1)` does for each row. The result is in the vocabulary's order, and if only one of two equal
 # logits can stay, either may.
 #
-# With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5, the first two 0.8. So two stay,
-# with 0.625 and 0.375.
+# With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5 and the first two 0.8, so two
+# stay, with 0.625 and 0.375.
 #
 # <details><summary>One token too few stays under top-p</summary>
 #
@@ -1145,9 +1145,9 @@ check(next_token_probabilities)
 #
 # Difficulty 2 of 5
 #
-# Easier than the last one: it is a loop around it. Write `new_tokens` tokens after the `prompt` (B, T), one after the
-# other. In each round, take the model's logits at the last position. Call `next_token_probabilities` with what is in
-# `sampling` (`temperature`, `top_k`, `top_p`). Draw one token for each row, and append it to `tokens`.
+# This exercise is easier, because it is a loop around the last one. Write `new_tokens` tokens after the `prompt` (B,
+# T), one after the other. In each round, take the model's logits at the last position. Call `next_token_probabilities`
+# with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw one token for each row, and append it to `tokens`.
 # `torch.multinomial(probabilities, 1, generator=generator)` draws.
 #
 # The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens.
