@@ -1296,7 +1296,7 @@ print("                              with it        ", 4 + 399)
 # ## 10 · The large ones
 #
 # How does your model differ from those that people talk to? It differs less in code than in size and in its tokens,
-# while theirs are pieces of words (the end of the lesson shows how they are made). GPT-2 small (2019) has 12 layers, 12
+# since theirs are pieces of words (the end of the lesson shows how they are made). GPT-2 small (2019) has 12 layers, 12
 # heads, vectors of 768 components, 3072 of them inside the feed-forward layers, a vocabulary of 50 257 and a learnt
 # vector for each of 1024 positions.
 
