@@ -16,11 +16,13 @@
 # %% [markdown]
 # # 03 · Many heads
 #
-# *She sat down on the bank of the river.* To read "bank", look at "river", since this bank holds no money. To read "sat",
-# look at "she" for who, and at "bank" for where. One attention gives every word one row of weights, and so one mixture
-# of the others. *Multi-head attention* runs several small attentions side by side and joins what they found.
+# *She sat down on the bank of the river.* To read "bank", look at "river", since this bank holds no money. To read
+# "sat", look at "she" for who, and at "bank" for where. The attention of lessons 01 and 02 gives every word one row of
+# weights, and so one mixture of the others. *Multi-head attention* does this several times side by side, each time with
+# fewer columns, and joins the results.
 #
-# What is new is bookkeeping: axes are cut, swapped and joined, and most mistakes give the right shape. At the end you train your own heads, see what each of them is for, and give them the robot and the crate.
+# What is new is bookkeeping. Axes are cut, swapped and joined, and most mistakes still give the right shape. At the end
+# you train your own heads, see what each of them is for, and give them the robot and the crate.
 #
 # **You need** lessons 01 and 02: queries, keys, values, scores, softmax, and `nn.Linear`, which stores its matrix
 # transposed.
@@ -30,17 +32,17 @@
 # - cut a tensor into heads and join it again, and say why `view` alone won't do;
 # - read and write an `einsum`;
 # - write multi-head attention as a function and as a module;
-# - get PyTorch's numbers from it with PyTorch's parameters;
+# - get PyTorch's output from it with PyTorch's parameters;
 # - find out what a trained head is for.
 #
-# **Time:** <!-- time -->. A good place for a break is the end of section 5. Letters for shapes are lesson 01's, and
+# **Time:** <!-- time -->. A good place for a break is the end of section 5. The letters for shapes are lesson 01's and
 # three more:
 #
 # | letter | meaning | in the small example |
 # | --- | --- | --- |
 # | `H` | `num_heads` | 2 |
 # | `D` | `head_dim`, the width of one head; `d_model = num_heads * head_dim` | 2 |
-# | `S` | tokens that are looked at, where they differ in number from the `T` that look | 3 |
+# | `S` | number of tokens that are looked at, where it differs from `T`, the number that look | 3 |
 
 # %%
 import copy
@@ -61,9 +63,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why more than one?
 #
-# "Sat" wants to know who sat, from "she", and where, from "bank". Let two columns of the values say who and two say
-# where. One row of weights must serve all four columns. It can go half and half, and then half of what arrives comes
-# from the wrong word. Two rows of weights, one for each half of the columns, fetch both exactly.
+# "Sat" needs who from "she" and where from "bank". Let two columns of the values stand for who and two for where. One
+# row of weights must serve all four columns. It can give half to each word, and then half of what arrives comes from
+# the wrong one. Two rows of weights, one for each half of the columns, fetch both exactly.
 
 # %%
 four = ["she", "sat", "bank", "river"]
@@ -91,10 +93,10 @@ plt.show()
 # *The picture in words:* the words she, sat, bank, river three times, with arcs from "sat". With one head a thinner arc
 # leads to "she" and one to "bank". With two heads, a thick arc leads to "she" in head 0 and to "bank" in head 1.
 #
-# Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention weights from
-# it. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two more reasons for heads. In a
-# long text one softmax must share its 1 among very many words, while several can each pick one. And heads don't wait for
-# each other, so a machine computes them at the same time.
+# Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention weights
+# from it. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two more reasons for heads. In
+# a long text one softmax must share its 1 among very many words, while each of several heads can pick a word of its
+# own. And heads don't wait for each other, so a machine computes them at the same time.
 #
 # There are as many multiplications as before, since the dot products are twice as many and half as long. But each head
 # has a table of weights to keep (lesson 09).
@@ -137,13 +139,13 @@ listed = torch.cat(outputs, dim=-1)
 show(listed, three, halves, title="one after the other", form=".4f")
 
 # %% [markdown]
-# This is multi-head attention, and it is right. Everything up to section 5 does the same job without the loop: 12 heads in
-# a batch of 64 sequences then take one call in place of 768.
+# This is multi-head attention, and it is right. Everything up to section 5 does the same job without the loop, so that
+# 12 heads in a batch of 64 sequences take one call in place of 768.
 #
 # ### All heads in one tensor
 #
-# `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2. The first two lines below are what head 0 and head 1 see
-# of "birds". Compare them with the first row of `queries`.
+# `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2. The first two lines below are what head 0 and head 1
+# see of "birds". Compare them with the first row of `queries`.
 
 # %%
 query_heads = queries.view(3, 2, 2)
@@ -158,15 +160,15 @@ tables = {
 show(tables, rows, form=".0f")
 
 # %% [markdown]
-# These are arranged (T, H, D): token, head, column. But `@` works on the *last two* axes, and inside one head we want a
-# table of tokens. So the head axis should come first: (H, T, D).
+# These are arranged (T, H, D), by token, head and column. But `@` works on the *last two* axes, and inside one head we
+# want a table of tokens. So the head axis should come first, as in (H, T, D).
 #
 # ### What `view` does and what `transpose` does
 #
 # To see where entries go, we number them by word (the tens) and column (the ones).
 #
-# In memory a tensor is one long row of entries. **`view` never touches that row**, it only redefines where rows end.
-# **`transpose` swaps two axes**, so the entry at [i, j] is found at [j, i] afterwards.
+# In memory a tensor is one long line of entries. **`view` never touches that line**, it only redefines where it is cut
+# into rows. **`transpose` swaps two axes**, so the entry at [i, j] is found at [j, i] afterwards.
 
 # %%
 numbered = 10 * torch.arange(3).unsqueeze(1) + torch.arange(4)
@@ -184,13 +186,15 @@ tables = {f"short cut, head {h}": short_cut[h] for h in range(2)}
 show(tables, three)
 
 # %% [markdown]
-# After the swap each head holds its two columns of every word, and each row is one word. The last two tables come from a
-# tempting short cut: (H, T, D) is (2, 3, 2), so why not ask `view` for it at once? Head 0 has "birds" twice and never
-# sees "nests". You get no error, since the shape is right, and the softmax will sum to one.
+# After the swap each head holds its two columns of every word, and each row is one word. The last two tables come from
+# a tempting short cut. We want (H, T, D), which is (2, 3, 2), so why not ask `view` for it at once? Head 0 then has two
+# rows of "birds" and never sees "nests". You get no error, since the shape is right, and the rows of the softmax will
+# sum to one.
 #
-# Follow the entries yourself. Steps 1 to 3 take the numbered tensor into heads; steps 4 to 7, the way back, belong to
-# the next section. Choose a number (click it, or use the arrow keys), press Next and see where it goes. Step 3 has a
-# cross wherever the short cut is wrong. Then change the sizes at the top. For which is it right?
+# Follow the entries yourself in the view below. Steps 1 to 3 take the numbered tensor into heads, and steps 4 to 7, the
+# way back, belong to the next section. Choose a number (click it, or use the arrow keys), press Next and see where it
+# goes. Step 3 has a cross wherever the short cut is wrong. Then change the sizes at the top. For which sizes is the
+# short cut right?
 
 # %% role="draw"
 from grader.views import HeadSplitter
@@ -200,15 +204,15 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 # %% [markdown]
 # It is right only with one head or with one token, where there is nothing to swap.
 #
-# One more thing that you need is code for **any** leading axes. A star collects them,
+# You also need a way to write code for **any** leading axes. A star collects them,
 # `*leading, seq_len, width = x.shape`, and passes them on, as in `x.reshape(*leading, seq_len * width)`.
 #
 # ### Exercise 1: `split_heads`
 #
 # Difficulty 2 of 5
 #
-# From (..., T, E) to (..., H, T, D), for any number of leading axes. If the heads don't divide the columns
-# evenly, raise `ValueError` with a message that names both numbers.
+# Go from (..., T, E) to (..., H, T, D), for any number of leading axes. If the heads don't divide the columns evenly,
+# raise `ValueError` with a message that names both numbers.
 #
 # <details><summary>It works on the small example, but not on a batch</summary>
 #
@@ -260,9 +264,9 @@ show({f"head {h}": table for h, table in enumerate(mine)}, three)
 # %% [markdown]
 # ## 3 · Join the heads again
 #
-# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E entries back. That
-# is the same way in reverse: swap, then join two axes. Joining is `view` again, and here many people meet this error for
-# the first time:
+# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E entries back. It
+# is the same way in reverse, so we swap two axes and then join two. Joining is `view` again, and here many people meet
+# this error for the first time:
 
 # %%
 worked = swapped.contiguous()  # in memory as heads compute it: head 0 first
@@ -274,9 +278,9 @@ except RuntimeError as error:
     print("RuntimeError:", str(error).split(" (")[0])
 
 # %% [markdown]
-# `transpose` moves no entries either. It only notes that the axes are now read in another order. The notes are called
-# **strides**, the steps in memory from one entry to the next along each axis. `view` can join two axes only if
-# they can be read in one go. `contiguous()` copies the entries into the order of the axes.
+# `transpose` moves no entries either. It only changes the **strides**, the steps in memory from one entry to the next
+# along each axis. `view` can join two axes only if their entries can be read in one go, with the same step all the way.
+# `contiguous()` copies the entries into the order of the axes.
 
 # %%
 copied = back.contiguous()
@@ -292,22 +296,25 @@ mistake = worked.reshape(3, 4)  # no transpose
 show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 
 # %% [markdown]
-# After the copy `view` can join. `reshape` is a `view` where that is possible, and copies where it isn't. Go back to the
-# view of section 2 and walk through its steps 4 to 7. At which of them does the order in memory change?
+# The strides (2, 6, 1) of `back` mean that the next token is 2 entries further in memory, the next head 6 and the next
+# column 1, so the columns of a token aren't side by side. After the copy they are, and `view` can join. `reshape` is a
+# `view` where that is possible, and copies where it isn't. Go back to the view of section 2 and walk through its steps
+# 4 to 7. At which of them does the order in memory change?
 #
-# You can "fix" the error by dropping the transpose, or by one `reshape` in place of `transpose` and `view`. Both only hide
-# it. In the last table the row of "birds" holds entries of "birds" and "build", the short cut on the way back.
+# You can "fix" the error by dropping the transpose, or by one `reshape` in place of `transpose` and `view`. Both only
+# hide it. In the last table, which is the short cut on the way back, the row of "birds" holds entries of "birds" and
+# "build".
 #
 # ### Exercise 2: `merge_heads`
 #
 # Difficulty 2 of 5
 #
-# The inverse of `split_heads`: from (..., H, T, D) to (..., T, H·D).
+# Write the inverse of `split_heads`, from (..., H, T, D) to (..., T, H·D).
 #
 # <details><summary>"view size is not compatible with input tensor's size and stride"</summary>
 #
-# Don't drop the transpose; it is needed. What does `view` ask of the numbers in memory, and what two ways out
-# did the text name?
+# Don't drop the transpose; it is needed. What does `view` ask of the entries in memory, and which two ways out did the
+# text name?
 #
 # </details>
 #
@@ -344,7 +351,7 @@ for my_heads in (2, 3, 4):
 # %% [markdown]
 # ## 4 · Scores, head by head
 #
-# For one head everything is as in lesson 01: its queries, its keys transposed, their product.
+# For one head everything is as in lesson 01, and the scores are the product of its queries and its transposed keys.
 #
 # ### einsum: name the axes
 #
@@ -357,9 +364,9 @@ for my_heads in (2, 3, 4):
 #   h: head                  d: column within the head
 # ```
 #
-# There are four rules. Along a letter in both inputs, the two are multiplied entry by entry. A letter that is missing after
-# the arrow is summed over. The order after the arrow is the order of the result's axes. And three dots, as in `"...td"`,
-# stand for any leading axes. Below are head 1 by itself, all heads, and all heads in loops.
+# There are four rules. Along a letter that is in both inputs, the two are multiplied entry by entry. A letter that is
+# missing after the arrow is summed over. The order after the arrow is the order of the result's axes. And three dots,
+# as in `"...td"`, stand for any leading axes. Below are head 1 by itself, all heads, and all heads in loops.
 
 # %%
 query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
@@ -380,7 +387,7 @@ show(tables, three, form=".0f")
 print(f"largest difference from the loops: {(looped - scores).abs().max():g}")
 
 # %% [markdown]
-# Wrong letters give other sums, often without any error. Say in words what each of these computes.
+# Wrong letters give other sums, often without any error. Say in words what each of the four choices below computes.
 
 # %%
 predict(
@@ -401,14 +408,15 @@ compare_guess("03_which_letters", outcome)
 
 # %% [markdown] role="answer"
 # The first sums over the heads. The second pairs head h of the query with *every* head of the key, and sums. The third
-# lets query t meet key t only. The fourth is correct but transposed: its rows are keys. (Here each table is symmetric,
-# so you don't see it.) With three words and two heads you can hardly tell from the shape.
+# lets query t meet only key t. The fourth is correct but transposed, so its rows are keys. (Here each table is
+# symmetric, and you don't see it.) The shape doesn't reveal the second and the fourth, since (2, 3, 3) is that of the
+# scores, too.
 
 # %% [markdown]
 # ### Two equal heads
 #
-# What is odd about the two tables of scores, if heads are meant to look at different things? Below they stand once more,
-# and then with one entry of one matrix changed.
+# What is odd about the two tables of scores, if heads are meant to look at different things? Below they are drawn once
+# more, and then with one entry of `w_q` changed.
 
 # %%
 changed = w_q.clone()
@@ -430,7 +438,7 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper line, head 0 and head 1
-# are equal. In the lower one, head 0 has other numbers in the rows of "birds" and "nests".
+# are equal. In the lower one, head 0 has other scores in the rows of "birds" and "nests".
 #
 # Both heads have the same table, and it is symmetric. That is an accident of these round numbers, gone when one entry
 # changes, since a head sees only its own columns.
@@ -439,8 +447,8 @@ plt.show()
 #
 # Difficulty 2 of 5
 #
-# From queries (T, H, D) and keys (S, H, D) to scores (H, T, S), not scaled; with `einsum`, or with `permute` and `@`. The
-# check's T, S, H and D all differ.
+# Compute the scores (H, T, S) from queries (T, H, D) and keys (S, H, D), not scaled, with `einsum` or with `permute`
+# and `@`. In the check T, S, H and D all differ.
 #
 # <details><summary>I get an error in @ about the sizes of the first axis</summary>
 #
@@ -486,7 +494,7 @@ print("largest difference:", (mine - scores).abs().max().item())
 # %% [markdown]
 # ## 5 · The whole thing
 #
-# The whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson:
+# Below is the whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson.
 
 # %% role="draw" long="the whole of it in one drawing"
 figure, axes = plt.subplots(figsize=(7.4, 4.6), layout="constrained")
@@ -523,12 +531,12 @@ plt.show()
 # %% [markdown]
 # *The picture in words:* from the bottom, x (T, E) goes into the linear layers Q, K and V. Their results are split into
 # heads, (H, T, D). Two boxes side by side, one for each head, attend by themselves. Merging gives (T, E) again, and the
-# last linear layer, O, the output (T, E).
+# last linear layer, O, computes the output (T, E).
 #
 # Now we finish the small example. After the scale and the softmax over the keys, each head has a table of attention
-# weights, and mixes its own values with it. Side by side, that is what the list of single heads gave in section 2. So far
-# the heads don't know of each other. The **output projection**, a last matrix, lets every column of the result use all
-# heads. The last line works out its first entry.
+# weights, and mixes its own values with it. Side by side, the mixtures are what the loop over single heads gave in
+# section 2. So far the heads don't know of each other. The **output projection**, a last matrix, lets every column of
+# the output use all heads. The line with the products works out its first entry.
 
 # %%
 weights = (scores / math.sqrt(2)).softmax(dim=-1)  # head_dim is 2
@@ -548,7 +556,7 @@ terms = [
 print(" + ".join(terms), f"= {concatenated[0] @ w_o[:, 0]:.4f}")
 
 # %% [markdown]
-# Here it is in one picture, with the changed entry of section 4.
+# Here is all of it in one picture, with the changed entry of section 4.
 
 # %% role="draw" long="from scores to output in one drawing"
 figure = plt.figure(figsize=(7.4, 6.4), layout="constrained")
@@ -574,8 +582,9 @@ plt.show()
 #
 # ### The root of what?
 #
-# Lesson 02's batched tutorial goes on with heads, and scales their scores by `embedding_dim ** 0.5`, the root of d_model.
-# Remember *why* we scale (lesson 02). The typical size of a dot product grows as the root of the vectors' width.
+# Lesson 02's batched tutorial goes on with heads, and scales their scores by `embedding_dim ** 0.5`, the root of
+# d_model. Remember *why* we scale (lesson 02). The typical size of a dot product grows as the root of the vectors'
+# width.
 
 # %%
 predict(
@@ -606,9 +615,10 @@ kind = "flat" if lines[1][2] > lines[0][2] else "sharp"
 compare_guess("03_wrong_root", f"they become too {kind}")
 
 # %% [markdown] role="answer"
-# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one. √d_model
-# is too much, and the weights become too flat, closer to the plain average. Rows still sum to one, no error is raised, and
-# with one head the two roots are the same. The slip is easily copied: lesson 07 meets it in another tutorial.
+# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one.
+# √d_model is too much, and the weights become too flat, closer to the plain average. Rows still sum to one, no error is
+# raised, and with one head the two roots are the same. The slip is easily copied, and lesson 07 meets it in another
+# tutorial.
 
 # %% [markdown]
 # ### Exercise 4: `multi_head_attention`
@@ -627,8 +637,8 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 #
 # <details><summary>The attention weights are right, the output is not</summary>
 #
-# Three steps lie between them: attention weights times values, merge, last projection. Compare the last two with the
-# small example: "concatenated", "output".
+# Three steps lie between them, which are attention weights times values, merge, and last projection. Compare the last
+# two with the small example: "concatenated", "output".
 #
 # </details>
 #
@@ -677,9 +687,9 @@ for name, ours, shown in zip(
 #
 # ## 6 · A matrix for each head
 #
-# Vaswani et al. (2017) write heads in a second way, not by cutting but with **a small matrix for each head**. Stacked, they
-# are the big one. Here `u` is stored as `nn.Linear` stores its matrix, output first, (H, D, E). The width of a head is free
-# then; `d_model` needn't be `num_heads * head_dim`.
+# Vaswani et al. (2017) write heads in a second way, not by cutting but with **a small matrix for each head**. Stacked,
+# these matrices are the big one. Here `u` is stored as `nn.Linear` stores its matrix, output first, (H, D, E). The
+# width of a head can then be chosen freely, and `d_model` needn't be `num_heads * head_dim`.
 
 # %%
 torch.manual_seed(2)
@@ -696,8 +706,8 @@ for h in range(2):
 #
 # Difficulty 2 of 5
 #
-# One product, easier than the last exercise. All heads' projections at once: `x` (..., T, E) and `u` (H, D, E)
-# to (..., H, T, D). In the check D and E differ.
+# This is a single product, and easier than the last exercise. Compute all heads' projections at once, from `x`
+# (..., T, E) and `u` (H, D, E) to (..., H, T, D). In the check D and E differ.
 #
 # <details><summary>I get a size mismatch</summary>
 #
@@ -766,13 +776,14 @@ for name, parameter in module.named_parameters():
 print("called like a function:", tuple(module(x).shape))
 
 # %% [markdown]
-# **Two sequences.** In self-attention query, key and value are the same tensor. In *cross-attention* the query comes from
-# one sequence, say the translation so far, and key and value come from another, the sentence to be translated. So
-# `forward` takes three arguments, and the attention weights are (B, H, Tq, Tk).
+# **Two sequences.** In self-attention query, key and value are the same tensor. In *cross-attention* the query comes
+# from one sequence, say the translation so far, and key and value come from another, the sentence to be translated. So
+# `forward` takes three arguments, and the attention weights are (B, H, Tq, Tk), with Tq the number of queries and Tk
+# the number of keys.
 #
-# **A mask.** Sometimes a token must not be looked at: padding, or the future. The mask is a tensor of True and False that
-# fits the scores, and here **True means: may attend**. Where it is False the score becomes minus infinity *before* the
-# softmax, and exp(−∞) is zero. (Lesson 04 is all about masks.)
+# **A mask.** Sometimes a token must not be looked at, because it is padding or in the future. The mask is a tensor of
+# True and False that fits the scores, and here **True means: may attend**. Where it is False the score becomes minus
+# infinity *before* the softmax, and exp(−∞) is zero. (Lesson 04 is all about masks.)
 
 # %%
 row_of_scores = torch.tensor([2.0, 4.0, 4.0])
@@ -783,9 +794,9 @@ rows = ["weights without a mask", "scores with it", "weights with it"]
 show(table, rows, three)
 
 # %% [markdown]
-# The hidden key gets no weight, and the others all of it. A mask needn't have the full shape. Broadcasting
-# makes (Tq, Tk) count for every sequence and head, and (B, 1, 1, Tk) for every head and query: the keys that are
-# padding in each sequence.
+# The hidden key gets no weight, and the others all of it. A mask needn't have the full shape, because broadcasting
+# makes (Tq, Tk) count for every sequence and head. A mask (B, 1, 1, Tk) counts for every head and query, and hides the
+# keys that are padding in each sequence.
 #
 # ### Exercise 6: `MultiHeadAttention`
 #
@@ -793,7 +804,8 @@ show(table, rows, three)
 #
 # A module with four `nn.Linear(d_model, d_model)` named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The check
 # loads its own parameters into them by these names, biases too. `nn.MultiheadAttention` and
-# `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`.
+# `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`. Later lessons use your
+# module and read its `num_heads`, so keep that too.
 #
 # <details><summary>"The module has no parameter or buffer <code>q_proj.weight</code>"</summary>
 #
@@ -804,21 +816,21 @@ show(table, rows, three)
 #
 # <details><summary>Everything is right unless there is a mask</summary>
 #
-# `masked_fill` fills where *its* argument is True, and your mask is True where nothing is to be filled. And it
-# returns a new tensor: if you don't keep the result, nothing happens.
+# `masked_fill` fills where *its* argument is True, and your mask is True where nothing is to be filled. And it returns
+# a new tensor: if you don't keep the result, the scores stay as they were.
 #
 # </details>
 #
 # <details><summary>It fails where query and key differ in length</summary>
 #
-# Don't take sizes from `query` for everything. It is best to write no lengths at all: `split_heads` reads them
+# Don't take sizes from `query` for everything. It is best to write no lengths at all, since `split_heads` reads them
 # from its argument.
 #
 # </details>
 #
 # <details><summary>My output doesn't change when I change <code>value</code></summary>
 #
-# Follow each argument through your code. Three projections, three arguments, each used once.
+# Follow each argument through your code. There are three projections and three arguments, and each is used once.
 #
 # </details>
 
@@ -879,15 +891,15 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # %% [markdown]
 # ## 8 · The same as PyTorch's
 #
-# PyTorch has all this built in as `nn.MultiheadAttention`. Its parameters in your module must give its output. There are
-# three differences:
+# PyTorch has all this built in as `nn.MultiheadAttention`, and with its parameters, your module must give its output.
+# There are three differences:
 #
 # - it keeps the three input projections in one tall matrix, `in_proj_weight` (3E, E), query first;
 # - its mask has the opposite meaning: **True means hidden**;
 # - it averages the attention weights over the heads unless you say `average_attn_weights=False`.
 #
-# Below, its parameters go into your module, and both get two different sequences and a mask, each in its own convention.
-# (`batch_first=True` makes it take (B, T, E).)
+# Below, its parameters go into your module, and both get two different sequences and a mask, each in its own
+# convention. (`batch_first=True` makes it take (B, T, E).)
 
 # %%
 torch.manual_seed(3)
@@ -919,13 +931,13 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 # %% [markdown]
 # ## 9 · What two heads learn
 #
-# Does training find out that a word may want two things from two places? In the smallest test there are eight random
-# letters, and two questions about each. Which letter comes **before** it? (Before the first comes the last.) And which letter is the
+# Does training find out that a word may want two things from two places? Our small test has eight random letters, and
+# two questions about each. Which letter comes **before** it? (Before the first comes the last.) And which letter is the
 # **first** of all?
 #
 # The model is your module alone. A token has 16 components, eight for which letter it is and eight for where it stands.
-# And 16 scores come out, eight for each answer, one per letter. Softmax makes weights of each eight, and the
-# loss, −ln of the weight on the right letter, is `F.cross_entropy` of them. `train` is lesson 02's, line for line.
+# The output is 16 scores, eight for each answer, one per letter. Softmax turns each eight into weights, and
+# `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is lesson 02's, line for line.
 
 
 # %%
@@ -977,8 +989,8 @@ def share_right(model):
 
 
 # %% [markdown]
-# A head is **switched off** by making its output zero. It has eight columns of what goes into `out_proj`, so set
-# the matrix's eight columns to zero.
+# A head is **switched off** by making its output zero. It fills eight columns of what goes into `out_proj`, so we set
+# the eight columns of the matrix that multiply them to zero.
 
 
 # %%
@@ -1022,13 +1034,14 @@ lost = (right[1] < 50).sum().item()  # of the answers without head 0
 compare_guess("03_one_head_off", outcome[lost])
 
 # %% [markdown] role="answer"
-# *The picture in words:* two 8 × 8 grids with the eight letters beside them. In one head the first column is yellow:
-# every letter looks at the first. In the other a diagonal just left of the main one is yellow, and the right end of
-# the first row: every letter looks at the one before it. All other cells are dark.
+# *The picture in words:* two 8 × 8 grids with the eight letters beside them. In one head the first column is yellow,
+# since every letter looks at the first. In the other a diagonal just left of the main one is yellow, and the right end
+# of the first row, since every letter looks at the one before it. All other cells are dark.
 #
-# Nobody told the heads to share the work. Yet one looks at the first letter and the other at the one before. Switch one
-# off, and its question is lost; the other answer stays right. (Now and then a start comes out otherwise: both heads
-# serve both questions.) Heads of real models are studied by such an **ablation**, too (lesson 10).
+# Nobody told the heads to share the work. Yet one looks at the first letter and the other at the one before. When one
+# is switched off, its question is lost, and the answers to the other stay right. (Now and then a start comes out
+# otherwise, and both heads serve both questions.) Heads of real models are studied by such an **ablation**, too
+# (lesson 10).
 
 # %% [markdown]
 # Would one head have been enough? It is twice as wide, but it has only one row of weights for each letter. Half on one
@@ -1046,15 +1059,15 @@ right = torch.stack(my_shares)
 show(right, names, ["before", "first"], title="% right", form=".1f")
 
 # %% [markdown]
-# Two heads answer everything, whatever the start. One head is wrong now and then. It finds ways around its single row, but
-# slowly: with four times the steps (`steps=2400`) nearly all its answers are right.
+# Two heads answer everything, whatever the start. One head is wrong now and then. It finds ways around its single row,
+# but slowly. With four times the steps (`steps=2400`) nearly all its answers are right.
 
 # %% [markdown]
-# ## 10 · Two heads read the robot and the crate
+# ## 10 · The robot and the crate, once more
 #
-# *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no better
-# than a coin, since in one row the robot's weight and the crate's keep their ratio whatever the ending is. It took two
-# layers. Here are the same sentences, for a single layer with two heads.
+# *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no
+# better than a coin, since in one row the robot's weight and the crate's keep their ratio whatever the ending is, so it
+# took two layers. Here are the same sentences, for a single layer with two heads.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1095,10 +1108,10 @@ train_ids, train_nouns = examples(800, new=False)
 test_ids, test_nouns = examples(500, new=True)
 
 # %% [markdown]
-# "It" looks once, through your module, with one query for twelve keys. Then the model has to *name* a word. Its output is
-# compared with all words of the vocabulary, by dot products, and the word that fits best is the answer. As in lesson 02, the test
-# has nouns and endings that it never saw together. How many of these sentences will two heads get right, on average over
-# five starts? (Ten readers take about ten seconds, on a busy machine half a minute.)
+# "It" looks once, through your module, with one query for twelve keys. Then the model has to *name* a word. Its output
+# is compared with all words of the vocabulary, by dot products, and the word that fits best is the answer. As in lesson
+# 02, the test has nouns and endings that it never saw together. How many of these sentences will two heads get right,
+# on average over five starts? (Ten readers take about ten seconds, on a busy machine half a minute.)
 
 
 # %%
@@ -1160,15 +1173,16 @@ plt.show()
 compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 
 # %% [markdown] role="answer"
-# *The picture in words:* the sentence four times, with arcs from "it". With "heavy", one head has a thick arc to "crate",
-# the other one to "heavy". With "weak", the first head's thick arc leads to "weak", the other one's to "robot".
+# *The picture in words:* the sentence four times, with arcs from "it". With "heavy", one head has a thick arc to
+# "crate", the other one to "heavy". With "weak", the first head's thick arc leads to "weak", the other one's to
+# "robot".
 #
-# One head does no better than a coin, and two heads find nearly every answer, in a single layer. How can that be? Lesson
-# 02's rule still holds. Read the titles: in each head, robot over crate is the same for both endings. But the
-# ratio of a noun and the *ending* is not. One head looks at the crate, unless an ending like "weak" takes the weight away
-# from it. The other looks at the robot, unless an ending like "heavy" does. So only one of the two heads brings a noun,
-# and `out_proj` adds up what they bring. A single head can't do this: where the ending takes its weight away, it has no
-# other noun to bring.
+# One head does no better than a coin, and two heads find nearly every answer, in a single layer. How can that be?
+# Lesson 02's rule still holds, as you can read in the titles. In each head, robot over crate is the same for both
+# endings. But the ratio between the weights of a noun and of the *ending* is not. One head looks at the crate, unless
+# an ending like "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" does.
+# So only one of the two heads brings a noun, and `out_proj` adds up what they bring. A single head can't do this,
+# because where the ending takes its weight away, it has no other noun to bring.
 #
 # From some starts the heads change places, or one ignores the ending and is outvoted by the other.
 # Now and then a start gets stuck, as in lesson 02. Try more of them, half the steps (`steps=300`) or half the width
@@ -1183,8 +1197,8 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 #
 # 1. `weights_shape` (a shape): `MultiHeadAttention(12, 3)` is called with query (2, 5, 12), key (2, 7, 12) and
 #    value (2, 7, 12). What is the shape of the attention weights?
-# 2. `after_split` (a whole number): `x` has 3 tokens of 6 numbers; entry [t, e] is 10·t + e. What is entry [1,
-#    2, 0] of `split_heads(x, 3)`: head 1, token 2, first column?
+# 2. `after_split` (a whole number): `x` has 3 tokens of 6 components, and entry [t, e] is 10·t + e. What is the entry
+#    of `split_heads(x, 3)` in head 1, token 2, first column?
 # 3. `more_heads` (a letter): you use 8 heads instead of 4 and leave `d_model` as it is. Then
 #    - a. each head is as wide as before, and there are twice as many parameters;
 #    - b. each head is half as wide, and there are as many parameters as before;
@@ -1225,8 +1239,9 @@ check(quiz_03, "quiz_03")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written multi-head attention as a function and as a module, equal to PyTorch's. You can follow a number through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals. You have
-# seen what your heads are for, and a second way to read the robot and the crate: two heads in place of two layers.
+# You have written multi-head attention as a function and as a module, equal to PyTorch's. You can follow an entry
+# through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals. You have
+# seen what your heads are for, and a second way to read the robot and the crate, with two heads in place of two layers.
 #
 # **To read next**
 #
@@ -1243,8 +1258,8 @@ check(quiz_03, "quiz_03")
 #
 # ### A batch, step by step
 #
-# Lesson 02's batched tutorial writes the steps out: `view`, `transpose`, attend, `transpose`, `contiguous`, `view`. Three
-# tokens of eight components go through four heads.
+# Lesson 02's batched tutorial writes out the steps `view`, `transpose`, attend, `transpose`, `contiguous`, `view`.
+# Three tokens of eight components go through four heads.
 
 # %%
 torch.manual_seed(0)
@@ -1267,9 +1282,9 @@ show(list(zip(letters, shapes, strict=True)), names, ["axes", "shape"])
 # %% [markdown]
 # ### Eight heads, from the first projection to the last
 #
-# With a matrix for each head, queries and keys may be 32 wide and values 64, whatever `d_model` is. Lesson 01's chapter
-# draws eight random matrices of each size for its eight words (`torch.rand`). That is its last line, and it computes no
-# scores with them. Here is the rest, with an output projection from 8 · 64 = 512 columns back to 16.
+# With a matrix for each head, queries and keys may be 32 wide and values 64, whatever `d_model` is. The chapter of
+# lesson 01 ends with eight random matrices of each kind (`torch.rand`), one per head, and computes no scores with them.
+# Here is the rest, with an output projection from 8 · 64 = 512 columns back to 16.
 
 # %%
 eight = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -1315,14 +1330,15 @@ plt.show()
 # *The picture in words:* eight 8 × 8 grids with the words beside them, dark blue except for a few yellow cells. Most
 # rows have one bright cell, in the same few columns in all heads: "to", "translate" and "sentence".
 #
-# The eight heads agree on most words. Heads are *able* to look at different things, but only training makes them do so. In section 9 you train some, and there they differ.
+# The eight heads agree on most words. Heads are *able* to look at different things, but only training makes them do so,
+# as it did in section 9.
 #
 # <details><summary>Why these agree, and why their weights are so sharp</summary>
 #
 # `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every head computes
 # roughly the same thing, a sum of all features (the printed line). A score is about the product of two such sums. So
-# "can" and "sentence", whose sums are positive, look at the largest sum, "sentence"; the words with negative sums look
-# at the most negative ones, "to" and "translate"; and "this", close to zero, can't decide. The weights are sharp for
+# "can" and "sentence", whose sums are positive, look at the largest sum, "sentence". The words with negative sums look
+# at the most negative ones, "to" and "translate", and "this", close to zero, can't decide. The weights are sharp for
 # the reason that lesson 02 gives: the 32 products in a score mostly have the same sign and add up.
 #
 # </details>

@@ -17,12 +17,12 @@
 # # 04 · Masks
 #
 # *The robot could not lift the crate, because it was too heavy.* When you came to "it", you could not know yet what it
-# was. You had to read on. So far every word of ours could look at every other, at those that come later too. But a
+# was, and had to read on. So far every word of ours could look at every other, also at those that come later. But a
 # model that writes has no later words, because it hasn't written them yet.
 #
 # A *mask* is a table of who may look at whom. It takes a few lines of code, and a mistake in them seldom raises an
-# error. You begin with a model that cheats. At the end your own attention reads the robot's sentence word by
-# word, and writes an old rhyme.
+# error. You begin with a model that cheats, and at the end your own attention function reads the robot's sentence word
+# by word, and writes an old rhyme.
 #
 # **You need** lesson 01 (scores, softmax, why a row sums to one), lesson 02 (the loop that trains) and lesson 03
 # (splitting into heads).
@@ -44,8 +44,8 @@
 # | `E`, `D` | width of a token, width of a head |
 # | `...` | any number of leading axes, none included |
 #
-# In this course a mask is a tensor of **bool** that broadcasts to the shape of the scores, (..., Tq, Tk), and
-# **True means: may attend**. Row i says what query i may look at.
+# In this course a mask is a tensor of **bool** that broadcasts to the shape of the scores, (..., Tq, Tk), and **True
+# means: may attend**. Row i shows what query i may look at.
 
 # %%
 import math
@@ -86,15 +86,15 @@ wanted = torch.stack([numbers[i + 1 : i + length + 1] for i in starts])
 show([words[:12], words[1:13]], ["it reads", "it predicts"])
 
 # %% [markdown]
-# Its attention is lesson 03's. These functions are given:
+# Its attention is lesson 03's, and these functions are given:
 
 # %% role="given"
 from lesson_03 import merge_heads, multi_head_attention, split_heads
 
 # %% [markdown]
-# Around them is as little as possible: a row of numbers for each word and each place, one or more layers of attention,
-# and a last layer that gives each word of the vocabulary a score. What attention finds is added to what was there, as
-# in lesson 02. `attend` will be your function later on.
+# The model around them is as small as possible. It has a vector for each word and each place, one or more layers of
+# attention, and a last layer that gives each word of the vocabulary a score. The output of attention is added to its
+# input, as in lesson 02. Later on, your own function takes the place of `attend`.
 
 
 # %%
@@ -119,8 +119,9 @@ class Writer(nn.Module):
 
 
 # %% [markdown]
-# The loop is the one that lesson 02 explains. Softmax turns the scores of a place into shares of 1, one for each word,
-# and `F.cross_entropy` is −ln of the share that the wanted word gets: 0 if it gets all.
+# The loop is the one that lesson 02 explains. At each place, softmax turns the scores into probabilities, one for each
+# word, and `F.cross_entropy` is −ln of the wanted word's probability, on average over the places. It is 0 if that
+# probability is 1.
 
 
 # %%
@@ -163,7 +164,7 @@ cheat = learn(multi_head_attention, read, wanted, len(vocabulary))
 print(f"right answers: {right(cheat, read, wanted).mean():.1%}")
 
 # %% [markdown]
-# Now it writes. It gets a few words, predicts the next one, reads that too, and so on.
+# Now it writes, which means that it gets a few words, predicts the next one, reads that too, and so on.
 
 
 # %%
@@ -205,7 +206,7 @@ compare_guess("04_it_writes", outcome)
 
 # %% [markdown] role="answer"
 # In training the answer stood in the text, at the very next place, and the model learnt to look there. When it writes,
-# there is no later word, and far fewer of its answers are right.
+# there is no later word, and far fewer of its answers are right, as the line "right from the words so far" shows.
 #
 # The third start has twelve words, and from there it writes the rhyme. The reason is that in training the last of the
 # twelve places had no later word to look at. There, and only there, the model had to learn from what comes before.
@@ -213,8 +214,8 @@ compare_guess("04_it_writes", outcome)
 # %% [markdown]
 # ### Hide a score
 #
-# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0. There is only one: minus
-# infinity. The other keys then share the 1, just as if the hidden key were not there.
+# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0, and only minus infinity
+# is such a score. The other keys then share the 1, just as if the hidden key were not there.
 
 # %%
 row = torch.tensor([1.0, 2.0, 3.0])
@@ -228,10 +229,10 @@ only_two = row[:2].softmax(-1)
 show(only_two, "only two keys", ["this", "is"], title="weights", form=".4f")
 
 # %% [markdown]
-# The last two rows agree. That is the test for every way of hiding: **a hidden key leaves no trace.**
+# The last two rows agree, and every way of hiding has to pass this test. **A hidden key leaves no trace.**
 #
 # `masked_fill(where, number)` makes a new tensor with the number in all places where `where` is True. It fills what is
-# *hidden*, so a mask of what is *visible* has to be negated first. `~` swaps True and False.
+# *hidden*, so a mask of what is *visible* has to be negated first, with `~`, which swaps True and False.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -244,9 +245,9 @@ show(tables, three, form=".0f")
 # %% [markdown]
 # ## 2 · The causal mask
 #
-# A model that writes must predict the next token from those before it. So in training query i may look at keys
-# 0, 1, …, i: the past and the present, not the future. Such a mask is called **causal**. The mask above is causal,
-# for three tokens: True on the diagonal and below.
+# A model that writes must predict the next token from those before it. So in training query i may look at keys 0, 1, …,
+# i, which are the past and the present, but not at the future. Such a mask is called **causal**. The mask above is a
+# causal one for three tokens, True on the diagonal and below it.
 #
 # ### Exercise 1: `causal_mask`
 #
@@ -256,15 +257,15 @@ show(tables, three, form=".0f")
 #
 # <details><summary>I don't know how to get a triangle</summary>
 #
-# Look up `torch.tril` and `torch.triu`: one keeps what is on and below the diagonal, the other what is on and
-# above it. Or put positions into a row and into a column and compare them: a comparison gives bool.
+# Look up `torch.tril` and `torch.triu`. One keeps what is on and below the diagonal, the other what is on and above it.
+# Or put positions into a row and into a column and compare them, since a comparison gives bool.
 #
 # </details>
 #
 # <details><summary>The first row is all False</summary>
 #
-# Then token 0 may look at nothing, not even at itself. The argument `diagonal` says where the triangle ends.
-# Try it with 0, 1 and −1 on a 4 × 4 tensor of ones.
+# Then token 0 may look at nothing, not even at itself. The argument `diagonal` sets where the triangle ends. Try it
+# with 0, 1 and −1 on a 4 × 4 tensor of ones.
 #
 # </details>
 #
@@ -302,8 +303,8 @@ plt.show()
 #
 # ## 3 · Two conventions
 #
-# Many masks mean the opposite: **True = hide**. Both kinds are in use, even inside PyTorch. Both have the same
-# shape, and mixing them up raises no error.
+# Many masks mean the opposite, **True = hide**. Both kinds are in use, even inside PyTorch. They have the same shape,
+# and mixing them up raises no error.
 
 # %%
 may_attend = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -319,8 +320,8 @@ show({"True = may attend": may_attend, "True = hide": hide}, three)
 # | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 | `mask == 1` |
 # | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 | `mask == 0` |
 #
-# What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. (If the values are the rows of
-# the identity matrix, the output *is* the attention weights.)
+# What happens if you pass the wrong kind? Below, PyTorch's own attention function gets each of the two masks. (If the
+# values are the rows of the identity matrix, the output *is* the attention weights.)
 
 # %%
 query = key = torch.zeros(3, 2)  # all scores are equal
@@ -341,9 +342,9 @@ show(weights, three)
 #
 # ## 4 · A complete example
 #
-# The small example of lesson 03, two heads, now with a mask. In its source, True = hide. The mask has shape (T, T); a
-# new first axis of length 1 broadcasts to any number of heads. Both heads have the same scores, by accident, so one
-# table shows them.
+# This is the small example of lesson 03 with its two heads, and now it has a mask. In its source, True means hide. The
+# mask has shape (T, T), and a new first axis of length 1 broadcasts to any number of heads. Both heads have the same
+# scores, by accident, so one table shows them.
 
 # %%
 x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
@@ -362,8 +363,8 @@ tables = {"scores": head_scores[0], "masked scores": masked_scores[0]}
 show(tables, three, form=".0f")
 
 # %% [markdown]
-# Scale and softmax come next. Work out the row of "build". Its visible scores are 4 and 8, divided by √2, and the ratio
-# of two weights is the exponential of the difference of their scores.
+# Scale and softmax come next, and you can work out the row of "build" yourself. Its visible scores are 4 and 8, divided
+# by √2, and the ratio of two weights is the exponential of the difference of their scores.
 
 # %%
 predict(
@@ -393,12 +394,12 @@ compare_guess("04_second_weight", round(100 * head_weights[0, 1, 1].item(), 1))
 # the diagonal are grey and read −inf. In the weights they are dark blue, 0; "birds" has a yellow 1 on the diagonal,
 # "build" 0.06 and 0.94, "nests" 0.03, 0.49 and 0.49.
 #
-# "Birds" has one key to look at and gives it everything. For "build" two are left, and one weight is 17 times the other.
-# "Nests" sees all three, so the mask changes nothing in its row.
+# "Birds" has one key to look at and gives it everything. For "build" two are left, and one weight is 17 times the
+# other. "Nests" sees all three, so the mask changes nothing in its row.
 
 # %% [markdown]
-# Then mix, join the heads, project. What is joined in the row of "birds" is its own value, [2, 0, 2, 1]: there was
-# nothing else it could mix.
+# Then the values are mixed, the heads joined, and the result is multiplied by `w_o`. Among the joined heads, the row of
+# "birds" is its own value, [2, 0, 2, 1], because it could look at no other word.
 
 # %%
 joined = torch.einsum("hts,shd->thd", head_weights, v).reshape(3, 4)
@@ -409,8 +410,8 @@ show(
 # %% [markdown]
 # ## 5 · Where to hide, and with what
 #
-# Here are four ways to hide that run without an error and are wrong. The row is that of "build" once more,
-# [4, 8, 8] / √2. The last key should be hidden.
+# Here are four ways to hide that run without an error and are wrong. The row is that of "build" once more, [4, 8, 8] /
+# √2, and its last key should be hidden.
 #
 # - after the softmax: `row.softmax(-1) * keep`
 # - score times mask: `(row * keep).softmax(-1)`
@@ -447,20 +448,20 @@ is_nan = [name for name, weights in ways.items() if weights.isnan().any()]
 compare_guess("04_which_is_nan", is_nan[0])
 
 # %% [markdown] role="answer"
-# 1. **After the softmax** the hidden key has already taken its share. The row sums to 0.51, and how much is
-#    missing depends on the hidden key: it has left a trace.
-# 2. **Score times mask** sets the score to 0. But 0 is a score like any other, and exp(0) is 1.
-# 3. **A number that is not negative enough** leaves a little weight. How much depends on the other scores.
+# 1. **After the softmax** the hidden key has already taken its part of the 1. The row sums to 0.51, and how much is
+#    missing depends on the hidden key, so it has left a trace.
+# 2. **Score times mask** sets the score to 0, but 0 is a score like any other, and exp(0) is 1.
+# 3. **A number that is not negative enough** leaves a little weight, and how much depends on the other scores.
 # 4. **Mask times minus infinity** is 0 · ∞ wherever nothing should be hidden, and that is NaN.
 
 # %% [markdown]
-# For the same reason as in 2, it doesn't help to set the *vector* of a padding token to zeros.
+# For the same reason as in 2, it doesn't help to set a key's *vector* to zeros, since its scores are then 0.
 #
 # ### Hide after the softmax, and normalise again?
 #
-# This looks wrong and is right on paper: multiply the weights by the mask, then divide each row by its sum. The
-# shares of the visible keys keep their ratio, and you could stop here. In a computer it works until the hidden score is
-# too large. Below, the visible scores are 0 and 1, and the third, hidden one grows.
+# This looks wrong and is right on paper. You multiply the weights by the mask, and then divide each row by its sum. The
+# weights of the visible keys keep their ratio, and you could stop here. In a computer it works until the hidden score
+# is too large. Below, the visible scores are 0 and 1, and the third, hidden one grows.
 
 # %%
 rows = {}
@@ -472,18 +473,18 @@ rows["hidden before the softmax"] = before
 show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
 
 # %% [markdown]
-# At 104 the first key's share is too small for float32 and becomes 0, so the second key gets everything. At 120 nothing
-# is left at all, and 0 divided by 0 is NaN. The hidden key has left a trace. **Hide before the softmax.**
+# At 104 the first key's weight is too small for float32 and becomes 0, so the second key gets everything. At 120 both
+# weights become 0, and 0 divided by 0 is NaN. The hidden key has left a trace, so **hide before the softmax.**
 #
 # This is a good place for a break.
 #
 # ## 6 · The padding mask
 #
-# Sentences differ in length, but a batch is one tensor. So the shorter ones are filled up with a token that
-# means nothing, the **padding**. The vocabulary decides which id it has: often 0, but not always. No token
-# should attend to padding, so **keys** are hidden: columns of the scores, for all queries and all heads.
+# Sentences differ in length, but a batch is one tensor. So the shorter ones are filled up with a token that means
+# nothing, the **padding**. The vocabulary decides which id it has, often 0 but not always. No token should attend to
+# padding, so **keys** are hidden, that is, columns of the scores, for all queries and all heads.
 #
-# Below, the second sentence has two words. With equal scores, the weights show who is visible.
+# Below, the second sentence has two words, and since all scores are equal, the weights show which keys are visible.
 
 # %%
 pad = 1
@@ -498,9 +499,8 @@ padded = batch_scores[1, 0].masked_fill(~one_row, -math.inf)
 show(padded.softmax(-1), said, title="weights of a head")
 
 # %% [markdown]
-# For a whole batch, one such row for each sentence is needed, and it has to reach scores of shape
-# (B, H, Tq, Tk). Broadcasting lines shapes up **from the right**, and an axis of length 1 counts for every
-# index of the other:
+# A whole batch needs such a row for each sentence, and a shape that fits the scores, (B, H, Tq, Tk). Broadcasting lines
+# shapes up **from the right**, and an axis of length 1 counts for every index of the other:
 #
 # ```text
 # scores   B   H   Tq  Tk
@@ -511,19 +511,19 @@ show(padded.softmax(-1), said, title="weights of a head")
 #
 # Difficulty 2 of 5
 #
-# From token ids to a mask of that shape, bool, True = may attend.
+# Make a mask of that shape from token ids, bool, with True = may attend.
 #
 # <details><summary>My mask has shape (B, T)</summary>
 #
-# The right places are True. Two axes of length 1 are missing, between the batch and the keys.
-# `unsqueeze(position)` adds one.
+# The right places are True, but two axes of length 1 are missing, between the batch and the keys. `unsqueeze(position)`
+# adds one.
 #
 # </details>
 #
 # <details><summary>My mask has shape (B, 1, T, 1)</summary>
 #
-# Line it up with the scores, from the right: length T now meets the queries. Padded queries would see nothing,
-# and padded keys would still be visible.
+# Line it up with the scores, from the right, and length T meets the queries. Padded queries would see nothing, and
+# padded keys would still be visible.
 #
 # </details>
 #
@@ -574,9 +574,9 @@ for ids, table in zip(batch.tolist(), shared[:, 0], strict=True):
 # target:  torch.tril(torch.ones((L, L))).expand(N, 1, L, L)
 # ```
 #
-# The source is padded, and the target is padded too. What is missing? And does it matter? Take three sentences
-# with equal scores, one without padding, one padded at the end, one padded at the front, under the tutorial's mask for
-# the target.
+# The source is padded, and the target is padded too. What is missing, and does it matter? Take three sentences with
+# equal scores, one without padding, one padded at the end, one padded at the front, under the tutorial's mask for the
+# target.
 
 # %%
 targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
@@ -612,17 +612,17 @@ if end != front:
 compare_guess("04_padding_seen", outcome)
 
 # %% [markdown] role="answer"
-# With padding at the **end** the real tokens are safe: for them, padding is in the future, which is hidden
-# anyway. Only padded queries look at padding, and nobody reads their outputs. So the slip goes unnoticed.
-# Padding at the **front** is usual when a model continues a batch of prompts. Then real tokens give
-# half of their weight or more to nothing.
+# With padding at the **end** the real tokens are safe, because for them padding is in the future, which is hidden
+# anyway. Only padded queries look at padding, and nobody reads their outputs, so the slip goes unnoticed. Padding at
+# the **front** is usual when a model continues a batch of prompts. Then the real tokens give half of their weight or
+# more to padding.
 
 # %% [markdown]
 # ### Exercise 3: `decoder_mask`
 #
 # Difficulty 2 of 5
 #
-# Hide the future and padded keys. Leave the rows of padded queries as they are: they get no special treatment.
+# Hide the future and padded keys, without a special treatment for the rows of padded queries.
 #
 # <details><summary>Should a padded query see nothing?</summary>
 #
@@ -670,16 +670,16 @@ for axes, table, ids in zip(panels, yours, targets[1:].tolist(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two 4 × 4 grids, yellow for visible. In the one of "jack built pad pad" the left two columns
-# of the triangle are yellow. In the one of "pad pad jack built" only three cells in the lower right corner are.
+# *The picture in words:* two 4 × 4 grids, yellow for visible. In that of "jack built pad pad" the left two columns of
+# the triangle are yellow. In that of "pad pad jack built" only three cells in the lower right corner are.
 #
-# Look at the second grid: its first two rows are dark. **These queries see nothing.**
+# In the second grid the first two rows are dark, because **these queries see nothing.**
 #
 # ## 8 · Rows that see nothing
 #
-# Two tutorials hide with a large number instead of infinity: one subtracts `mask * 1e10`, the other fills with
-# `-1e20`. Both expect hidden weights to become zero, or almost. They do, in rows that see something. But what
-# happens to a row whose three scores 4, 8, 8 are **all** hidden?
+# Two tutorials hide with a large number instead of infinity. One subtracts `mask * 1e10`, the other fills with `-1e20`.
+# Both expect hidden weights to become zero, or almost, and so they do in rows that see something. But what happens to a
+# row whose three scores 4, 8, 8 are **all** hidden?
 
 # %%
 predict(
@@ -720,20 +720,20 @@ compare_guess("04_hidden_row", outcome[0])
 
 # %% [markdown] role="answer"
 # - **−∞** gives NaN in all three. Softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.
-# - **Subtract 1e10.** float16 can't hold 1e10, it becomes infinity: NaN again. In float32, numbers near 1e10 are
-#   1024 apart, so 4, 8 and 8 are rounded away, all scores are equal, and the row becomes **uniform**. float64,
-#   which the tutorial uses, keeps them: the row gets the weights it would have **without a mask**.
-# - **Fill with −1e20.** float16 can't hold it either, and here PyTorch refuses with an error. In the others the row is
-#   filled with one number: **uniform**.
+# - **Subtract 1e10.** float16 can't hold 1e10, which becomes infinity, so the row is NaN again. In float32, numbers
+#   near 1e10 are 1024 apart, so 4, 8 and 8 are rounded away, all scores are equal, and the row becomes **uniform**.
+#   float64, which the tutorial uses, keeps them, and the row gets the weights it would have **without a mask**.
+# - **Fill with −1e20.** float16 can't hold it either, and here PyTorch refuses with an error. In the others all scores
+#   are the same, and the row is **uniform**.
 #
-# The same line of code, three answers, depending on the dtype. (The numbers behind them are at the end of the lesson.)
+# Subtracting 1e10 gives three answers, depending on the dtype. (The end of the lesson shows where they come from.)
 
 # %% [markdown]
-# What should the weights of such a row be? There is nothing to share, so all zeros, and the output of this query is
-# zero. No number can do that through a softmax, because a softmax sums to one.
+# What should the weights of such a row be? No key is there to share the 1, so they should all be zero, and the output
+# of this query is zero, too. No score can do that through a softmax, because a softmax sums to one.
 #
-# A uniform row is harder to notice than NaN: the query attends to every masked key, its row sums to one, and the
-# output looks like any other. NaN at least is easy to see: it spreads to the output, to the loss, and with one step of
+# A uniform row is harder to notice than NaN. The query attends to every masked key, its row sums to one, and the output
+# looks like any other. NaN at least is easy to see, because it spreads to the output, to the loss, and with one step of
 # training to the parameters.
 #
 # ### Paint a mask
@@ -742,10 +742,10 @@ compare_guess("04_hidden_row", outcome[0])
 # the scores that it leaves, and on the right the attention weights in float32. Run the cell, then try:
 #
 # - Choose the mask "both", then padding "in front". Which queries see nothing now?
-# - Go through the four ways of hiding. What happens to those rows, and to the others? (The last way,
-#   `masked_softmax`, is the one that you are going to write.)
-# - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees: Space switches a
-#   cell. Can you empty the last row too?
+# - Go through the four ways of hiding. What happens to those rows, and to the others? (You are going to write the last
+#   way, `masked_softmax`, yourself.)
+# - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees. Space switches a cell. Can
+#   you empty the last row too?
 # - Let True mean "hide". What changes in the picture, and what doesn't?
 
 # %% role="draw"
@@ -756,15 +756,15 @@ painted_scores = (2 * torch.randn(5, 5, generator=generator)).round(decimals=1)
 MaskPainter(painted_scores, ["the", "cat", "sat"])
 
 # %% [markdown]
-# In float32, and with scores of this size, the four ways agree as long as a row sees anything at all. They
-# differ only in the empty row: NaN, uniform, uniform, zeros. And the convention changes how a mask is *written*,
-# not what it does.
+# In float32, and with scores of this size, the four ways agree as long as a row sees anything at all. They differ only
+# in the empty row, which is NaN, uniform, uniform, and zeros. And the convention changes how a mask is *written*, not
+# what it does.
 #
 # ### NaN hides in the gradient
 #
-# "Then I replace NaN by 0 at the end." For the attention weights that works. But training goes backwards through
-# the same steps. Here the hidden scores are lowered by adding −∞, and the NaN of the empty row is replaced after
-# the softmax:
+# "Then I replace NaN by 0 at the end." For the attention weights that works, but training goes backwards through the
+# same steps. Here the hidden scores are lowered by adding −∞, and the NaN of the empty row is replaced after the
+# softmax:
 
 # %%
 two_rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -777,18 +777,18 @@ rows = ["nothing hidden", "all hidden"]
 show(tables, rows, ["this", "is"], form=".4f")
 
 # %% [markdown]
-# The weights are fine, the gradient of the second row is not. On the way back, softmax multiplies the incoming
-# gradient by its output, and 0 · NaN is NaN. (`nan_to_num` comes after the softmax: too late.) A
-# solution: **cut off** the hidden scores *before* the softmax, so that no gradient flows back to them. Choosing does
-# that (`masked_fill`, `torch.where`): the gradient of what was not chosen is zero. Adding doesn't.
+# The weights are fine, but the gradient of the second row is not. On the way back, `nan_to_num` passes on a gradient of
+# 0, and softmax multiplies it by its own output, which is NaN here, and 0 · NaN is NaN. The solution is to **cut off**
+# the hidden scores *before* the softmax, so that no gradient flows back to them. Choosing does that (`masked_fill`,
+# `torch.where`), since the gradient of what was not chosen is zero, while adding doesn't.
 #
 # ### Exercise 4: `masked_softmax`
 #
 # Difficulty 4 of 5
 #
 # Take the softmax over the visible keys of each row. A row with nothing visible is all zeros, and there is no NaN,
-# neither in the attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not
-# be changed. Torch's softmax is allowed.
+# neither in the attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they
+# must not be changed. Torch's softmax is allowed.
 #
 # <details><summary>The row with nothing visible is NaN</summary>
 #
@@ -851,15 +851,15 @@ show(mine, three, title="weights", form=".4f")
 # %% [markdown]
 # ## 9 · Causal multi-head attention
 #
-# Now put the pieces together. Lesson 03's `split_heads` and `merge_heads` stand in section 1.
+# Now put the pieces together. You have lesson 03's `split_heads` and `merge_heads` from section 1.
 #
 # ### Exercise 5: `causal_multi_head_attention`
 #
 # Difficulty 3 of 5
 #
-# Easier than the last one: only one step is new. Lesson 03's `multi_head_attention` with a causal mask: project,
-# split, score, scale, hide, softmax, mix, merge, project. Every head has the same mask. The result is a tuple,
-# output and weights.
+# This is easier than the last one, since only one step is new. Write lesson 03's `multi_head_attention` with a causal
+# mask: project, split, score, scale, hide, softmax, mix, merge, project. Every head has the same mask, and the result
+# is a tuple of output and weights.
 #
 # <details><summary>Where does the mask go?</summary>
 #
@@ -914,12 +914,12 @@ for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
 # %% [markdown]
 # ## 10 · Catching a leak
 #
-# Somebody gives you an attention function and says that it is causal. You can't read its code, and its shapes are
-# right: a leak never changes a shape. But you can *call* it. **Change a later token, and see whether an earlier output
-# changes.** If it does, that output has seen the future.
+# Somebody gives you an attention function and says that it is causal. You can't read its code, and that its shapes are
+# right proves nothing, because a leak never changes a shape. But you can *call* it. **Change a later token, and see
+# whether an earlier output changes.** If it does, that output has seen the future.
 #
-# Here are three functions: a causal one, one without a mask, one with a single wrong entry. "Nests" is changed, and the
-# outputs of "birds" and "build" come before it.
+# Below are a causal function, one without a mask, and one whose mask has a single wrong entry. We change "nests" and
+# look at the outputs of "birds" and "build", which come before it.
 
 
 # %%
@@ -943,14 +943,14 @@ kinds = ["causal", "no mask", "one hole"]
 show(torch.stack(moved), kinds, three, title="moved by")
 
 # %% [markdown]
-# With the causal mask the outputs of "birds" and "build" stay exactly as they were. That of "nests" moves, and it may:
-# it is the token's own present. Without a mask all outputs move.
+# With the causal mask the outputs of "birds" and "build" stay exactly as they were. That of "nests" moves, and it may,
+# since this is the token's own present. Without a mask all outputs move.
 #
-# The opposite test proves nothing. Change "birds", and later outputs move in causal attention too: they are
+# The opposite test proves nothing. If you change "birds", later outputs move in causal attention too, since they are
 # *supposed* to see the past.
 #
-# One change is not enough either. A leak may be between any two positions. The last function is correct except for one
-# entry of its mask, and the change of "nests" doesn't find it.
+# One change is not enough either, because a leak may be between any two positions. The last function is correct except
+# for one entry of its mask, and the change of "nests" doesn't find it.
 #
 # ### Exercise 6: `leaks_future`
 #
@@ -1031,8 +1031,8 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 #
 # ### The robot, word by word
 #
-# Now the robot comes back. A model reads the sentence and predicts at *every* word which of twenty nouns "it" is. No
-# pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
+# Now the robot comes back, and a model reads the sentence and predicts at *every* word which of twenty nouns "it" is.
+# No pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1064,8 +1064,8 @@ without_mask = right(open_eyed, *test)
 print(f"right without a mask: at every word at least {min(without_mask):.1%}")
 
 # %% [markdown]
-# Without a mask the answer is known from the first word on, since each word can look at the last. The rest is yours:
-# the same model, the same steps, and your attention in it.
+# Without a mask the answer is known from the first word on, since each word can look at the last. Now it is your turn,
+# with the same model, the same steps, and your attention function in it.
 
 # %%
 predict(
@@ -1098,18 +1098,18 @@ compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
 # *The picture in words:* twelve bars, one for each word of the sentence. The first is near 0. From the first noun to
 # "too" all are close to 50 %, and the last one is close to 100 %. Without a mask all twelve are close to 100 %.
 #
-# Read it from left to right. At the first word nothing is known. At the first noun there is something to bet on, and
-# half of the bets are won. The second noun is a second candidate and no help in choosing. Nor are "because", "it", "was"
-# and "too". **No training can put into "it" what its row of the mask hides.** Only the row of the last word sees the
-# ending and both nouns, and there the answer is right.
+# Read it from left to right. At the first word the model can only guess. The first noun is something to bet on, and
+# half of the bets are won. The second noun is a second candidate and no help in choosing, and neither are "because",
+# "it", "was" and "too". **No training can put into "it" what its row of the mask hides.** Only the row of the last word
+# sees the ending and both nouns, and there the answer is right.
 #
-# So a mask doesn't take the answer away. It moves it to the first word that can know it. A model that writes is asked at
-# its last word for the same reason.
+# So a mask doesn't take the answer away, but moves it to the first word that can know it. A model that writes is asked
+# at its last word for the same reason.
 
 # %% [markdown]
 # ### The rhyme, with your mask
 #
-# The model of section 1 leaked too. Train it once more, with your attention.
+# The model of section 1 looked ahead, too, so train it once more with your attention function.
 
 # %%
 predict(
@@ -1130,8 +1130,8 @@ outcome = "more" if mine > theirs else "fewer" if mine < theirs else "as many"
 compare_guess("04_honest_answers", outcome)
 
 # %% [markdown] role="answer"
-# Fewer, and yet it writes the rhyme, with your attention. After "this is the" nobody can know whether the
-# house, the malt, the rat or the cat comes next. A model that always knows has looked.
+# Fewer of its answers are right, and yet it writes the rhyme, with your attention function. After "this is the" nobody
+# can know whether the house, the malt, the rat or the cat comes next. A model that always knows has looked.
 
 # %% [markdown]
 # ## 12 · Quiz
@@ -1168,8 +1168,8 @@ compare_guess("04_honest_answers", outcome)
 #    - b. when the padding comes before them;
 #    - c. when the padding comes after them;
 #    - d. never.
-# 7. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that tell about leaks?
-#    - a. there is one: outputs moved;
+# 7. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that show about leaks?
+#    - a. there is one, since outputs moved;
 #    - b. there is none, anywhere;
 #    - c. no output before 3 sees token 3, at least for these inputs;
 #    - d. there is one unless all of them moved by the same amount.
@@ -1217,9 +1217,9 @@ check(quiz_04, "quiz_04")
 #
 # ### One head, without a library
 #
-# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number
-# instead of infinity. It draws the mask as in the first table. It sets no seed; this is its arithmetic on our numbers,
-# with its sizes (T = 4, d_model = 8, d_k = d_v = 4).
+# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number instead
+# of infinity. It draws the mask as in the first table. As it sets no seed, we do its arithmetic on random tensors of
+# our own, with its sizes (T = 4, d_model = 8, d_k = d_v = 4).
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -1241,8 +1241,8 @@ print(f"largest difference to -inf: {(its_weights - infinite).abs().max():g}")
 # ### Which mask fits which scores?
 #
 # At full size the Transformer tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It
-# calls the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
-# of the encoder, (128, 8, 28, 28). Line each of them up with it before you run the cell.
+# calls the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the
+# energy of the encoder, (128, 8, 28, 28). Line each of them up with it before you run the cell.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -1263,12 +1263,13 @@ except RuntimeError as error:
     print("with trg_mask:", str(error).split(" at ")[0])
 
 # %% [markdown]
-# 29 and 28 don't fit, and neither is 1, so nothing can be broadcast. The target mask belongs to the decoder's
+# 29 and 28 differ, and neither is 1, so the two shapes can't be broadcast. The target mask belongs to the decoder's
 # scores, (128, 8, 29, 29). The tutorial prints it here and never uses it.
 #
 # ### What is left of a score next to 1e10?
 #
-# The table of section 8 had three answers for one line of code. Here is why.
+# The table of section 8 had three answers for one line of code. The last column below shows why: it is what remains of
+# 8 − 4 after 1e10 is subtracted from both.
 
 # %%
 rows = {}
@@ -1286,8 +1287,8 @@ show([*rows.values()], [*rows], columns, form=".4g")
 # %% [markdown]
 # ### What PyTorch does with an empty row
 #
-# Its newer function gives zeros. The older module gives NaN if it is asked for the attention weights; without them
-# (`need_weights=False`) it takes the newer way.
+# PyTorch's newer function gives zeros. The older module gives NaN if it is asked for the attention weights, but without
+# them (`need_weights=False`) it takes the newer way.
 
 # %%
 nothing = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
@@ -1303,7 +1304,7 @@ show(last_rows, both, three, title="the row that sees nothing")
 # %% [markdown]
 # ### All leaks in one table
 #
-# All leaks of a function fit into one table: row i, column j says whether output i moves when token j is
+# All leaks of a function fit into one table, in which row i, column j shows whether output i moves when token j is
 # changed. Gradients give it at once, if you have them.
 
 # %% role="draw"
@@ -1326,8 +1327,8 @@ plt.show()
 # token. The causal one is yellow on and below the diagonal. The second has one more yellow diagonal above it. The third
 # is yellow everywhere.
 #
-# In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
-# depends on them.
+# In the third, hidden tokens get no weight, but their exponentials are in the sum that softmax divides by, and so every
+# output depends on them.
 
 # %% [markdown]
 # ## What you can do now
@@ -1346,5 +1347,5 @@ plt.show()
 # - Devlin et al. (2019), *BERT*, section 3.1: what can be learnt when the future is *not* hidden, by hiding words of
 #   the input instead.
 #
-# **Next lesson:** 05, *LayerNorm and BatchNorm*. Padding comes up again there: it distorts the averages of one
+# **Next lesson:** 05, *LayerNorm and BatchNorm*. Padding comes up again there, because it distorts the averages of one
 # of the two.

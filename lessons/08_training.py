@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 08 · Training it
 #
-# Lesson 07 built a Transformer. Its parameters were random, and so was what it wrote. Now it learns to read a date as
-# people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it, 2024-03-03. That is a small
-# translation, and a single core learns it in about ten seconds (on a busy machine in a minute). You watch the loss
+# Lesson 07 built a Transformer whose parameters were random, and so was what it wrote. Now it learns to read a date as
+# people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it, 2024-03-03. This is a small
+# translation task, which a single core learns in about ten seconds (on a busy machine in a minute). You watch the loss
 # fall, and the cross-attention turn from noise into a map from answer to question.
 #
 # **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of
@@ -99,15 +99,15 @@ for form in range(6):
     print(f"{written(leap_day, form):20} -> {in_iso(leap_day, form)}")
 
 # %% [markdown]
-# We take all days of two centuries, each in a form drawn at random. 1000 are **held out**, so the model never learns
-# from them. They will show whether it has understood the dates or learnt them by heart. For that, no answer may be on
-# both sides. A date with the same answer as a held-out one is left out of the training.
+# We take all days of two centuries, each in a form drawn at random. Of these, 1000 are **held out**, so the model never
+# learns from them, and they will show whether it has understood the dates or learnt them by heart. For that, no answer
+# may be on both sides, so a date with the same answer as a held-out one is left out of the training.
 #
-# The held-out dates are two sets. We **watch** 200 while the model learns, and choose the number of steps and the rate
-# by them. Once a date has influenced a choice, it is no longer a fair test. So the others are the **test**, kept for
-# the end.
+# The held-out dates form two sets. We **watch** 200 of them while the model learns, and use them to choose the number
+# of steps and the learning rate. Once a date has influenced a choice, it is no longer a fair test, so the others are
+# kept for the end, as the **test** set.
 #
-# Leap years come for free: `datetime` knows that 2000 was one and 1900 wasn't.
+# Leap years come for free, since `datetime` knows that 2000 was one and 1900 wasn't.
 
 # %%
 first_day, one_day = datetime.date(1900, 1, 1), datetime.timedelta(days=1)
@@ -139,9 +139,9 @@ print("leap days that are held out:", [text for text, _ in leap_days])
 # %% [markdown]
 # ### From characters to numbers
 #
-# A token is one character here. The vocabulary of the source has every character that occurs, that of the target has
-# digits and the dash. First come **padding**, **bos** (begin of sequence) and **eos** (end of sequence), which nobody
-# writes.
+# A token is one character here. The vocabulary of the source has every character that occurs, and that of the target
+# has the digits and the dash. Both begin with **padding**, and the target's also has **bos** (begin of sequence) and
+# **eos** (end of sequence), three tokens that people never write.
 
 # %%
 PAD, BOS, EOS = 0, 1, 2
@@ -176,10 +176,11 @@ print(encode(["3 Mar 2024", "29 Feb 2024", "March 2024"]))
 # ## 2 · One token apart
 #
 # While it learns, the decoder is given the right answer, and asked at every position what comes next. This is called
-# **teacher forcing**. Even where the model would have written something wrong, it goes on from the right beginning. All
-# positions are asked at once, since the causal mask hides what comes after each.
+# **teacher forcing**, since even where the model would have written something wrong, it goes on from the right
+# beginning. All positions are asked at once, because the causal mask hides what comes after each.
 #
-# So there are two sequences. What it is given starts with bos, and what it should write ends with eos.
+# So there are two sequences, one that it is given, which starts with bos, and one that it should write, which ends with
+# eos.
 
 # %%
 answer = ["<bos>", *"2024-02", "<eos>"]
@@ -188,8 +189,8 @@ for title, line in lines.items():
     print(f"{title:10}", *(f"{token:>6}" for token in line))
 
 # %% [markdown]
-# Read column by column. At position 0 it has seen bos, and should write 2. At position 7 it has seen all of the date,
-# and should write eos.
+# Read the table column by column. At position 0 the decoder has seen bos, and should write 2. At position 7 it has seen
+# all of the date, and should write eos.
 #
 # If both lines were the same, it would only have to copy what it is given. Section 10 shows how well that goes.
 #
@@ -197,12 +198,12 @@ for title, line in lines.items():
 #
 # Difficulty 1 of 5
 #
-# From a batch of targets, bos and eos included, make the two tensors. Both have one column less than the target.
+# From a batch of targets, bos and eos included, make the two tensors, each with one column fewer than the target.
 # Padding is a token like any other here.
 #
 # <details><summary>I don't know which end to cut off</summary>
 #
-# Which token of the answer is never given, since nothing comes after it? Which one is never to be said?
+# Which token of the answer is never given, since no token comes after it? Which one should the decoder never write?
 #
 # </details>
 #
@@ -238,8 +239,8 @@ for my_row in shift_target(my_trg):
 # ## 3 · How wrong is it?
 #
 # At every position the model gives 14 scores, one for each token, the **logits**. Softmax turns them into
-# probabilities. The loss of one position is minus the logarithm of the probability that the *right* token got. It is 0
-# if the model was sure and right, and large if it was sure and wrong. This is **cross-entropy**.
+# probabilities. The loss of one position is called **cross-entropy**, and it is minus the logarithm of the probability
+# that the *right* token got. It is 0 if the model was sure and right, and large if it was sure and wrong.
 
 # %%
 for probability in (1.0, 0.9, 0.5, 0.001):
@@ -258,7 +259,8 @@ predict(
 compare_guess("08_blind", math.log(14))
 
 # %% [markdown] role="answer"
-# It is ln 14. Remember 2.64, because a training that starts far above it, or doesn't get below it, has a fault.
+# Every token has the probability 1/14, and minus the logarithm of that is ln 14. Remember 2.64, because a training that
+# starts far above it, or doesn't get below it, has a fault.
 
 # %% [markdown]
 # The loss of a batch is the mean over all positions whose label isn't padding. Below are two answers, one of which ends
@@ -275,18 +277,19 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}", end="   ")
 print(f"over all 10: {each.mean():.2f}")
 
 # %% [markdown]
-# Counting the padding makes the loss smaller and the model no better. The longer the padding, the better the loss
-# looks.
+# Counting the padding makes the loss smaller and the model no better, and the longer the padding is, the better the
+# loss looks.
 #
 # There are several ways to take the mean, and they differ as soon as something is padded. We add up the losses of all
-# real labels of the batch and divide by how many there are. A label counts the same in a short answer as in a long one.
+# real labels of the batch and divide by how many there are, so that a label counts the same in a short answer as in a
+# long one.
 #
 # ### Exercise 2: `sequence_loss`
 #
 # Difficulty 3 of 5
 #
-# The mean cross-entropy over the labels that are not padding; 0 if all of them are. The result is a tensor with no
-# axes, so that it can be differentiated, the 0 too. `F.cross_entropy` is allowed.
+# Compute the mean cross-entropy over the labels that are not padding, and return 0 if all of them are. The result is a
+# tensor with no axes, the 0 too, so that it can be differentiated. You may use `F.cross_entropy`.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
@@ -297,19 +300,19 @@ print(f"over all 10: {each.mean():.2f}")
 #
 # <details><summary>The loss is right without padding, and too small with it</summary>
 #
-# Leaving the padding out of the sum is one half. What do you divide by?
+# Leaving the padding out of the sum is only half of it. What do you divide by?
 #
 # </details>
 #
 # <details><summary>The loss is NaN if everything is padding</summary>
 #
-# Zero losses, divided by zero labels. Keep the divisor from being 0, or treat this case by itself.
+# Here a sum of 0 is divided by 0 labels. Keep the divisor from being 0, or treat this case by itself.
 #
 # </details>
 #
 # <details><summary>The loss doesn't get near 0, however sure the model is</summary>
 #
-# `F.cross_entropy` takes logits and applies the softmax itself. Twice is once too often.
+# `F.cross_entropy` takes logits and applies the softmax itself, so don't apply another one before it.
 #
 # </details>
 
@@ -341,15 +344,14 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 # %% [markdown]
 # ## 4 · How fast should it learn?
 #
-# The **learning rate** sets how far one step changes the parameters. Lesson 05 measured why it should start small. In a
-# deep post-norm stack the gradients near the output are large from the first step on, and full steps throw these layers
-# off. Towards the end, large steps jump over the goal and back. So the rate rises first, during the **warm-up**, and
-# falls afterwards. The paper (section 5.3) has one formula for both:
+# The **learning rate** sets how far one step changes the parameters. In lesson 05 small first steps helped a stack of
+# twenty-four post-norm blocks, from some starts. Towards the end, large steps jump over the goal and back. So the rate
+# rises first, during the **warm-up**, and falls afterwards. The paper (section 5.3) has one formula for both:
 #
 # $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
 # \text{warmup}^{-1.5}\right)$$
 #
-# People call it *Noam*, after one of the authors. The second term is a straight line upwards, the first one falls, and
+# People call it *Noam*, after one of the authors. The second term rises in a straight line, the first one falls, and
 # both are equal at the last step of the warm-up.
 #
 # ### Exercise 3: `noam_rate`
@@ -400,7 +402,7 @@ plt.show()
 # the right all three are the same curve.
 #
 # The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 240, too few for 1/√step
-# to get near 0. Ours rises in a straight line for 40 steps to 0.004, and then goes down in a straight line to nothing.
+# to get near 0. Ours rises in a straight line for 40 steps to 0.004, and then falls in a straight line to almost 0.
 
 
 # %%
@@ -418,7 +420,8 @@ for n in (1, 20, 40, 140, 240):
 # %% [markdown]
 # ## 5 · The model
 #
-# It is lesson 07's Transformer, with what it takes from lessons 03 and 04. These cells are given.
+# The model is lesson 07's Transformer, with the parts that it takes from lessons 03 and 04. The cells with their code
+# are given.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
@@ -440,8 +443,8 @@ from lesson_07 import Transformer
 
 # %% [markdown]
 # **You train your own**, if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
-# checks; otherwise the course's. With yours, some numbers may differ a little from those in the text. (To train the
-# course's anyway, leave the next cell out.)
+# checks. Otherwise you train the course's model. With yours, some figures may differ a little from those in the text.
+# (To train the course's anyway, leave the next cell out.)
 
 # %%
 from grader import use_yours
@@ -457,8 +460,8 @@ use_yours(
 )
 
 # %% [markdown]
-# A small one will do, with vectors of 64 components, two layers, and four heads of 16. It has no dropout until section
-# 9.
+# A small model will do, with vectors of 64 components, two layers, and four heads of 16. It has no dropout until
+# section 9.
 
 
 # %%
@@ -497,7 +500,8 @@ print([tuple(ids.shape) for ids in train_data])
 # %% [markdown]
 # Training repeats one step, which guesses, compares and adjusts. PyTorch adjusts in two calls. `loss.backward()`
 # computes the gradient of the loss for every parameter and puts it into that parameter's `.grad`. `optimizer.step()`
-# then moves every parameter a little against its `.grad`. Here is one parameter, whose best value is 5.
+# then moves every parameter a little against its `.grad`. Take one parameter x with the loss (x − 5)², which is
+# smallest at 5.
 
 # %%
 predict(
@@ -516,7 +520,7 @@ for _ in range(3):
 compare_guess("08_add_up", parameter.grad)
 
 # %% [markdown] role="answer"
-# `backward` **adds** to what is there. So `.grad` has to be emptied between two steps, by `optimizer.zero_grad()`.
+# `backward` **adds** to what is there, so `.grad` has to be emptied between two steps, by `optimizer.zero_grad()`.
 
 # %% [markdown]
 # ### Exercise 4: `train_step`
@@ -528,9 +532,9 @@ compare_guess("08_add_up", parameter.grad)
 # things in mind.
 #
 # - **The mode.** `model.train()` switches a model, and everything inside it, to train mode, in which dropout works;
-#   `model.eval()` switches it to eval mode; `model.training` tells the mode. Train in train mode, and leave the model
+#   `model.eval()` switches it to eval mode; `model.training` shows the mode. Train in train mode, and leave the model
 #   in the mode in which it came.
-# - **What you return** is the loss before the step, as a plain number: `loss.item()`. The tensor would hold on to
+# - **What you return** is the loss before the step, as the plain number `loss.item()`. The tensor would hold on to
 #   everything that was computed for it.
 #
 # The check calls it twice on small models and looks at their parameters.
@@ -587,9 +591,9 @@ check(train_step)
 # %% [markdown]
 # ### Your loop
 #
-# The loop around it is yours too. Write it in the place of the comment. It earns no points (lesson 11 asks for a whole
-# loop as an exercise), but the next cell runs ours, so you see whether your losses are right. The optimiser is Adam,
-# which gives every parameter a step size of its own.
+# The loop around it is yours too, and you write it in the place of the comment. It earns no points (lesson 11 asks for
+# a whole loop as an exercise), but below we run ours with the same rates and rows, so you see whether your losses are
+# right. The optimiser is Adam, which gives every parameter a step size of its own.
 #
 # <details><summary>What goes into the loop?</summary>
 #
@@ -613,8 +617,8 @@ print(len(my_losses), "losses, every tenth:", end=" ")
 print(*(f"{my_loss:.2f}" for my_loss in my_losses[9::10]))
 
 # %% [markdown]
-# This is ours, since an example can't rely on your cells. The length of `losses` is the number of steps done, so a
-# training that was stopped resumes there. After each step it calls `watch`, if there is such a function.
+# Here is our loop, since the lesson's examples can't rely on your cells. The length of `losses` is the number of steps
+# done, so a training that was stopped resumes there. After each step it calls `watch`, if there is such a function.
 
 
 # %%
@@ -653,9 +657,10 @@ print(len(sixty), "losses, every tenth:", *(f"{x:.2f}" for x in sixty[9::10]))
 
 # %% [markdown]
 # **How many dates come out exactly right?** To know, the model would have to write them, token by token. There is a
-# shorter way. A date is written without a fault if and only if every guess is right *given the right beginning*,
-# because then each token starts from the right beginning, too. That takes one call, with teacher forcing. It holds as
-# long as no position sees what comes after it. Keep that condition in mind.
+# shorter way, since a date is written without a fault if and only if every guess is right *given the right beginning*.
+# If the first token is right, the second starts from the right beginning too, and so on. Testing this takes one call,
+# with teacher forcing. It holds as long as no position sees what comes after it, and you will meet that condition
+# again.
 #
 # Now and then, the model does write one date, so that we can watch it get better. It gets bos, takes the likeliest
 # token, gets that as well, takes the next one, and so on until it takes eos. This is called **greedy** decoding.
@@ -683,9 +688,9 @@ def write(model, text, most=12):
 
 
 # %% [markdown]
-# Before it starts, we want to see at which characters of the source the decoder looks while it computes one token.
-# These weights of the **cross-attention** are computed inside its last layer and thrown away. A *hook* keeps them. It
-# is a function that PyTorch calls whenever that module has been run.
+# Before the training starts, we want to see at which characters of the source the decoder looks while it computes one
+# token. These weights of the **cross-attention** are computed inside its last layer and thrown away. A *hook*, a
+# function that PyTorch calls whenever that module has been run, keeps them.
 
 
 # %%
@@ -707,7 +712,7 @@ def look(model, pair):
 # date as the model writes it, the loss, and the accuracy on the watched dates.
 #
 # **You can stop the training.** Interrupt the kernel (■ in the toolbar) while it runs, and run the same cell again to
-# resume. To begin anew, run the cell with the monitor.
+# resume. To begin anew, run the cell with the monitor again.
 
 # %%
 from grader.views import TrainingMonitor
@@ -756,11 +761,11 @@ outcomes = ["hardly any", "about one third", "about two thirds", "nearly all"]
 compare_guess("08_forty", outcomes[round(3 * shares[40])])
 
 # %% [markdown] role="answer"
-# The warm-up is over. The loss is a long way below 2.64 and many digits are right, but hardly any date is, because all
-# its tokens must be right, eleven for most dates.
+# The warm-up is over, and the loss is a long way below 2.64. Many digits are right, but hardly any date is, because all
+# its tokens must be right, and most dates have eleven.
 
 # %% [markdown]
-# The rest takes five times as many steps. Watch the date in the monitor.
+# The rest takes five times as many steps, and you can watch the date in the monitor.
 
 # %% role="train" timed=true claim="dates_are_learnt"
 translator = go_on(until=240)
@@ -772,25 +777,27 @@ if leap_days:
     print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
-# At least 99 of 100 come out right, dates that it has never seen and that influenced no choice. Here is how it got
-# there:
+# At least 99 of 100 test dates come out right, although the model has never seen them and they influenced no choice.
+# The monitor shows how it got there.
 
 # %% role="train" timed=true
 monitor
 
 # %% [markdown]
-# *The picture in words:* at the top one date, as the model wrote it at several steps: at first nothing like a date,
-# then with the right form, then right. Below it two curves. One is the loss, on a scale on which each line is a tenth
-# of the one above it. It starts near 3 and falls, jagged, to about a thousandth of that. The other is the share of
-# right dates: for about 40 steps next to nothing, then a steep rise, and from step 150 on it is near 100 %.
+# *The picture in words:* at the top is one date, as the model wrote it at several steps, at first unlike any date, then
+# with the right form, then right. Below it are two curves. One is the loss, on a scale on which each line is a tenth of
+# the one above it. It starts near 3 and falls, jagged, to about a thousandth of that. The other is the fraction of the
+# dates that are right. For about 40 steps it is next to nothing, then it rises steeply, and from step 150 on it is near
+# 100 %.
 #
 # Both curves show the same training. First the loss falls, but hardly any date is right. Later the loss still falls,
 # but nearly all dates are right already. **Look at the thing you want, not only at the loss.**
 #
 # ### Was the warm-up needed?
 #
-# Two short runs of a model with one layer will tell us. Both train at 0.02, five times our peak, for 100 steps. One
-# gets there over 60 steps of warm-up, the other has that rate from its first step on. Both start from the same weights.
+# Two short runs of a model with one layer will show it. Both train at 0.02, five times our peak, for 100 steps. One
+# gets there over 60 steps of warm-up, the other has that rate from its first step on, and both start from the same
+# parameters.
 
 
 # %%
@@ -824,19 +831,19 @@ for name, end in ends.items():
 compare_guess("08_warm_up", min(ends, key=ends.get))
 
 # %% [markdown] role="answer"
-# *The picture in words:* above the two rates. One rises for 60 steps to 0.02 and stays there, the other is level
-# at 0.02. Below the losses: with the warm-up the loss falls to about 0.2 and stays there at the full rate,
-# without it the loss stops falling near 1.
+# *The picture in words:* above are the two rates. One rises for 60 steps to 0.02 and stays there, the other is level at
+# 0.02. Below are the losses. With the warm-up the loss falls to about 0.2 and stays there at the full rate, and without
+# it the loss stops falling near 1.
 #
 # The rate of 0.02 isn't too high as such, since the first run lives with it for 100 steps. It is too high for a model
-# that has learnt nothing yet. A warm-up gives room for larger steps, and for deeper models, as in lesson 05. It is no
-# law. At 0.01 (`rate=0.01`) this model learns as well without one, and is ahead at first. With two layers
-# (`num_layers=2`) even a warm-up won't always keep it at 0.02.
+# that has learnt nothing yet. So a warm-up can give room for larger steps, and in lesson 05 it helped a deeper stack,
+# from some starts. It is no law, since at 0.01 (`rate=0.01`) this model learns as well without one, and is ahead at
+# first. With two layers (`num_layers=2`) even a warm-up won't always keep it at 0.02.
 
 # %% [markdown]
 # ## 7 · Let it write
 #
-# Let `write` have dates that the model has never seen.
+# We give `write` three dates that the model has never seen.
 
 # %% role="train"
 print("source               answer       it writes")
@@ -846,8 +853,8 @@ for text, right_answer in test_pairs[:3]:
 print("all tokens of one:", write(translator, "May 2024"))
 
 # %% [markdown]
-# `logits[0, -1]` is where it happens. The logits have a row for every position. The rows before the last one are about
-# tokens that are written already, and only the last row is about the next one.
+# In `write`, the next token is read from `logits[0, -1]`. The logits have a row for every position, but the rows before
+# the last one are about tokens that are written already, and only the last row is about the next one.
 #
 # ### Exercise 5: `greedy_decode`
 #
@@ -872,8 +879,8 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # <details><summary>How do I keep a row at eos?</summary>
 #
-# Keep a tensor of bool, one entry a row: has it ended? Where it is True, replace the new token by eos, with
-# `torch.where` or `masked_fill`. Then update it.
+# Keep a tensor of bool with one entry per row, which is True once that row has ended. Where it is True, replace the new
+# token by eos, with `torch.where` or `masked_fill`, and then update the tensor.
 #
 # </details>
 #
@@ -886,7 +893,7 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # <details><summary>How do I leave no trace in the model?</summary>
 #
-# Exercise 4 has the mode. `with torch.no_grad():` keeps gradients from being recorded.
+# Exercise 4 shows how to put the mode back. `with torch.no_grad():` keeps gradients from being recorded.
 #
 # </details>
 
@@ -929,9 +936,9 @@ for my_date, my_row in zip(my_dates, my_rows, strict=True):
     print(my_date, "->", my_text)
 
 # %% [markdown]
-# It doesn't know calendars. In training it never learnt that 2023 had no 29 February, and it writes what it reads. A
-# form that it has never seen is another matter. "24th Dec 1968" mixes two of ours, and may come out as nonsense. And a
-# year that it has never seen? The training ends with 2099.
+# The model doesn't know calendars. In training it never learnt that 2023 had no 29 February, so it writes what it
+# reads. A form that it has never seen is another matter, and "24th Dec 1968", which mixes two of ours, may come out
+# wrong. What about a year that it has never seen? The training ends with 2099.
 
 # %%
 predict(
@@ -961,8 +968,8 @@ compare_guess("08_year", outcomes[round(2 * far_share)])
 # Difficulty 2 of 5
 #
 # This is easier than decoding. Return the fraction of rows that are right as a whole, which means equal **up to and
-# including their first eos**. Nobody reads what comes after it. A row without eos runs to its last column. The two
-# tensors may differ in width.
+# including their first eos**, since nobody reads what comes after it. A row without eos runs to its last column, and
+# the two tensors may differ in width.
 #
 # <details><summary>Where does a row end?</summary>
 #
@@ -1017,8 +1024,8 @@ print(f"right in one call: {share_right(translator, test_data):.2%}")
 # %% [markdown]
 # ## 8 · Where it looks
 #
-# You have recorded the cross-attention at three moments. Pick a date and a moment, and step through the answer's
-# characters with the arrow keys.
+# You have recorded the cross-attention at three moments, before, during and after the training. Pick a date and a
+# moment, and step through the answer's characters with the arrow keys.
 
 # %% role="train" timed=true
 from grader.views import AlignmentView
@@ -1026,16 +1033,16 @@ from grader.views import AlignmentView
 AlignmentView(album_pairs, album)
 
 # %% [markdown]
-# Three things to look for:
+# Look for three things:
 #
-# 1. *Before:* every row is nearly the same. What a token looks at doesn't depend on which one it is.
+# 1. *Before:* every row is nearly the same, so what a token looks at doesn't depend on which one it is.
 # 2. *After, all heads:* rows that write the year look at the year, wherever it is in the source. That the year comes
-#    first in the answer and last in the source does no harm. Attention has no order of its own.
-# 3. *After, one head at a time:* the heads share the work. For the month, look at what it is read from: two
-#    digits are made from a few letters that tell the months apart.
+#    first in the answer and last in the source does no harm, since attention has no order of its own.
+# 3. *After, one head at a time:* the heads share the work. For the month, look at what it is read from, since its two
+#    digits are made from a few letters that differ from month to month.
 #
-# It is tempting to conclude that this is *why* it wrote a 5. Be careful. The weights show where a layer took its
-# information from. How it was used is decided elsewhere, and the encoder has mixed the characters before. Lesson 10
+# It is tempting to conclude that this is *why* it wrote a 5. Be careful, since the weights only show where a layer took
+# its information from. How it was used is decided elsewhere, and the encoder has mixed the characters before. Lesson 10
 # goes into that.
 #
 # ## 9 · Dropout and label smoothing
@@ -1069,8 +1076,8 @@ for mode in ("eval", "train"):
 
 # %% [markdown]
 # In train mode the logits differ on every call, and more dates are wrong. Forgetting `model.eval()` before a model is
-# used is one of the most common slips, and there is no warning. The other one is to forget `model.train()` afterwards.
-# That is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
+# used is one of the most common slips, and there is no warning. Another is to forget `model.train()` afterwards, and
+# that is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
 #
 # Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of them,
 # each once. A model that sees no example twice can hardly learn by heart. With little data it is another matter.
@@ -1119,10 +1126,10 @@ outcomes = ["hardly any", "about half", "nearly all"]
 compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 
 # %% [markdown] role="answer"
-# It gets as many right as without. The targets give the right token 0.9 + 0.1/14 = 0.907, and the model has learnt just
-# that. A model that predicts exactly this has a loss of 0.55, the smallest possible. So compare losses only if they are
-# the same loss. What is smoothing good for? A model is less sure where it is wrong, too, and the paper's translations
-# got better.
+# It gets about as many right as without. The targets give the right token 0.9 + 0.1/14 = 0.907, and the model has
+# learnt just that. A model that predicts exactly this has a loss of 0.55, the smallest possible. So compare two losses
+# only if both are computed in the same way. What is smoothing good for? A model is less sure where it is wrong, too,
+# and the paper's translations got better.
 
 # %% [markdown]
 # ## 10 · Three bugs that make the loss look good
@@ -1131,8 +1138,8 @@ compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 # steps, and so does the right code.
 #
 # 1. **No shift.** The labels are what the decoder is given.
-# 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and every column
-#    counts.
+# 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and the loss counts
+#    every column.
 # 3. **Mask forgotten.** The decoder's own attention hides padding, but not the future.
 
 
@@ -1179,7 +1186,7 @@ for bug, (_, its_losses) in runs.items():
 
 # %% [markdown]
 # For each we print the loss that it **reports** (the mean of its last ten), the **honest** loss, with the right labels
-# and without padding, and the accuracy, **forced** with teacher forcing and **writes** free-running.
+# and without padding, and two accuracies, **forced** with teacher forcing and **writes** free-running.
 
 
 # %%
@@ -1218,21 +1225,22 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 #
 # **No shift** reports a tiny loss after a few steps. It has learnt to repeat what it is given, and that is what it
 # does. Given bos it writes bos, for a while at least. With the right labels its loss is far above 2.64. *What gives it
-# away* is a loss that is too good, too soon. Let it write.
+# away* is a loss that is too good, too soon, and the first date that you let it write.
 #
 # **Mask forgotten** looks perfect even with the right labels, and with teacher forcing. Here is the condition from
 # section 6: the two accuracies agree only if no position sees what comes after it. This model reads each answer off its
 # neighbour to the right, and when it writes, there is no neighbour. *What gives it away* is that forced and written
-# differ. Or use lesson 04's test, change a later token, and see whether an earlier output moves.
+# differ. Lesson 04's test finds it too, if you change a later token and see whether an earlier output moves.
 #
 # **Padding counted** is the mild one. Nearly three quarters of its columns are padding, which is soon always right. So
 # it reports less than a third of its honest loss, and the real tokens are a small part of each gradient. *What gives it
-# away* is that more padding changes the loss, though the model is the same. Divide by the number of real labels.
+# away* is that more padding changes the loss, though the model is the same. The remedy is to divide by the number of
+# real labels.
 #
 # In none of the three does the curve alone show what is wrong.
 
 # %% [markdown]
-# Is the last one lost, or only slow? Give it twice the steps.
+# Is the model of "padding counted" lost, or only slow? We give it twice the steps.
 
 # %% role="train" timed=true claim="padding_learns_later"
 slow_model, _ = run_with("padding counted", steps=240)
@@ -1247,8 +1255,8 @@ print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
 # What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just names,
 # shapes and entries. (`torch.save` stores Python objects with *pickle*. Loading such a file with `weights_only=False`,
 # the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that with a stranger's file.)
-# The sizes that the model was made with and the vocabulary aren't in it. Without those it is worthless, so they go
-# beside it.
+# The vocabularies aren't in it, and without them nobody knows what an id means, so they go into a second file. The
+# sizes that the model was made with aren't in it either, but you find them in `new_model`.
 
 # %% role="train"
 import tempfile
@@ -1271,11 +1279,12 @@ apart = (logits[0] - logits[1]).abs().max()
 print(f"largest difference of the logits: {apart:.1f}")
 
 # %% [markdown]
-# The state of the optimiser isn't in it either. To resume a training after a restart you would have to keep that as
-# well (`optimizer.state_dict()`).
+# The state of the optimiser isn't stored. To resume a training after a restart you would have to keep that as well
+# (`optimizer.state_dict()`).
 #
-# The files are gone with their temporary folder. Lesson 10 looks into a trained model's heads. To show it yours, keep
-# the files beside the notebooks: write `Path("dates.safetensors")` and `Path("dates.json")` where they are saved.
+# The files are gone with their temporary folder. Lesson 10 looks into the heads of a trained model, and to show it
+# yours, keep the files beside the notebooks: write `Path("dates.safetensors")` and `Path("dates.json")` where they are
+# saved.
 #
 # ## 12 · Quiz
 #
@@ -1365,5 +1374,5 @@ check(quiz_08, "quiz_08")
 # - Bengio et al. (2015), *Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks*, section 2: what
 #   teacher forcing doesn't prepare a model for.
 #
-# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything again for each token. There is a
-# way not to.
+# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything again for each token, and there is a
+# way to avoid that.

@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 10 · Reading and debugging attention
 #
-# In lesson 08 a model learnt to write dates. Give it "6 August 1939". When it has to write the 6 of 1939-08-06, one
-# of its heads gives nearly all of its weight to the 6 of the input. Is that why it writes a 6? There is a way to find
-# out: switch this head off, and let the model write again.
+# In lesson 08 a model learnt to write dates. Suppose that it reads "6 August 1939". When it has to write the 6 of
+# 1939-08-06, one of its heads gives nearly all of its weight to the 6 of the input. Is that why it writes a 6? To find
+# out, you switch this head off and let the model write again.
 #
 # Attention is one of the few parts of a network that can be read directly. Here you learn to read its matrices, first
 # made by hand, then those of that model, and to test what you have read. At the end you hunt for eight mistakes, in
@@ -79,7 +79,7 @@ show({"to itself": torch.eye(seq_len), "to all alike": alike}, tokens)
 #
 # Make the matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so
 # a head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, which
-# makes it a good place, called an *attention sink*.
+# makes it a good place for such weight. A token that is used in this way is called an *attention sink*.
 #
 # <details><summary>I fill the first row, and the check says that it should be the column</summary>
 #
@@ -131,9 +131,9 @@ show(table, tokens, [*tokens, "sum"], title="tutorial", form=".4f")
 compare_guess("10_edge_row", round(sums_of_rows[0].item(), 2))
 
 # %% [markdown] role="answer"
-# No token comes before the first. It has two neighbours, itself included, and each gets a third. The last row sums to
-# two thirds as well. But rows of attention weights must sum to one. So every row is divided by the number of neighbours
-# that exist, which makes halves at the ends and thirds in between.
+# No token comes before the first one, which has only two neighbours, itself included, and each gets a third. The last
+# row sums to two thirds as well. But rows of attention weights must sum to one, so every row is divided by the number
+# of neighbours that exist, which makes halves at the ends and thirds in between.
 
 # %% [markdown]
 # ### Exercise 2: `local_pattern`
@@ -196,20 +196,20 @@ for my_axes, my_name in zip(my_panels.flat, my_patterns, strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* four 8 × 8 grids, yellow where the weight is 1. Itself: a yellow diagonal. All alike: one
-# dark blue. First token: the left column is yellow. Neighbours: a grey band along the diagonal, a little brighter at
-# both ends, where only two share.
+# *The picture in words:* four 8 × 8 grids, yellow where the weight is 1. "Itself" is a yellow diagonal, "all alike" is
+# dark blue all over, and in "first token" the left column is yellow. "Neighbours" is a grey band along the diagonal, a
+# little brighter at both ends, where only two tokens divide the weight.
 #
 # ## 2 · Are these weights at all?
 #
-# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` knows three rules: finite
-# entries, within [0, 1], rows that sum to one.
+# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` tests three rules: all
+# entries are finite, they lie within [0, 1], and each row sums to one.
 
 # %% role="given"
 from lesson_02 import validate_attention
 
 # %% [markdown]
-# Here are matrices from eight pieces of code. All start from the same scores. The first is right, and each of the
+# Here are matrices from eight pieces of code, which all start from the same scores. The first is right, and each of the
 # others does one thing differently.
 
 # %%
@@ -248,17 +248,17 @@ for name, weights in suspects.items():
 compare_guess("10_accepted", len(accepted) - 1)
 
 # %% [markdown] role="answer"
-# Five are refused, each with the rule that is broken. One of them, dropout, is normal in training. There, attention
-# weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval mode it is
-# a mistake.
+# Five are refused, each with the first rule that it breaks. One of them, dropout, is normal in training, where
+# attention weights are often dropped at random and the others enlarged, so that a row sums to one only on average. In
+# eval mode it is a mistake.
 #
-# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights. They just aren't the
+# Two are accepted, since a matrix that shows the future and one that is far too sharp are valid weights, but not the
 # right ones. Section 7 finds such mistakes.
 
 # %% [markdown]
 # ## 3 · A name for a pattern
 #
-# A model has too many heads to look at one by one. What could code measure? A few quantities separate the patterns:
+# A model has too many heads to look at one by one, so we let code do it. A few quantities separate the patterns:
 #
 # - the mean **entropy** of the rows (lesson 02): 0 if each row has all its weight on one key, ln T if all rows are
 #   uniform;
@@ -288,12 +288,12 @@ table = torch.stack([four_numbers(weights) for weights in patterns.values()])
 show(table, list(patterns), ["entropy", "itself", "first", "near"])
 
 # %% [markdown]
-# No single one will do. "The one before" has all its weight near the diagonal, as the neighbour pattern has. And it is
-# tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3, 0.25, 0.25] one weight is
-# the largest too, and it means very little.
+# None of them is enough alone. "The one before" has all its weight near the diagonal, as the neighbour pattern has. It
+# is also tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3, 0.25, 0.25] one
+# weight is the largest too, and it means very little.
 #
 # Another way is to build the pattern that a matrix might follow, and to measure the distance, entry by entry. Trained
-# heads are never exactly a pattern, so some distance must be allowed. Here five hundredths of every row are random.
+# heads are never exactly a pattern, so some distance must be allowed. Below, five hundredths of every row are random.
 
 # %%
 noisy = 0.95 * torch.eye(8) + 0.05 * torch.randn(8, 8).softmax(dim=-1)
@@ -306,7 +306,7 @@ for name in ("itself", "all alike"):
 #
 # Difficulty 3 of 5
 #
-# One of five words for a matrix (T, T) with T ≥ 6, of which up to 5 % may be random:
+# Return one of five words for a matrix (T, T) with T ≥ 6, up to 5 % of which may be random:
 #
 # | word | every token attends |
 # | --- | --- |
@@ -334,7 +334,7 @@ for name in ("itself", "all alike"):
 #
 # <details><summary>A band of radius 3, or a token that attends only backwards, comes out as "local"</summary>
 #
-# It isn't enough that the weight is near the diagonal. Is it also spread as the pattern spreads it?
+# It isn't enough that the weight is near the diagonal. Is it also divided among the tokens as in the pattern?
 #
 # </details>
 #
@@ -380,9 +380,9 @@ for my_name, my_matrix in (patterns | {"noisy": noisy}).items():
 # %% [markdown]
 # ## 4 · The heads of a trained model
 #
-# Now to a real one: the Transformer that learnt to write dates in lesson 08. It has two layers of encoder and
-# decoder, and four heads everywhere. Its code is lesson 07's, and given; yours takes its place if your notebooks of
-# lessons 03 and 07 lie beside this one and pass.
+# Now we take a real model, the Transformer that learnt to write dates in lesson 08. It has two layers in the encoder
+# and two in the decoder, and four heads everywhere. Its code is lesson 07's, which is given, and yours takes its place
+# if your notebooks of lessons 03 and 07 lie beside this one and pass.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -425,9 +425,9 @@ print("this is", trained.whose)
 print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 
 # %% [markdown]
-# It reads and writes characters. With teacher forcing one call asks for all of them, as in lesson 08. From here on our
-# only yardstick is the **loss**, the mean of −ln p over all characters, where p is the probability of the right one. A
-# model without any idea has ln 14 = 2.64 nats.
+# The model reads and writes characters, and with teacher forcing one call asks for all of them, as in lesson 08. From
+# here on our main measure is the **loss**, the mean of −ln p over all characters, where p is the probability of the
+# right one. A model without any idea has ln 14 = 2.64 nats.
 
 
 # %%
@@ -466,9 +466,9 @@ def loss_of_all():
 print(f"{len(pairs)} dates: loss {loss_of_all():.3f} nats")
 
 # %% [markdown]
-# A hook keeps the weights, as in lesson 08. There are three kinds of attention. In the encoder's, the written date
-# attends to itself. In the decoder's own, the answer attends to the part written so far. In the cross-attention, the
-# answer attends to the written date.
+# A hook keeps the weights, as in lesson 08. There are three kinds of attention. In the encoder's, the characters of the
+# written date attend to one another. In the decoder's own, the answer attends to the part written so far. In the
+# cross-attention, the answer attends to the written date.
 
 
 # %%
@@ -516,10 +516,10 @@ for kind, weights in inside.items():
     print(f"{kind:8} (L, H, Tq, Tk) = {tuple(weights.shape)}")
 
 # %% [markdown]
-# Look at all twenty-four matrices. Choose the kind of attention at the top, and a head among the small matrices, a line
-# for each layer, with the arrow keys. Move in the large one to read how much each query gives to each key. Below each
-# head is the pattern it most resembles, and how much of its weight the two share. From 0.9 on, you may call it the
-# head's pattern.
+# Look at all twenty-four matrices. Choose the kind of attention at the top, and with the arrow keys a head among the
+# small matrices, which have a line for each layer. Move in the large one to read how much each query gives to each key.
+# Below each head is the pattern it most resembles, and how much of its weight the two share. From 0.9 on, you may call
+# it the head's pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
@@ -530,16 +530,16 @@ sides["cross"] = (so_far, text)  # queries, keys
 HeadExplorer({kind: (inside[kind], *side) for kind, side in sides.items()})
 
 # %% [markdown]
-# Take your time with these questions:
+# Take your time with these questions.
 #
 # 1. *Cross, layer 1:* go down the rows of head 1. Does each character of the answer attend to what it is read from?
-#    Note that row i belongs to the character that the decoder was *given*; here it writes the next one. Which rows
+#    Note that row i belongs to the character that the decoder was *given*, at which it writes the next one. Which rows
 #    are less clear, and why may that be? (The month is read from several letters.)
 # 2. *Decoder:* why is the upper right half of every matrix dark? Why does the first row always have the same weight?
 # 3. *Encoder:* which heads are easy to describe in words? Be honest.
 #
-# Few of them are. In large models some heads show the patterns of section 1 clearly, and papers print those. Here
-# hardly any does, and still nearly all dates are right. An unclear matrix is no sign of a mistake.
+# Few of the encoder's heads are. In large models some heads show the patterns of section 1 clearly, and papers print
+# those. Here hardly any does, and still nearly all dates are right. An unclear matrix is no sign of a mistake.
 #
 # Let your classifier name the eight heads of the encoder, and those of the same model before its training.
 
@@ -562,8 +562,8 @@ for my_name, my_layers in my_models.items():
 #
 # ## 5 · Through the layers
 #
-# Layer 1 doesn't attend to *characters*. (Layers count from 0.) After layer 0 every position holds a weighted sum of
-# what it attended to and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
+# Layer 1 (layers are counted from 0) doesn't attend to *characters*. After layer 0 every position holds a weighted sum
+# of what it attended to and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
 #
 # Here are three tokens and two layers, in which each token attends to one other.
 
@@ -586,19 +586,19 @@ show(both, three, title="layer 1 · layer 0", form=".0f")
 compare_guess("10_arrives", f"token {both[2].argmax()}")
 
 # %% [markdown] role="answer"
-# In layer 1, token 2 attends to token 1. But in layer 0 token 1 got all its content from token 0. What arrives is token
+# In layer 1, token 2 attends to token 1, but in layer 0 token 1 got all its content from token 0. What arrives is token
 # 0, and the matrix of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the matrices**. Layer
-# 0 is the rightmost factor: it works on the tokens first.
+# 0 is the rightmost factor, because it works on the tokens first.
 
 # %% [markdown]
-# The residual is still missing, x + attention(x). Each position has a vector that runs through all layers, and each
-# sub-layer only adds to it. It is called the **residual stream**. (In our post-norm model each sum is normalised too.)
-# So each matrix A is replaced by half of itself and half of the identity:
+# The residual, x + attention(x), is still missing. Each position has a vector that runs through all layers, called the
+# **residual stream**, and each sub-layer only adds to it. (In our post-norm model each sum is normalised too.) We count
+# both parts of the sum as equal, and replace each matrix A by half of itself and half of the identity:
 #
 # $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_{L-1} \cdots R_1\, R_0$$
 #
-# This is **attention rollout** (Abnar and Zuidema 2020). If rows of A sum to one, so do those of R. If they might not,
-# normalise them.
+# This is **attention rollout** (Abnar and Zuidema 2020). If the rows of A sum to one, so do those of R. If they might
+# not, normalise the rows of R.
 
 # %%
 halves = [(layer + torch.eye(3)) / 2 for layer in (layer_0, layer_1)]
@@ -622,9 +622,9 @@ axes.set_title("attention: solid; residual: dashed", fontsize=10)
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three columns of dots, one for each token, from the input at the bottom to layer 1 at the top.
-# In every column a dashed arrow leads up from dot to dot, the residual. Solid arrows are attention: in layer 0 from
-# token 0 to 0 and to 1, from 1 to 2; in layer 1 from 0 to 0, from 1 to 1 and to 2.
+# *The picture in words:* there are three columns of dots, one for each token, from the input at the bottom to layer 1
+# at the top. In every column a dashed arrow leads up from dot to dot, the residual. Solid arrows are attention. In
+# layer 0 they lead from token 0 to 0 and to 1, and from 1 to 2, in layer 1 from 0 to 0, and from 1 to 1 and to 2.
 #
 # Each dot takes half from each of its two arrows. Four paths end at token 2 above. One comes from token 0, two from
 # token 1, and one is its own residual.
@@ -643,7 +643,7 @@ plt.show()
 #
 # <details><summary>"expected m1 and m2 to have the same dtype"</summary>
 #
-# Your identity has torch's default dtype, the layers may have another. `torch.eye` can be told which one to take.
+# Your identity has torch's default dtype, but the layers may have another. `torch.eye` takes the dtype as an argument.
 #
 # </details>
 
@@ -687,16 +687,16 @@ plt.show()
 # *The picture in words:* two 13 × 13 grids, the characters of "6 August 1939" along both sides. In layer 1 the
 # digits of the year attend to one another. In the rollout the diagonal is the brightest, and the rest is flatter.
 #
-# By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout is
-# flatter, since a weighted sum of weighted sums evens out.
+# Through the residuals alone a quarter of what is at each position is still its own, so the diagonal stays bright. Off
+# the diagonal the rollout is flatter, since a weighted sum of weighted sums evens out.
 #
 # Rollout is only an estimate. The heads were averaged, the residual counts as exactly one half, and values, norms and
 # feed-forward layers are left out.
 #
 # ## 6 · What the weights do not explain
 #
-# A bright cell is tempting. "It wrote a 6 *because* it attended to the 6." But all that a weight shows is that in this
-# head, in this layer, this part of the weighted sum comes from that position's value vector.
+# A bright cell tempts you to say, "It wrote a 6 *because* it attended to the 6." But all that a weight shows is that in
+# this head, in this layer, this part of the weighted sum comes from that position's value vector.
 #
 # ### The head that reads the 6
 #
@@ -712,8 +712,8 @@ reader = ("cross", *divmod(on_the_6.argmax().item(), 4))
 print("the head with the largest (kind, layer, head):", reader)
 
 # %% [markdown]
-# To **ablate** a part of a model is to take away what it adds, and to see what the model does without it. A head adds
-# to the residual stream through its own columns of `out_proj`. With zeros there it adds nothing.
+# To **ablate** a part of a model is to take away what it adds, and to see how the model copes without it. A head adds
+# to the residual stream through its own columns of `out_proj`, so with zeros there it adds nothing.
 
 
 # %%
@@ -759,16 +759,16 @@ if written == answer:
 compare_guess("10_switched_off", outcome)
 
 # %% [markdown] role="answer"
-# The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights
-# shows why that can be: other heads attend to the 6 as well. (Not every date is so lucky. Try "August 6, 1939" in `date`:
-# without its head another character goes wrong.)
+# The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights shows
+# why that can be: other heads attend to the 6 as well. (Not every date is so lucky. Try "August 6, 1939" in `date`,
+# where another character goes wrong without its head.)
 
 # %% [markdown]
 # ### Which layer decides
 #
-# If heads in both layers read the 6, where is it decided? `fc_out` makes logits of the last vector of the residual
-# stream. We can ask it earlier, after each sub-layer, what the model would write if it had to stop there. (This is
-# called the **logit lens**, nostalgebraist 2020.)
+# If heads in both layers read the 6, where is it decided? `fc_out` turns the vector at the end of the residual stream
+# into logits. We can apply `fc_out` earlier, after each sub-layer, to see what the model would write if it had to stop
+# there. (This is called the **logit lens**, nostalgebraist 2020.)
 
 
 # %%
@@ -814,14 +814,14 @@ compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 
 # %% [markdown] role="answer"
 # *The picture in words:* a table with a row for each character of 1939-08-06 and a column for each sub-layer, own
-# attention, cross-attention and feed-forward of both layers. To the left most numbers are small, to the right all are 1.
-# The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
+# attention, cross-attention and feed-forward of both layers. To the left most probabilities are small, to the right all
+# are 1. The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
 #
 # Before any cross-attention the stream can't know the date, only what comes at which place, such as dashes after four
-# digits and after two more. (A full stop is eos.) Layer 0 reads the year and the day, but takes August for April, which
-# begins with an A as well. Layer 1 puts it right, and its feed-forward makes sure. Over all dates, each cross-attention
-# takes away most of the loss, and the second layer's own attention next to nothing. The lens shows what `fc_out` can
-# read, not all that is there.
+# digits and after two more. (A full stop stands for eos.) Layer 0 reads the year and the day, but takes August for
+# April, which begins with an A as well. Layer 1 puts it right, and its feed-forward makes it certain. Over all dates,
+# each cross-attention takes away most of the loss, and the second layer's own attention next to nothing. The lens shows
+# what `fc_out` can read, not all that is there.
 
 # %% [markdown]
 # ### Different weights, the same output
@@ -839,14 +839,14 @@ print(f"largest difference of the weights: {apart[0]:.1f}")
 print(f"largest difference of the outputs: {apart[1]:.1f}")
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and the output has D components. If the keys outnumber D +
-# 1 and no weight is zero, other weights with the very same output always exist, because there are fewer equations than
-# unknowns.
+# Such weights are no special case. With T keys a row has T weights, and the output has D components. If T is larger
+# than D + 1 and no weight is zero, other weights with the very same output always exist. There are then T unknowns and
+# only D + 1 equations, one for each component and one for the sum of the row.
 #
 # ### Head by head
 #
-# Which of the 24 heads does the model need? Ablate them one at a time, and see by how much the loss of all 200 dates
-# grows. (Accuracy hardly falls, since it doesn't show how sure the model is.)
+# Which of the 24 heads does the model need? We ablate them one at a time, and see by how much the loss of all 200 dates
+# grows. (The accuracy would hardly fall, since it doesn't show how sure the model is.)
 
 # %%
 every_head = [
@@ -879,20 +879,20 @@ names = {"encoder": "the encoder's", "decoder": "the decoder's own"}
 compare_guess("10_kind", names.get(kind, "the cross-attention"))
 
 # %% [markdown] role="answer"
-# *The picture in words:* a table with four heads in a row, and six rows: two layers each of the encoder, the decoder and
-# the cross-attention. One number stands out, 43 at head 0 of the encoder's layer 0. The next is 8, most are below 4.
+# *The picture in words:* a table with four heads in a row, and six rows, two layers each of the encoder, the decoder
+# and the cross-attention. One entry stands out, 43 at head 0 of the encoder's layer 0. The next is 8, and most are
+# below 4.
 #
 # Most heads cost little, and where several do the same, none is missed. The cross-attention has such heads, as you saw
-# with the 6. One of the encoder's makes the loss almost twenty times as large. In four other models that we trained,
-# the most needed head was one of the encoder's as well, in one of them
-# only just.
+# with the 6. Without one of the encoder's, the loss is almost twenty times as large. In four other models that we
+# trained, the most needed head was one of the encoder's as well, though in one of them only just.
 
 # %% [markdown]
 # ### Is a sharp head an important one?
 #
-# A head that gives nearly all of its weight to one key looks important. Measure sharpness by the mean largest weight of
-# a row. Beware of two things. Rows of padding mean nothing, and in a causal matrix the first rows are sharp whatever
-# the head has learnt, since they see so few keys.
+# A head that gives nearly all of its weight to one key looks important. We measure sharpness by the mean largest weight
+# of a row. Beware of two things. Rows of padding have no meaning, and in a causal matrix the first rows are sharp
+# whatever the head has learnt, since they see so few keys.
 
 # %%
 uniform, past = torch.ones(11, 11) / 11, torch.ones(11, 11).tril()
@@ -902,7 +902,7 @@ for name, weights in (("11 tokens", uniform), ("the past", causal)):
     print(f"uniform over {name}, mean largest weight: {sharp:.2f}")
 
 # %% [markdown]
-# So leave the decoder's own attention out. In the other two kinds every row sees the whole date.
+# So we leave the decoder's own attention out. In the other two kinds every row sees the whole date.
 
 # %%
 weights_of, sharpness = look_inside(model, pairs), {}
@@ -945,17 +945,17 @@ compare_guess(
 )
 
 # %% [markdown] role="answer"
-# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6; the higher a
-# point, the more the ablation costs. Nearly all lie below 0.01, sharp or not. The highest by far, an encoder head, is in
-# the middle.
+# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6, and the higher a
+# point is, the more the ablation costs. Nearly all lie below 0.01, sharp or not. The highest by far, an encoder head,
+# is in the middle.
 #
-# Sharper heads tend to cost a little more. But the one that the model needs most isn't among the sharpest, and costs ten
-# times as much as the sharpest of all.
+# Sharper heads tend to cost a little more, but the one that the model needs most isn't among the sharpest, and costs
+# ten times as much as the sharpest of all.
 
 # %% [markdown]
 # ### Together
 #
-# Ablate several heads at once. First add up what they cost one at a time.
+# Now we ablate several heads at once. First we add up what they cost one at a time.
 
 # %%
 alone = {}
@@ -989,13 +989,14 @@ compare_guess("10_together", f"by {how_much} this total")
 
 # %% [markdown] role="answer"
 # Together they cost several times as much, since if one is missing, others can do its work. This holds for the
-# decoder's own attention too. No head of it is missed, but without all eight the loss is 0.06 nats, more than twenty
-# times as large. Without the cross-attention the date doesn't get through, and the loss is near that of a model without
-# any idea.
+# decoder's own attention too. No single head of it is missed, but without all eight the loss is 0.06 nats, more than
+# twenty times as large. Without the cross-attention the date doesn't get through, and the loss grows to almost 2 nats,
+# where a model without any idea has 2.64.
 
 # %% [markdown]
-# An ablation has limits too. It shows what *this* model needs. Trained without the head, it might have found another
-# way. And the next layers were never trained with zeros there, so some authors take the head's mean output instead.
+# An ablation has limits too, since it only shows what *this* model needs. If it had been trained without the head, it
+# might have found another way. Besides, the next layers were never trained with zeros there, so some authors put the
+# head's mean output in its place.
 #
 # ### The position is not the character
 #
@@ -1010,14 +1011,14 @@ print(f"of its own character: {own:.2f}   of all others: {1 - own:.2f}")
 
 # %% [markdown]
 # **So what are weights good for?** They give ideas, and they help to find mistakes. A matrix can show at a glance that
-# padding gets weight or that the future is visible. It can suggest that a head copies years. To *know* it, change
-# something and see what happens. The next section does that.
+# padding gets weight or that the future is visible. It can suggest that a head copies years. To *know* it, you change
+# something and see what happens, as in the next section.
 #
 # ## 7 · The hunt
 #
-# Here are eight attention functions. Each claims to be lesson 04's `causal_multi_head_attention`, takes the same
-# arguments and returns the same two tensors. Each has exactly one mistake, and no two have the same one. You can't read
-# their code, but you can call them as often as you like, with any input you can think of.
+# Here are eight attention functions, each of which claims to be lesson 04's `causal_multi_head_attention`, takes the
+# same arguments and returns two tensors of the same kind. Each has exactly one mistake, and no two have the same one.
+# You can't read their code, but you can call them as often as you like, with any input you can think of.
 
 # %% role="given"
 from lesson_04 import causal_multi_head_attention, masked_softmax
@@ -1028,8 +1029,8 @@ print(*boxes)
 print(boxes["alder"])
 
 # %% [markdown]
-# What you need is a kit of **probes**, small experiments, each of which answers one question. Two sequences of five
-# tokens and four weight matrices are the input. Each probe is shown on the right attention function, some also on
+# What you need is a kit of **probes**, small experiments, each of which answers one question. Their input is two
+# sequences of five tokens and four weight matrices. Each probe is shown on the right attention function, some also on
 # `forgets_the_mask`, whose mistake you know.
 
 # %%
@@ -1060,8 +1061,8 @@ def difference(a, b):
 
 
 # %% [markdown]
-# **Probe 1, `sums`: what sums to one?** Rows of weights should. If they don't, look at the axis of the softmax, or at
-# what came after it.
+# **Probe 1, `sums`: what sums to one?** Each row of weights should. If it doesn't, look at the axis of the softmax, or
+# at what came after it.
 
 
 # %%
@@ -1076,9 +1077,9 @@ def sums(attention):
 sums(right)
 
 # %% [markdown]
-# **Probe 2, `influence`: which output depends on which token?** Change one token, and see which outputs change.
-# Repeat for each token. Below, row i is output i, and a number in column j says that it changes with token j. Lesson
-# 04's `leaks_future` tests the upper right half of this matrix.
+# **Probe 2, `influence`: which output depends on which token?** Change one token, see which outputs change, and repeat
+# this for each token. Below, row i is output i, and a j in its line means that it changes with token j. Lesson 04's
+# `leaks_future` tests the upper right half of this matrix.
 
 
 # %%
@@ -1102,13 +1103,14 @@ print("forgets the mask")
 influence(forgets_the_mask)
 
 # %% [markdown]
-# The right one is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, and a matrix that
-# looks torn each have their own cause. *Torn* means that components of one token ended up in another token's place.
+# The right matrix is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, and a matrix
+# that looks torn each have their own cause. *Torn* means that components of one token ended up in another token's
+# place.
 #
 # **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and together
-# with another one. Many models are only tested with a batch of one. Write the probe: `ask` is all you need. Then test
-# it, because a probe that can't find anything is worthless: `mixes_sequences` adds a little of each sequence to the
-# other.
+# with another one. Many models are only tested with a batch of one. Write this probe, for which `ask` is all you need.
+# Then test it on `mixes_sequences`, which adds a little of each sequence to the other, because a probe that can't find
+# anything is worthless.
 #
 # <details><summary>How do I start?</summary>
 #
@@ -1159,14 +1161,16 @@ if differ == "0.00":
 compare_guess("10_company", outcome)
 
 # %% [markdown] role="answer"
-# The future that it shows is that of the same sequence. (`company` is the course's version of the probe; compare yours.)
+# It shows the future, but only that of the same sequence, so the rest of the batch has no influence. (`company` is the
+# course's version of the probe; compare yours.)
 
 # %% [markdown]
-# **Probe 4, `matters`: which weight matrices matter, and for what?** Replace one at a time. `w_q` and `w_k` should
-# change weights and output; `w_v` and `w_o` the output only.
+# **Probe 4, `matters`: which weight matrices matter, and for what?** Replace them one at a time. Another `w_q` or `w_k`
+# should change weights and output, another `w_v` or `w_o` only the output.
 #
-# It has a second use: a **single token** can attend only to itself. Its weight is 1, whatever the scores are, and the
-# output is that token's value, projected. What *then* changes the output is what the value is made of.
+# The probe has a second use, with a **single token**, which can attend only to itself. Its weight is 1, whatever the
+# scores are, and the output is that token's value, projected. What *then* changes the output is what the value is made
+# of.
 
 
 # %%
@@ -1185,10 +1189,10 @@ print("with a single token")
 matters(right, seq_len=1)
 
 # %% [markdown]
-# **Probe 5, `compared`: what is right, and when?** Compare weights and output with those of the right attention, with
-# three heads and with one. If the weights are right and the output is not, the mistake lies after the softmax. If all
-# is right with one head, the mistake has to do with heads: with one head √head_dim is √d_model, and there is nothing to
-# split or merge.
+# **Probe 5, `compared`: what is right, and when?** Compare weights and output with those of the right attention
+# function, with three heads and with one. If the weights are right and the output is not, the mistake lies after the
+# softmax. If all is right with one head, the mistake has to do with heads, because with one head √head_dim is √d_model,
+# and no heads have to be split or merged.
 
 
 # %%
@@ -1203,8 +1207,8 @@ def compared(attention):
 compared(forgets_the_mask)
 
 # %% [markdown]
-# **Probe 6, `entropies`: too sharp or too flat?** The entropy of the last row, in which every token is visible, for
-# each head, beside the right one. ("none" means that the row doesn't sum to one.)
+# **Probe 6, `entropies`: too sharp or too flat?** It prints the entropy of the last row, in which every token is
+# visible, for each head, below the right one. ("none" means that the row doesn't sum to one.)
 
 
 # %%
@@ -1220,14 +1224,14 @@ def entropies(attention):
 entropies(forgets_the_mask)
 
 # %% [markdown]
-# In its last row `forgets_the_mask` is right: there, every token *may* be seen. A probe that finds nothing tells you
-# something too.
+# In its last row `forgets_the_mask` is right, because there every token *may* be seen. You learn something from a probe
+# that finds nothing, too.
 #
 # ### Exercise 5: `bug_hunt`
 #
 # Difficulty 4 of 5
 #
-# Name the mistake of each box. These are the ids to choose from; eight of them occur, each once.
+# Name the mistake of each box. These are the ids to choose from, and eight of them occur, each once.
 #
 # | id | what is wrong |
 # | --- | --- |
@@ -1251,12 +1255,12 @@ entropies(forgets_the_mask)
 # Run all probes on a box, then read them together, and write more of your own. A good test of a suspicion is to write
 # the mistake yourself, like `forgets_the_mask` above, and compare.
 #
-# Each box earns one point. In the cell with the dict write nothing but the dict: the grader has no boxes.
+# Each box earns one point. In the cell with the dict write nothing but the dict, since the grader has no boxes.
 #
 # <details><summary>I don't know where to start</summary>
 #
-# Take one box and write down, probe by probe, what differs from the right attention. Then go down the list of ids,
-# and cross out each mistake that would *not* have shown this.
+# Take one box and write down, probe by probe, what differs from the right attention function. Then go down the list of
+# ids, and cross out each mistake that would *not* have shown this.
 #
 # </details>
 #
@@ -1269,7 +1273,7 @@ entropies(forgets_the_mask)
 #
 # <details><summary>Everything looks right</summary>
 #
-# Then it is wrong only in cases that you haven't tried. Another number of heads? More than one sequence?
+# Then it is wrong only in cases that you haven't tried. What about another number of heads, or more than one sequence?
 #
 # </details>
 
@@ -1311,7 +1315,7 @@ check(bug_hunt, "bug_hunt")
 
 # %% [markdown]
 # Look back at how you found them. No shape showed a mistake, and few matrices did. You found them by asking what you
-# would see *if it were right*. Your kit works on other people's attention too, and on yours.
+# would see *if it were right*. Your kit works on other people's attention functions too, and on yours.
 #
 # ## 8 · Quiz
 #
@@ -1351,8 +1355,8 @@ check(bug_hunt, "bug_hunt")
 #    - b. the first token is the most important one;
 #    - c. a causal mask leaves it no choice;
 #    - d. it has not been trained.
-# 9. `alone` (a letter): an attention function is right for a batch of one and wrong for a batch of two. Where do you look
-#    first?
+# 9. `alone` (a letter): an attention function is right for a batch of one and wrong for a batch of two. Where do you
+#    look first?
 #    - a. at the causal mask;
 #    - b. at the number of heads;
 #    - c. for a sum or a softmax that runs over the batch;
@@ -1398,8 +1402,8 @@ check(quiz_10, "quiz_10")
 # ## What you can do now
 #
 # You read attention weights, by eye and by code, and follow them through layers. You know what they can't show, and how
-# to find out instead: read the stream half way, ablate something and look at the loss. And you have named mistakes in
-# attention functions whose code you never saw.
+# to find out instead, by reading the stream half way, or by ablating something and looking at the loss. And you have
+# named mistakes in attention functions whose code you never saw.
 #
 # **To read next**
 #
@@ -1425,7 +1429,7 @@ check(quiz_10, "quiz_10")
 # beam of 4 keeps four beginnings, extends each by every token, and keeps the four likeliest of all these. At the end it
 # takes the likeliest complete text, with a correction for length, since a long text has a small probability.
 #
-# **Next:** here many heads did the same work, and you met none with a purpose of its own. In lesson 11 you will. You
-# build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four heads
-# remembers the names, because it looks for the places where the next word stood before. You find it by its weights, and
-# prove it by ablation: without it the model forgets who is who.
+# **Next:** here many heads did the same work, and you met none with a purpose of its own, but in lesson 11 you will.
+# You build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four
+# heads remembers the names, because before a name it looks back at the places where names stood. You find it by its
+# weights, and prove it by ablation, since without it the model forgets who is who.
