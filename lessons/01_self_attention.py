@@ -24,8 +24,9 @@
 # needs. You build it step by step, with numbers small enough for paper, and each step mends a failure of the one
 # before.
 #
-# One thing in advance: a single layer of attention will not solve our sentence, however well it is trained. You will
-# see why long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it takes.
+# One thing in advance: a single layer like the one you build here will not solve our sentence, however well it is
+# trained. You will see why long before the end. In lesson 02 you train your own on hundreds of such sentences and find
+# out what it takes.
 #
 # **You need** Python, and a little PyTorch: tensors, shapes, the matrix product `@`.
 #

@@ -606,7 +606,7 @@ compare_guess("02_one_layer", round(100 * share, 1))
 # One layer does no better than a coin. Training found that only the two nouns matter, and took the weight away from all
 # other words. There it was stuck, torn between the two. Compare the two lines: the ratio of their weights is the same for
 # "heavy" and for "weak", to the last digit, since "it" asks the same in both sentences and the nouns answer the same. No
-# matrices can change that.
+# matrices can change that in a layer like this one.
 
 # %% [markdown]
 # Add a second layer. "It" may look around, and what it took is part of it when it looks once more.

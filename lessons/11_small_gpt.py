@@ -18,10 +18,10 @@
 #
 # *Once there was a heron called Odile, who was afraid of soup. One day Percy the owl came from the mill. "What a golden
 # trumpet!" said …* You know who says it, because you remember who came. A table that counts which word follows which
-# can write sentences like these, and in the next one it has forgotten Percy.
+# can write sentences like these, but by the next one it has forgotten Percy.
 #
-# You build a language model from parts that you know, and train it on such tales. It beats every table of counts. Then
-# you look inside, and find out how it remembers who is who.
+# You build a language model from parts that you know, and train it on such tales until it beats every table of counts.
+# Then you look inside, and find out how it remembers who is who.
 #
 # **You need** lessons 03 (attention), 04 (the causal mask), 05 (pre-norm), 06 (rotary positions), 07 (the feed-forward
 # layers), 08 (training) and 09 (the key-value cache).
@@ -33,8 +33,8 @@
 # - find out what a head is for, and test it by switching the head off;
 # - draw the next token with temperature, top-k and top-p, with a cache and without.
 #
-# **Time:** <!-- time -->. It is made for two sittings. Break at the end of section 5: by then your model has learnt, and
-# leaves you with a riddle. (When you come back, run all cells again.)
+# **Time:** <!-- time -->. The lesson is made for two sittings, with a break at the end of section 5, where your model
+# has learnt and leaves you with a riddle. (When you come back, run all cells again.)
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
@@ -66,8 +66,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Tales as numbers
 #
-# A small grammar made these tales: about twenty kinds of sentences with gaps for names, things and places. Whatever is
-# named once comes back later in its tale. The last 80 tales are **held out**: no model learns from them.
+# A small grammar made these tales from about forty patterns with gaps for names, things and places. Most of what is
+# named once comes back later in its tale. The last 80 tales are **held out**, so no model learns from them.
 
 # %%
 from grader.models.gpt import course_tales, joined, words_of
@@ -109,22 +109,22 @@ print(f"“{BEGINNING}” as ids:", train_ids[:4].tolist())
 #
 # Difficulty 1 of 5
 #
-# `ids` is the whole text as numbers, on one axis. Cut one piece of it for each entry of `starts`: `inputs[b]` holds the
-# `block_size` ids from place `starts[b]` on, and `labels[b]` the ids one place further on.
+# `ids` is the whole text as ids, on one axis. Cut one piece of it for each entry of `starts`, so that `inputs[b]` holds
+# the `block_size` ids from place `starts[b]` on, and `labels[b]` the ids one place further on.
 #
 # With ids 10, 11, 12, …, `starts` 0 and 5 and a `block_size` of 3, `inputs` is [[10, 11, 12], [15, 16, 17]] and
 # `labels` is [[11, 12, 13], [16, 17, 18]].
 #
 # <details><summary>I would write a loop over <code>starts</code></summary>
 #
-# A loop is fine, and `torch.stack` makes one tensor of the pieces. Without a loop: index `ids` with a table of places,
-# (B, block_size).
+# A loop is fine, and `torch.stack` makes one tensor of the pieces. Or do without a loop, and index `ids` with a table
+# of places, (B, block_size).
 #
 # </details>
 #
 # <details><summary>My pieces begin at the wrong places</summary>
 #
-# `starts` holds places in the text. It does not count pieces. Two pieces may overlap.
+# A 5 in `starts` means the token at place 5, and not the fifth piece, so two pieces may overlap.
 #
 # </details>
 
@@ -150,10 +150,10 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# Is a loss of 1 nat good? You need one to compare it with. Lesson 08 had log V, the loss of a model to which all V
-# tokens are equally probable; here that is 5.80. A **unigram** model knows how often each token occurs. A **bigram**
-# model predicts a token from the one before it: after "once" comes "there". It is a table of counts with V rows and V
-# columns.
+# Is a loss of 1 nat good? You need other losses to compare it with. Lesson 08 had log V, the loss of a model to which
+# all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each token occurs. A
+# **bigram** model predicts a token from the one before it, "there" after "once", and is a table of counts with V rows
+# and V columns.
 #
 # ### Exercise 2: `bigram_loss`
 #
@@ -169,15 +169,15 @@ check(language_batch)
 #
 # <details><summary>My loss is infinite</summary>
 #
-# A pair of the test text that never occurs in the training text has probability 0 if nothing is added. To how many of
-# the counts do you add one?
+# Without the added one, a pair of the test text that never occurs in the training text has probability 0. To how many
+# of the counts do you add one?
 #
 # </details>
 #
 # <details><summary><code>counts[first, second] += 1</code> counts too little</summary>
 #
-# With tensors as an index, a pair that occurs three times is counted only once. A loop over the pairs counts correctly;
-# so do `index_put_` with `accumulate=True` and `torch.bincount`.
+# With tensors as an index, a pair that occurs three times is counted only once. A loop over the pairs counts correctly,
+# and so do `index_put_` with `accumulate=True` and `torch.bincount`.
 #
 # </details>
 
@@ -208,10 +208,10 @@ print(f"bigram: {my_bigram:.2f} nats, perplexity {math.exp(my_bigram):.1f}")
 
 # %% [markdown]
 # Whoever hesitates between 13 equally probable words has a loss of log 13, about 2.6. So e to the power of the loss,
-# the **perplexity**, says among how many words a model hesitates on average.
+# called **perplexity**, is the number of equally probable words among which a model hesitates on average.
 #
-# Why stop at one word? A table can count what comes after the last two words, or the last five. Most beginnings of five
-# were never seen, so a good table mixes in what it knows of shorter ones.
+# Why stop at one word? A table can count what comes after the last two words, or the last five. But the longer a
+# sequence, the fewer examples of it there are, so a good table mixes in what it knows of shorter ones.
 
 
 # %% long="a table is counted and asked"
@@ -242,8 +242,9 @@ def table_probability(after, before, token):
 after = counted(train_ids, 5)
 
 # %% [markdown]
-# All models are judged on the same places: the first 128 tokens from the beginning of each held-out tale. And we ask
-# for one kind of word separately: **names that were named before** in that piece. Whoever remembers can know them.
+# All models are judged on the same pieces. Each begins with a held-out tale, and asks for 128 tokens, into the next
+# tale if need be. One kind of word is judged separately too, **names that were named before** in that piece. Whoever
+# remembers can know them.
 
 # %%
 line_ends = (test_ids == id_of["\n"]).nonzero().flatten()
@@ -299,12 +300,13 @@ print(f"any of {len(names)} names at random: {math.log(len(names)):.2f} nats")
 compare_guess("11_again", round(best_names, 1))
 
 # %% [markdown] role="answer"
-# Counting improves, and then it is over: for five words back there are too few examples. About names no table learns
-# anything. They are worse than a draw from all the names, because they often don't even expect a name. It stands four
-# to forty words back, and to count such beginnings would take more tales than there are atoms in the world.
+# Tables get better up to three words back and then worse, because there are too few examples of longer sequences. No
+# table learns which name is due, and on names they are all worse than a draw from all the names, because they often
+# don't even expect a name. The name that is due was last read four to forty words back, nearly always further than a
+# table reads, and to count sequences of forty words would take more tales than there are atoms in the world.
 
 # %% [markdown]
-# And yet a table can write. This is what the one with three words back makes of the beginning:
+# And yet a table can write. Here the one with three words back continues a beginning:
 
 # %%
 draw = torch.Generator().manual_seed(3)
@@ -316,17 +318,17 @@ while len(tokens) < 90:
 print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 
 # %% [markdown]
-# Every sentence is fluent. But who visits whom, and who has the thing?
+# Every sentence is fluent, but who visits whom, and who has the thing?
 #
 # ## 3 · The block
 #
-# A Transformer without an encoder is called **decoder-only**: there is no source and no cross-attention. Its block has
-# one attention, over the text so far, and the feed-forward layers. Three things differ from lesson 07's encoder block:
-# the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries and keys (lesson 06), and
-# the mask hides later tokens (lesson 04).
+# A Transformer without an encoder is called **decoder-only**. It has no source and no cross-attention, so its block
+# consists of self-attention over the text so far and the feed-forward layers. This block differs from lesson 07's
+# encoder block in three ways: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries
+# and keys (lesson 06), and the mask hides later tokens (lesson 04).
 #
-# You get these cells: what you wrote in lessons 03, 06 and 07, and attention with rotation. Yours runs, if your
-# notebooks of these lessons lie beside this one and pass.
+# You get what you wrote in lessons 03, 06 and 07, and attention with rotation. Your own code runs if your notebooks of
+# these lessons lie beside this one and pass.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -377,13 +379,13 @@ class RotaryAttention(MultiHeadAttention):
 #
 # Difficulty 2 of 5
 #
-# The parts are lesson 07's, so you get `__init__`. Write `forward`. It is pre-norm: x + dropout(sublayer(norm(x))), and
-# nothing is normalised after the addition. The attention takes one input, `is_causal=True`, and the `cache`, which is
-# for section 9: just pass it on, `cache=cache`.
+# The parts are lesson 07's, so you get `__init__`, and write `forward`. Each sub-layer is pre-norm, x +
+# dropout(sublayer(norm(x))), and its sum isn't normalised. The attention takes one input, `is_causal=True` and the
+# `cache`, which is for section 9 and only has to be passed on with `cache=cache`.
 #
 # <details><summary>Only "in train mode" fails</summary>
 #
-# There the check drops everything (`dropout` is nearly 1). What is left of the block when the outputs of both
+# In train mode the check drops everything (`dropout` is nearly 1). What is left of the block when the outputs of both
 # sub-layers are gone?
 #
 # </details>
@@ -422,31 +424,32 @@ check(GPTBlock)
 # %% [markdown]
 # ## 4 · The model
 #
-# First comes an embedding, then the blocks. At the end is a linear layer, the **head**: V logits for each position. The
-# embedding has a vector for each token. The head has one too: a logit is its dot product with what comes in. Both can
-# use the same V vectors. Then the weight is **shared**, or *tied*.
+# First comes an embedding, then come the blocks, and at the end a linear layer, the **head**, gives V logits for each
+# position. (It shares only its name with the heads of attention.) The embedding has a vector for each token, and so has
+# the head, because a logit is the dot product of the token's row in the head's matrix with what comes in. Both can use
+# the same V vectors, and then the weight is **shared**, or *tied*.
 #
 # ### Exercise 4: `GPT`
 #
 # Difficulty 2 of 5
 #
-# Token ids (B, T) in, logits (B, T, V) out: `token_embedding`, then each of the `blocks`, then the last `norm`, then
-# `head`. A pre-norm block ends in an addition, so the last norm is needed.
+# Token ids (B, T) become logits (B, T, V) on their way through `token_embedding`, each of the `blocks`, the last `norm`
+# and the `head`. A pre-norm block ends in an addition, so the last norm is needed.
 #
-# You get the embedding, the limit `max_length`, and the line that returns. Make `blocks` (an `nn.ModuleList` of
-# `num_layers` blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's: one
+# You get the embedding, the limit `max_length` and the line that returns. Make `blocks` (an `nn.ModuleList` of
+# `num_layers` blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's, one
 # parameter with two names. Use the head's for both, `self.token_embedding.weight = self.head.weight`. Then write the
-# way to `logits`. Each block gets the `cache`, which may be None.
+# way to `logits`, where each block also gets the `cache`, which may be None.
 #
 # <details><summary>Why the head's weight, and not the embedding's?</summary>
 #
-# The numbers of a new `nn.Embedding` are larger. The first logits would be far too large.
+# The entries of a new `nn.Embedding` are larger, so the first logits would be far too large.
 #
 # </details>
 #
 # <details><summary>The weights are not shared though I copied them</summary>
 #
-# Two parameters with equal numbers differ after the first training step. Assign the parameter itself, not its numbers.
+# Two parameters with equal entries differ after the first training step. Assign the parameter itself, not its entries.
 #
 # </details>
 
@@ -534,30 +537,30 @@ def judged(model):
 #
 # Large models are trained with one thing that lesson 08 didn't need. Now and then a batch gives a gradient many times
 # as long as usual, and one such step can spoil what a thousand have learnt. So the gradient's length is limited before
-# the step: **clipping**. Our small model doesn't need it either: without it we got the same losses. But you will meet
-# it in every training loop that matters.
+# the step, which is called **clipping**. Our small model doesn't need it either, and without it we got the same losses.
+# But you will meet it in nearly every training loop of a large model.
 #
 # ### Exercise 5: `clip_gradients`
 #
 # Difficulty 2 of 5
 #
 # All gradients together are one long vector. Its length, or norm, is the root of the sum of the squares of every entry
-# of every parameter. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in place: `.grad`
-# stays the tensor that it is. Otherwise leave the gradients as they are. In both cases return the norm *before*
-# clipping, as a float.
+# of every parameter. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in place, so that
+# `.grad` stays the tensor that it is. Otherwise leave the gradients as they are, and in both cases return the norm
+# *before* clipping, as a float.
 #
-# `parameters` is what `model.parameters()` gives: a loop can walk over it only **once**. A parameter that took no part
-# in the loss has `.grad` None. Don't use torch's own clipping (`clip_grad_norm_` and its relatives).
+# `parameters` is what `model.parameters()` gives, so a loop can walk over it only **once**. A parameter that took no
+# part in the loss has `.grad` None. Don't use torch's own clipping (`clip_grad_norm_` and its relatives).
 #
-# <details><summary>Nothing is clipped with <code>model.parameters()</code>, with a list it works</summary>
+# <details><summary>My gradients are clipped with a list, but not with <code>model.parameters()</code></summary>
 #
-# A second `for` over a generator finds it empty. Make a list first.
+# A second `for` over a generator finds it empty, so make a list first.
 #
 # </details>
 #
 # <details><summary>"'NoneType' object has no attribute …"</summary>
 #
-# One of the parameters has no gradient. It adds nothing to the norm.
+# One of the parameters has no gradient, so it doesn't add to the norm.
 #
 # </details>
 
@@ -589,24 +592,24 @@ check(clip_gradients)
 #
 # Difficulty 3 of 5
 #
-# The whole loop. `starts` (steps, B) has a row for each step. Every step cuts its batch with `language_batch`, and
-# computes the mean loss over all its labels. Then come the gradients, from nothing: what was in `.grad` before the
-# first step must not count either. They are clipped to `max_norm` by `clip_gradients`, and the optimiser takes its
-# step. Collect in `losses` the loss *before* each step, as a plain number.
+# This is the whole loop. `starts` (steps, B) has a row for each step, which cuts its batch with `language_batch` and
+# computes the mean loss over all its labels. Then come the gradients, and what was in `.grad` before must not count, in
+# the first step either. They are clipped to `max_norm` by `clip_gradients`, and the optimiser takes its step. Collect
+# in `losses` the loss *before* each step, as a plain number.
 #
-# Take the optimiser as it is, with its learning rate and its memory of earlier steps: `fit` will be called piece by
-# piece, and has to go on where it was. What stands around the loop is lesson 08's: train mode, and at the end the mode
-# that the model came in.
+# Take the optimiser as it is, with its learning rate and its memory of earlier steps, because `fit` will be called
+# piece by piece and has to go on where it was. As in lesson 08, the lines around the loop set train mode, and at the
+# end the mode that the model came in.
 #
 # <details><summary>In which order?</summary>
 #
-# The optimiser's step reads `.grad`. What has to be finished by then, and what must not happen between?
+# The optimiser's step reads `.grad`. What has to be finished by then, and what must not happen in between?
 #
 # </details>
 #
 # <details><summary><code>cross_entropy</code> complains about shapes</summary>
 #
-# It takes (N, V) and (N,). Your logits are (B, T, V), your labels (B, T). Which axes can be joined?
+# It takes (N, V) and (N,), but your logits are (B, T, V) and your labels (B, T). Which axes can be joined?
 #
 # </details>
 
@@ -646,7 +649,7 @@ check(fit)
 
 # %% [markdown]
 # `Training` draws all pieces beforehand and calls your `fit` for one row at a time, because the learning rate changes
-# with each step: it rises for 50 steps and then falls. So a training that was stopped goes on with the next row.
+# with each step, and rises for 50 steps before it falls. A training that was stopped goes on with the next row.
 
 
 # %% long="one class: what a training keeps, and its step"
@@ -708,8 +711,8 @@ print("parameters:", sum(my_weight.numel() for my_weight in my_parameters))
 print(f"loss of the untrained model: {my_run.judged[0].loss:.2f} nats")
 
 # %% [markdown]
-# Now it learns, for less than half a minute; on a busy machine a few times that. The monitor shows the loss, and how
-# many of all held-out words are guessed right.
+# Now it learns for less than half a minute, or a few times that on a busy machine. The monitor shows the loss, and the
+# accuracy on all held-out words.
 
 # %%
 from grader.views import TrainingMonitor
@@ -799,20 +802,21 @@ draw_ladder(my_run, my_bigram)
 compare_guess("11_names", min(my_late, default=1200))
 
 # %% [markdown] role="answer"
-# *The picture in words:* five level lines, from 5.8 for uniform down to 1.3 for the best table. The training loss and
-# the loss on held-out tales fall together, steeply at first, and are below all of them within a hundred steps. The loss
-# on names stays near the best table's for some hundred steps, then drops to less than half.
+# *The picture in words:* five level lines stand between 5.8 for uniform and 1.3 for the best table. The training loss
+# and the loss on held-out tales fall together, steeply at first, and are below all of them within a hundred steps. The
+# loss on names stays a little below the best table's for several hundred steps, then drops to less than half.
 #
-# The loss of names stays as high as a table's for some hundred steps. Then it drops, within one or two hundred, to less
-# than half. The curve of all words hardly shows it: only one place in fourteen asks for such a name.
+# The loss on names stays nearly as high as a table's for several hundred steps. Then, within one or two hundred, it
+# drops to less than half. The curve of all words hardly shows it, because only one place in fourteen asks for such a
+# name.
 
 # %% [markdown]
 # Something was switched on inside your model, quite suddenly. What? (This is the place for a break.)
 #
 # ## 6 · What it remembers
 #
-# If the model knows a name because it looks back, it must fail when it can't. So give it only the last few words before
-# each place.
+# If the model knows a name because it looks back, it must fail when it can't look back. So give it only the last few
+# words before each place, and judge only places that have at least 64 words before them.
 
 
 # %%
@@ -843,8 +847,8 @@ show(list(my_contexts.values()), my_rows, COLUMNS)
 compare_guess("11_context", round(100 * my_contexts[8].names_right))
 
 # %% [markdown] role="answer"
-# It does reach back. The more words it may read, the more names it knows, up to about thirty: that is as far back as
-# names usually stand here.
+# It does reach back, and the more words it may read, the more names it knows, up to about thirty, which is as far back
+# as names usually stand here.
 
 # %% [markdown]
 # Only attention carries anything from one token to another, and the model has four heads, two in each layer. To see
@@ -874,24 +878,24 @@ def attention_weights(model, tokens):
 # Difficulty 3 of 5
 #
 # You get the weights of all heads for one text, (L, H, T, T), its tokens `ids` (T,) and its labels (T,): `labels[t]`
-# comes after `ids[t]`. Where a place doesn't count, the label is −1. Here that is everywhere but before a name.
+# comes after `ids[t]`. Where a place doesn't count, which here is everywhere but before a name, the label is −1.
 #
 # Take the places t whose label occurs among `ids[0]` … `ids[t]`. There, add up what a head's row t puts on these
 # occurrences. The head with the largest sum on average is the answer, as two whole numbers, `(layer, head)`.
 #
-# An example: the ids are 5, 7, 5, 8, the labels −1, 5, −1, 7. Place 1 asks for a 5, which has been read at place 0.
-# Place 3 asks for a 7, read at place 1. So the entries [1, 0] and [3, 1] of each head count.
+# An example: the ids are 5, 7, 5, 8, the labels −1, 5, −1, 7. Place 1 asks for a 5, which has been read at place 0, and
+# place 3 for a 7, which has been read at place 1. So the entries [1, 0] and [3, 1] of each head count.
 #
 # <details><summary>Which entries are that for a whole text?</summary>
 #
-# `ids == labels[:, None]` is a table of (T, T). What does it say in row t and column j? Which half of it is about
-# tokens that have been read?
+# `ids == labels[:, None]` is a table of (T, T). What does a True in row t and column j mean? And which half of the
+# table is about tokens that have been read?
 #
 # </details>
 #
 # <details><summary>From a flat place to a layer and a head</summary>
 #
-# With H heads a layer, place 7 of the flat list is layer 7 // H, head 7 % H. `divmod` gives both.
+# With H heads per layer, place 7 of the flat list is layer 7 // H, head 7 % H. `divmod` gives both.
 #
 # </details>
 
@@ -931,13 +935,13 @@ draw_arcs(my_ids, my_labels, my_weights)
 
 # %% [markdown]
 # In practically every tale it is the same one. An arc leads from each place where a name comes next back to each word
-# that gets at least a tenth of this head's weight. The darker, the more.
+# that gets at least a tenth of this head's weight. The darker the arc, the larger the weight.
 #
-# *The picture in words:* the first words of a tale in a row, the names in bold. Every dark arc leads back to the name
-# that comes next. Pale ones, where somebody is named for the first time, lead to several words.
+# *The picture in words:* the first words of a tale stand in a row, the names in bold. Every dark arc leads back to the
+# name that comes next. Pale ones, where somebody is named for the first time, lead to several words.
 #
-# Lesson 10 has warned you: that a head looks somewhere doesn't prove that it matters. So switch it off. What a head
-# adds comes through its columns of `out_proj`; with zeros there it is silent, and everything else stays as it is.
+# But lesson 10 has warned you that a head may look somewhere and still not matter, so switch it off. What a head adds
+# comes through its columns of `out_proj`. With zeros there it is silent, and everything else stays as it is.
 
 
 # %%
@@ -972,15 +976,15 @@ my_right = my_off[my_layer, my_head].names_right
 compare_guess("11_off", round(100 * my_right))
 
 # %% [markdown] role="answer"
-# One of four heads, and most of the names are gone. Without any other the loss rises too, because the sentences get
-# worse, but the names stay. You have found the place where this model remembers, by a prediction, a measurement and an
-# intervention.
+# Without this one head of four, most of the names are gone. Without any other the loss rises too, because the sentences
+# get worse, but the names stay. You have found the place where this model remembers, by a prediction, a measurement and
+# an intervention.
 #
 # <details><summary>Is it always one head?</summary>
 #
-# With these sizes it was, in all of our five starts. Without it 1 or 2 % of the names were right in four of them, 28 %
-# in the fifth. With four heads a layer often two of them share the work. Put `num_heads` 4 into `SIZES`, run on from
-# there, and see.
+# With these sizes it was, in all of our five starts. Without it 1 or 2 % of the names were right in four of them, and
+# 28 % in the fifth. With four heads per layer, two of them often share the work. Put `num_heads` 4 into `SIZES` and run
+# on from there to see.
 #
 # </details>
 
@@ -989,15 +993,16 @@ compare_guess("11_off", round(100 * my_right))
 #
 # Elhage et al. (2021) and Olsson et al. (2022) found *induction heads* in models of all sizes: after "… Odile Percy …
 # Odile" they look back at what came after the earlier "Odile", and copy it. These, too, appear suddenly during
-# training, and take two layers: one head tells each token what stood before it, a head in a later layer searches by
-# that. Wang et al. (2023) found *name mover heads* in GPT-2: where a name is due, they look back at the names and copy
-# one. Yours is of that second kind, only simpler. It stands in the first layer and compares no beginnings: a place
-# before a name asks for names at a certain distance. That is why it sometimes takes the other animal of the tale.
+# training, and take two layers. One head adds to each token what stood before it, and a head in a later layer searches
+# by that. Wang et al. (2023) found *name mover heads* in GPT-2: where a name is due, they look back at the names and
+# copy one. Yours is of that second kind, only simpler. It stands in the first layer and doesn't compare what came
+# before, since a place before a name only asks for names at a certain distance. That is why it sometimes takes the
+# other animal of the tale.
 #
 # </details>
 #
-# If a cell above raised an error, an exercise isn't finished. You can still go on: the course has its own model, of the
-# same size, trained for 3000 steps.
+# If a cell above raised an error, an exercise isn't finished. You can still go on, because the course has its own model
+# of the same size, trained for 3000 steps.
 
 # %%
 from grader.models.gpt import trained_gpt
@@ -1009,17 +1014,17 @@ for step, wrote in course.samples.items():
     print(f"\n--- after {step} steps\n{textwrap.fill(wrote, 78)}")
 
 # %% [markdown]
-# Compare the last one with what the table wrote.
+# Compare the last text with what the table wrote.
 #
 # ## 7 · From logits to a distribution
 #
 # Softmax makes V probabilities of the model's V logits, and one token has to be chosen. If it is always the likeliest,
-# as in lesson 08, every tale is the same. If you draw from the probabilities as they are, there are too many mistakes:
-# a hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed first, in up to three
-# ways.
+# as in lesson 08, every tale is the same. If you draw from the probabilities as they are, there are too many mistakes,
+# because a hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed first, in up
+# to three ways.
 #
-# **Temperature.** The logits are divided by a number before softmax. Below 1 the likely tokens become likelier; above 1
-# all probabilities become more alike.
+# **Temperature.** The logits are divided by a number before softmax. A number below 1 makes the likely tokens likelier,
+# and one above 1 makes all probabilities more alike.
 
 # %%
 beginning = words_of("Once there was a heron called Odile, who")
@@ -1046,16 +1051,16 @@ for temperature in (0.5, 1.0, 2.0):
 compare_guess("11_hot", needed)
 
 # %% [markdown] role="answer"
-# The hotter, the more words stand a chance, wrong ones too.
+# The higher the temperature, the more words have a chance, and wrong ones are among them.
 
 # %% [markdown]
 # **Top-k** keeps the k likeliest and drops the rest. But ten are too many where the model is sure, and too few where it
-# isn't. **Top-p** keeps the fewest words that together reach the probability p, for example 0.9. Run the view, then
-# try:
+# isn't. **Top-p** keeps the fewest words that together reach the probability p, for example 0.9. Run the view, and then
+# try the following.
 #
-# 1. Draw 40 words with the settings as they are. Does the tale keep its names?
-# 2. Set the temperature to 0, start again and draw 40. Once more. What happens?
-# 3. Set temperature 1 and top-p 0.9, and draw one by one. Where does only one word stay, where many?
+# 1. Draw 40 words with the settings as they are. Are the names still right at the end?
+# 2. Set the temperature to 0, start again and draw 40, and do that twice. What happens?
+# 3. Set temperature 1 and top-p 0.9, and draw one by one. Where does only one word stay, and where do many?
 # 4. Type a beginning of your own, with two names. Whom does the model let speak?
 #
 # To see your own model, put `my_gpt, WORDS` in place of `course, course.words`.
@@ -1070,19 +1075,21 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 #
 # Difficulty 3 of 5
 #
-# Turn logits (..., V) into probabilities (..., V), in three steps. Top-k and top-p may be left out. Each step ends with
-# rows that sum to one:
+# Turn logits (..., V) into probabilities (..., V) in three steps, the last two of which may be left out. Each step ends
+# with rows that sum to one:
 #
-# 1. **Temperature.** Divide the logits by `temperature`, then softmax. (At 0 all the probability is on the largest logit: the lines that you get see to it.)
+# 1. **Temperature.** Divide the logits by `temperature`, then take the softmax. (At temperature 0, the lines that you
+#    get put all the probability on the largest logit.)
 # 2. **Top-k.** Only the `top_k` most probable tokens stay. If `top_k` is larger than V, all stay.
-# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay: the most probable ones, and
+# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay, the most probable ones and
 #    at least one.
 #
-# Tokens that don't stay get probability 0, the others are divided by their sum. `F.normalize(p, p=1, dim=-1)` divides
-# rows by their sum. The result is in the vocabulary's order. If only one of two equal logits can stay, either may.
+# Tokens that don't stay get probability 0, and the probabilities of the others are divided by their sum, which
+# `F.normalize(p, p=1, dim=-1)` does for each row. The result is in the vocabulary's order, and if only one of two equal
+# logits can stay, either may.
 #
-# With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5, the first two 0.8. So two stay,
-# with 0.625 and 0.375.
+# With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5 and the first two 0.8, so two
+# stay, with 0.625 and 0.375.
 #
 # <details><summary>One token too few stays under top-p</summary>
 #
@@ -1092,7 +1099,8 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 #
 # <details><summary>After sorting, I don't know which token is which</summary>
 #
-# `sort` returns the order as well. `scatter` puts numbers back where they came from; so does sorting the order itself.
+# `sort` returns the order as well. `scatter` puts probabilities back where they came from, and so does `gather` with
+# the `argsort` of the order.
 #
 # </details>
 
@@ -1137,9 +1145,9 @@ check(next_token_probabilities)
 #
 # Difficulty 2 of 5
 #
-# Easier than the last one: it is a loop around it. Write `new_tokens` tokens after the `prompt` (B, T), one after the
-# other. In each round, take the model's logits at the last position. Call `next_token_probabilities` with what is in
-# `sampling` (`temperature`, `top_k`, `top_p`). Draw one token for each row, and append it to `tokens`.
+# This exercise is easier, because it is a loop around the last one. Write `new_tokens` tokens after the `prompt` (B,
+# T), one after the other. In each round, take the model's logits at the last position. Call `next_token_probabilities`
+# with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw one token for each row, and append it to `tokens`.
 # `torch.multinomial(probabilities, 1, generator=generator)` draws.
 #
 # The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens.
@@ -1218,13 +1226,13 @@ for my_when, my_writer in my_writers.items():
 # Difficulty 2 of 5
 #
 # Return the same tokens as `generate` with a generator of the same seed. `model(tokens, cache)` returns the logits and
-# the cache, a pair; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then only
-# the newest token each time. The very last one doesn't go through the model: nobody asks what follows it. Prompt and
-# new tokens together are at most `model.max_length` here.
+# the cache as a pair, and the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then
+# only the newest token each time. The very last one doesn't go through the model, because nobody asks what follows it.
+# Prompt and new tokens together are at most `model.max_length` here.
 #
 # <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
 #
-# Print the shape of what you give the model in each step. It should be (B, T), then (B, 1), (B, 1), …
+# Print the shape of what you give the model in each step. It should be (B, T) first, and then (B, 1) every time.
 #
 # </details>
 
@@ -1281,15 +1289,16 @@ print("                              with it        ", 4 + 399)
 # <details><summary>Can the two texts differ?</summary>
 #
 # The arithmetic is the same, but in another order, so the last digits of the logits differ. If a random number lies
-# just at the border between two tokens, another one may be drawn. Then the rest differs too.
+# just at the border between two tokens, another one may be drawn, and then the rest differs too.
 #
 # </details>
 #
 # ## 10 · The large ones
 #
-# How does your model differ from those that people talk to? Less in its code than in its size and in its tokens, which
-# are pieces of words (how they are made stands at the end). GPT-2 small (2019) has 12 layers, 12 heads, vectors of 768
-# numbers and 3072 in the feed-forward layers, a vocabulary of 50 257 and a learnt vector for each of 1024 positions.
+# How does your model differ from those that people talk to? It differs less in code than in size and in its tokens,
+# since theirs are pieces of words (the end of the lesson shows how they are made). GPT-2 small (2019) has 12 layers, 12
+# heads, vectors of 768 components, 3072 of them inside the feed-forward layers, a vocabulary of 50 257 and a learnt
+# vector for each of 1024 positions.
 
 # %%
 predict(
@@ -1311,11 +1320,11 @@ print(f"in all: {my_own + my_table:,}; the embedding: {50257 * 768:,}")
 compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
 
 # %% [markdown] role="answer"
-# It is your class with other sizes. Only details differ. Many later models have rotary positions, as yours has, RMSNorm
-# (lesson 05) and grouped queries (lesson 09).
+# It is your class with other sizes, and apart from the learnt positions only details differ. Many later models have
+# rotary positions, as yours has, RMSNorm (lesson 05) and grouped queries (lesson 09).
 
 # %% [markdown]
-# A model that was trained on texts alone continues texts. It does not answer. So for a **chat** it is trained further,
+# A model that was trained on texts alone continues texts, and doesn't answer. So for a **chat** it is trained further,
 # with the same loss, on conversations, with special tokens between those who speak. Then people compare pairs of
 # answers, and it is trained towards those that they prefer. The answers still come from `generate`.
 #
@@ -1346,7 +1355,7 @@ compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
 #
 # <details><summary>How is <code>fed</code> counted?</summary>
 #
-# The last new token is drawn and returned. Does the model have to read it?
+# The last new token is drawn and returned, but does the model have to read it?
 #
 # </details>
 
@@ -1374,20 +1383,21 @@ check(quiz_11, "quiz_11")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written a language model and the loop that trains it, and it beats every table of counts. You know why: you
-# found the head that looks back, and switching it off showed that it is the one. And when somebody speaks of layers,
-# heads, context, temperature or tokens of one of the large models, you know which line of your code they mean.
+# You have written a language model and the loop that trains it, and it beats every table of counts. You also know how
+# it remembers names, because you found the head that looks back, and showed that it is the one by switching it off. And
+# when somebody speaks of layers, heads, context, temperature or tokens of one of the large models, you know which line
+# of your code they mean.
 #
 # ## For those who want more
 #
-# Too few tales, names that nobody has heard, the whole model from an empty cell, a text of your own, and the published
-# weights of GPT-2 in your classes.
+# These parts are about too few tales, names that nobody has heard, the whole model from an empty cell, a text of your
+# own, and the published weights of GPT-2 in your classes.
 
 # %% [markdown]
 # ### Too few tales
 #
-# Your curves for training and for held-out tales fell together. With 800 tales a model of this size can't learn them by
-# heart. What if there are only 30? You train two models on them, one of them with dropout (lesson 07).
+# Your curves for training and for held-out tales fell together. A model of this size couldn't learn 800 tales by heart
+# in these steps. What if there are only 30? You train two models on them, one of them with dropout (lesson 07).
 
 # %%
 few_tales = encode("".join(train_text.splitlines(keepends=True)[:30]))[0]
@@ -1419,15 +1429,16 @@ my_verdict = "it falls, then rises" if my_rises else "it falls, then stays"
 compare_guess("11_few", my_verdict)
 
 # %% [markdown] role="answer"
-# On the 30 tales the loss goes on falling, on others it rises: the model learns these tales by heart, in place of how
-# tales go. This is **overfitting**, and only the two curves together show it. Dropout slows the learning by heart a
-# little and can't prevent it: there is too little else to learn from. Stopping where the held-out loss is lowest helps
-# more. Most of all, more tales help: from 800 of them your model came to a loss that 30 don't get near at any step.
+# On the 30 tales the loss goes on falling while on others it rises, because the model learns these tales by heart in
+# place of how tales go. This is **overfitting**, and only the two losses together show it. Dropout slows the learning
+# by heart a little, but can't prevent it, because there is too little else to learn from. Stopping where the held-out
+# loss is lowest helps more. More tales help most of all, since from 800 of them your model came to a loss that 30 don't
+# get near at any step.
 
 # %% [markdown]
 # ### Names that nobody has heard
 #
-# Does your model remember *names*, or only those sixty that it knows? The third part of the text is about twelve
+# Does your model remember any name, or only the sixty or so that it knows? The third part of the text is about twelve
 # animals whose names it has never seen.
 
 # %%
@@ -1453,14 +1464,15 @@ if my_share > 0.45:
 compare_guess("11_strangers", my_verdict)
 
 # %% [markdown] role="answer"
-# The head may look back at "Agnes", but the model can't say it. A token that never occurs in training is never the
-# right answer, so every step makes its logit smaller, and its vector is still the random one of the beginning. What the
-# head copies must mean something to the layer that reads it.
+# The head may look back at "Agnes", but the model can't predict it. A token that never occurs in training is never the
+# right answer, so every step makes its logit smaller. Embedding and head share its vector, so that is all that the
+# vector has learnt, because the token never was an input. What the head copies must mean something to the layer that
+# reads it.
 
 # %% [markdown]
 # Large models have no such words. With characters as tokens, texts are long; with words, the vocabulary has no end.
-# **Byte-pair encoding** (BPE) is in between: begin with the characters of all words, find the pair of neighbours that
-# occurs most often, make it one token, and repeat. Here are twenty rounds on our tales:
+# **Byte-pair encoding** (BPE) is in between. It begins with the characters of all words, finds the pair of neighbours
+# that occurs most often, makes it one token, and repeats that. The next cell does twenty such rounds on our tales.
 
 
 # %%
@@ -1491,18 +1503,18 @@ for word in ("the", "called", "lantern", "Agnes"):
     print(f"{word:8} {' · '.join(pieces_of.get(word, []))}")
 
 # %% [markdown]
-# The commonest words are one token, rarer ones are put together from pieces, and "Agnes", which never occurred, is made
-# of pieces that did: a model with such tokens can copy it, piece by piece. GPT-2 begins with the 256 bytes instead of
-# characters, so it can write any text in any language. It makes 50 000 merges. With one token for the end of a text,
-# that is its vocabulary of 50 257.
+# The commonest words are one token, and rarer ones are put together from pieces. "Agnes", which never occurred, is made
+# of pieces that did, so a model with such tokens can copy it piece by piece. GPT-2 begins with the 256 bytes instead of
+# characters, so it can write any text in any language. With 50 000 merges and one token for the end of a text, its
+# vocabulary has 50 257 tokens.
 #
 # ### From an empty cell
 #
-# Now write a decoder-only language model from memory: attention, block, model. Call it `FromMemory`. It takes the
-# arguments of `GPT` by name and gives logits (B, T, V) for ids (B, T); it needs no cache. Look things up only when you
-# are stuck. Then load the course's weights into it. They fit if your attributes have the names that the exercises use,
-# and the logits agree with the course's if everything inside is right. There is no mark for this, and no better test of
-# whether you have understood the model.
+# Now write a decoder-only language model from memory, with its attention and its block, and call it `FromMemory`. It
+# takes the arguments of `GPT` by name and gives logits (B, T, V) for ids (B, T), and it needs no cache. Look things up
+# only when you are stuck, and at the end load the course's weights into it. They fit if your attributes have the names
+# that the exercises use, and the logits agree with the course's if everything inside is right. There is no mark for
+# this, and no better test of whether you have understood the model.
 
 # %%
 for name, tensor in course.weights.items():
@@ -1539,28 +1551,29 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # <details><summary>Where do I begin?</summary>
 #
-# With the names above. They show which modules there are, and the shapes show what goes in and out. Write the
-# `__init__` methods first.
+# Begin with the `__init__` methods. The names above show which modules there are, and the shapes show what goes in and
+# out.
 #
 # </details>
 #
 # <details><summary>All names fit, and the logits differ</summary>
 #
-# Take the parts in turn. Is the order of norm, sub-layer and addition right, in both sub-layers? Is the mask there? Are
-# queries *and* keys rotated, after the heads were split, and the values not? By which number are the scores divided? Is
+# Take the parts in turn. Is the order of norm, sub-layer and addition right, in both sub-layers? Is the mask there, and
+# are queries *and* keys rotated, after the heads were split, and the values not? What are the scores divided by, and is
 # there a norm before the head?
 #
 # </details>
 #
 # <details><summary>The rotation: which columns belong together?</summary>
 #
-# As in lesson 06: 2i and 2i + 1 are a pair, its angle is position · 10000^(−2i/D), and D is the width of one head.
+# As in lesson 06, columns 2i and 2i + 1 are a pair, its angle is position · 10000^(−2i/D), and D is the width of one
+# head.
 #
 # </details>
 #
 # ### A text of your own
 #
-# Put a text file beside this notebook, one paragraph a line, and these two lines in place of the one with
+# Put a text file with one paragraph per line beside this notebook, and these two lines in place of the one with
 # `course_tales()` in section 1. Then run all cells. What is a name in your text, and does a head look back at it?
 #
 # ```python
@@ -1714,9 +1727,9 @@ if published:
 # ## The end of the course
 #
 # In lesson 01 there was a sentence about a robot and a crate, and a plain average. Since then you have written
-# attention by hand and trained it, given it many heads and masks, norms, residuals and positions, and made an encoder,
-# a decoder and a whole Transformer of them. You have trained it, found the bugs that the loss hides, made it need less
-# memory, and looked inside. And today it wrote, and remembered who is who.
+# attention by hand and trained it, given it many heads and masks, added norms, residuals and positions, and made an
+# encoder, a decoder and a whole Transformer of them. You have trained it, found the bugs that the loss hides, made it
+# need less memory, and looked inside. And today it wrote, and remembered who is who.
 #
 # Where to go from here? Take a model whose weights are public, as the part on GPT-2 above does, and load them into
 # classes that you have written yourself. If the numbers come out the same, you have understood it; if not, you know how
