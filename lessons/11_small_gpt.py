@@ -316,7 +316,7 @@ while len(tokens) < 90:
 print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 
 # %% [markdown]
-# Every sentence is fluent. But who visits whom, and who has the thing?
+# Every sentence is fluent. But who visits whom, who has the thing?
 #
 # ## 3 · The block
 #
@@ -726,7 +726,7 @@ show(my_rows, [f"step {my_step}" for my_step in my_steps], COLUMNS[:2])
 print(f"best table: {best_table:.2f} nats")
 
 # %% [markdown]
-# Within the first hundred steps it beats every table. The names were judged too, every 50 steps.
+# Within a hundred steps it beats every table. The names were judged too, every 50 steps.
 
 
 # %% role="draw" long="two functions that only draw"
