@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -27,7 +28,8 @@ def run(monkeypatch, capsys):
         result = shell.run_cell(source)
         return capsys.readouterr().out, result.error_in_exec
 
-    return execute
+    yield execute
+    plt.close("all")
 
 
 def test_what_is_not_written_is_said_in_a_line_and_the_cell_has_failed(run):

@@ -418,7 +418,10 @@ def updated(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_update_takes_over_what_nobody_has(updated):
     course, release = updated
-    changed(path_of(course, HEADS), lambda cells: cells[5].update(source="Mine."))
+    changed(
+        path_of(course, HEADS),
+        lambda cells: [cell for cell in cells if cell["cell_type"] == "markdown"][2].update(source="Mine."),
+    )
     said("course", "leave-out", course, "03", "per_head_projection")
     (course / "release" / START).mkdir(parents=True)
     before = path_of(course, START).read_bytes()
@@ -466,7 +469,7 @@ def both(tmp_path: Path) -> tuple[Path, Path, list[str]]:
     release = tmp_path / "new"
     shutil.copytree(tmp_path / "release", release)
     ids = one_of_each(load(path_of(course, HEADS))["cells"])
-    assert len(ids) > 9
+    assert len(ids) >= 9
     for path, sign in ((path_of(course, HEADS), "mine"), (release / f"{HEADS}.ipynb", "theirs")):
         changed(
             path,
