@@ -162,7 +162,7 @@ def go_on(model, others=read[:0]):
 # We train six networks, three as they are and three with a norm in each layer, from small, medium and large starting
 # weights. Then two of them go on alone after "this is the cat".
 
-# %% role="train" claim="a_norm_frees_the_start"
+# %% role="train" timed=true claim="a_norm_frees_the_start"
 norms = {"without a norm": nn.Identity, "with a norm": nn.LayerNorm}
 start_sizes = (0.5, 1, 2)
 networks = {
@@ -1164,7 +1164,7 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 # standard deviation), before training and after a few steps? Below the table is the loss of a reader who doesn't look
 # at the window and only knows how often each word comes.
 
-# %% role="try" claim="the_windows_become_one"
+# %% role="try" timed=true claim="the_windows_become_one"
 # Try it: towers of forty-eight blocks in their first steps.
 stages = (0, 1, 5, 20, 60)
 apart = torch.zeros(3, 5)
