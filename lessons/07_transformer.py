@@ -563,7 +563,8 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 # ### Step 15 · Block after block
 #
 # The encoder consists of steps 4 and 5 and then `num_layers` blocks. Each block takes what the one before it gave as
-# value, key and query.
+# value, key and query. In lesson 02, "it" needed just that: it took up the end of the sentence in the first layer, and
+# with that it could look for the noun in the second.
 
 # %% role="try"
 # Try it: two of your blocks. Are the two "the" still apart?
