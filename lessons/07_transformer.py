@@ -72,46 +72,8 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # layer to a wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a
 # linear layer back to the first width.
 #
-# What does the ReLU contribute? Let a token hold two facts, each −1 or 1, and train the two layers to predict whether
-# the facts agree, once with ReLU between them and once without. For comparison, a network that always guesses has a
-# loss of ln 2 = 0.69 nats.
-
-# %%
-predict(
-    "07_without_relu",
-    "How large is the loss without ReLU, after training?",
-    low=0,
-    high=2,
-    unit="nats",
-)
-
-
-# %% role="answer" claim="relu_is_needed"
-def trained_loss(between: nn.Module) -> float:
-    """The loss of two trained linear layers with `between` between them."""
-    facts = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
-    agree = torch.tensor([1.0, 0.0, 0.0, 1.0])
-    small = nn.Sequential(nn.Linear(2, 16), between, nn.Linear(16, 1))
-    optimizer = torch.optim.Adam(small.parameters(), lr=0.05)
-    for _step in range(300):
-        loss = F.binary_cross_entropy_with_logits(small(facts)[:, 0], agree)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return loss.item()
-
-
-loss_without = trained_loss(nn.Identity())
-print(f"with ReLU  loss {trained_loss(nn.ReLU()):.2f}")
-print(f"without    loss {loss_without:.2f}")
-compare_guess("07_without_relu", round(loss_without, 2))
-
-# %% [markdown] role="answer"
-# Without ReLU, two layers are no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of
-# two facts shows whether they agree, so the network without ReLU goes on guessing.
-
-# %% [markdown]
-# These layers hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021).
+# They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021). What the
+# ReLU between them is for is tried at the end of the lesson.
 #
 # ### Exercise 1: `FeedForward`
 #
@@ -1184,8 +1146,49 @@ check(quiz_07, "quiz_07")
 #
 # ## For those who want more
 #
-# Three things that the lessons after this one don't need: your blocks against PyTorch's own, the weights a model starts
-# from, and what the full size costs.
+# Four things that the lessons after this one don't need: what the ReLU is for, your blocks against PyTorch's own, the
+# weights a model starts from, and what the full size costs.
+
+# %% [markdown]
+# ### What the ReLU is for
+#
+# Let a token hold two facts, each −1 or 1, and train the two feed-forward layers to predict whether the facts agree,
+# once with ReLU between them and once without. For comparison, a network that always guesses has a loss of
+# ln 2 = 0.69 nats.
+
+# %%
+predict(
+    "07_without_relu",
+    "How large is the loss without ReLU, after training?",
+    low=0,
+    high=2,
+    unit="nats",
+)
+
+
+# %% role="answer" claim="relu_is_needed"
+def trained_loss(between: nn.Module) -> float:
+    """The loss of two trained linear layers with `between` between them."""
+    facts = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    agree = torch.tensor([1.0, 0.0, 0.0, 1.0])
+    small = nn.Sequential(nn.Linear(2, 16), between, nn.Linear(16, 1))
+    optimizer = torch.optim.Adam(small.parameters(), lr=0.05)
+    for _step in range(300):
+        loss = F.binary_cross_entropy_with_logits(small(facts)[:, 0], agree)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+loss_without = trained_loss(nn.Identity())
+print(f"with ReLU  loss {trained_loss(nn.ReLU()):.2f}")
+print(f"without    loss {loss_without:.2f}")
+compare_guess("07_without_relu", round(loss_without, 2))
+
+# %% [markdown] role="answer"
+# Without ReLU, two layers are no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of
+# two facts shows whether they agree, so the network without ReLU goes on guessing.
 
 # %% [markdown]
 # ### The same as PyTorch's

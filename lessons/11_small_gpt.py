@@ -1299,31 +1299,7 @@ print("                              with it        ", 4 + 399)
 # since theirs are pieces of words (the end of the lesson shows how they are made). GPT-2 small (2019) has 12 layers, 12
 # heads, vectors of 768 components, 3072 of them inside the feed-forward layers, a vocabulary of 50 257 and a learnt
 # vector for each of 1024 positions.
-
-# %%
-predict(
-    "11_gpt2",
-    "How many million parameters does GPT-2 small have?",
-    low=1,
-    high=1000,
-    unit="million",
-)
-
-# %% role="try"
-# Try it: your class with its sizes, on "meta", where tensors hold no numbers.
-with torch.device("meta"):
-    my_gpt2 = GPT(50257, 768, 12, 12, 3072, max_length=1024)
-my_own = sum(my_weight.numel() for my_weight in my_gpt2.parameters())
-my_table = 1024 * 768
-print(f"{my_own:,} in your class, {my_table:,} for the positions")
-print(f"in all: {my_own + my_table:,}; the embedding: {50257 * 768:,}")
-compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
-
-# %% [markdown] role="answer"
-# It is your class with other sizes, and apart from the learnt positions only details differ. Many later models have
-# rotary positions, as yours has, RMSNorm (lesson 05) and grouped queries (lesson 09).
-
-# %% [markdown]
+#
 # A model that was trained on texts alone continues texts, and doesn't answer. So for a **chat** it is trained further,
 # with the same loss, on conversations, with special tokens between those who speak. Then people compare pairs of
 # answers, and it is trained towards those that they prefer. The answers still come from `generate`.
@@ -1580,6 +1556,34 @@ compare_with_course(FromMemory)
 # from grader.models.gpt import own_tales
 # train_text, test_text, strange_text = own_tales("my_text.txt")
 # ```
+
+# %% [markdown]
+# ### How large GPT-2 is
+#
+# Section 10 has its sizes. Most of its parameters are in the blocks and in the embedding.
+
+# %%
+predict(
+    "11_gpt2",
+    "How many million parameters does GPT-2 small have?",
+    low=1,
+    high=1000,
+    unit="million",
+)
+
+# %% role="try"
+# Try it: your class with its sizes, on "meta", where tensors hold no numbers.
+with torch.device("meta"):
+    my_gpt2 = GPT(50257, 768, 12, 12, 3072, max_length=1024)
+my_own = sum(my_weight.numel() for my_weight in my_gpt2.parameters())
+my_table = 1024 * 768
+print(f"{my_own:,} in your class, {my_table:,} for the positions")
+print(f"in all: {my_own + my_table:,}; the embedding: {50257 * 768:,}")
+compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
+
+# %% [markdown] role="answer"
+# It is your class with other sizes, and apart from the learnt positions only details differ. Many later models have
+# rotary positions, as yours has, RMSNorm (lesson 05) and grouped queries (lesson 09).
 
 # %% [markdown]
 # ### GPT-2 in your classes
