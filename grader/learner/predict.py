@@ -105,8 +105,11 @@ def _is_open(name: str) -> bool:
 
 
 def _example(name: str) -> str:
+    """A guess that would be possible: a letter, or the middle of what a number may be."""
     shown = _shown.get(name)
-    return "a" if shown is None or shown.choices else "0.5"
+    if shown is None or shown.choices:
+        return "a"
+    return "0.5" if shown.low is None or shown.high is None else f"{(shown.low + shown.high) / 2:g}"
 
 
 def _compared(name: str, outcome: Any) -> Comparison:

@@ -195,3 +195,10 @@ def test_side_by_side_in_a_notebook():
     html = module.Comparison("`a` < b", "c", "As you guessed.")._repr_html_()
     assert "<tr><td><code>a</code> &lt; b</td><td>c</td></tr>" in html
     assert html.index("You guessed") < html.index("It came out") < html.index("As you guessed.")
+
+
+def test_the_guess_that_is_proposed_where_no_buttons_appear_is_possible():
+    for choices, limits, example in (((), {"low": 0, "high": 100}, "50"), ((), {}, "0.5"), (("yes", "no"), {}, "a")):
+        shown = predict("01_proposed", "How much?", choices, **limits)
+        assert module._example("01_proposed") == example
+        assert shown.problem(shown.meant(example if choices else float(example))) == ""

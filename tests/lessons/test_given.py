@@ -35,6 +35,16 @@ def test_a_training_loop_has_the_lines_that_lesson_02_explains():
     assert {text for texts in loops.values() for text in texts} == {explained}
 
 
+def test_the_sentences_of_the_robot_are_made_as_in_lesson_02():
+    words = re.compile(r"(?m)^NOUNS = \[(?:.*\n)+?vocabulary = .*$")
+    texts = [(LESSONS / name).read_text() for name in ("02_trainable_attention.py", "03_multi_head_attention.py")]
+    first, again = (words.findall(text) for text in texts)
+    assert first == again
+    assert len(first) == 1
+    nouns, _, _ = first[0].partition("LIFTER")
+    assert nouns in (LESSONS / "04_masking.py").read_text()
+
+
 def test_a_changed_digit_or_another_label_is_noticed():
     shown = "scores\ntensor([[ 2.,  4.],\n        [ 4., 16.]])\nroot of d_k\ntensor(1.7321, dtype=torch.float64)\n"
     assert printed_tensors(shown) == {"scores": [[[2, 4], [4, 16]]], "root of d_k": [1.7321]}
