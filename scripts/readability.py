@@ -1,9 +1,12 @@
 """How long and how hard to read the lessons are, and how often they fall into the turns that docs/writing.md lists.
+The same of other texts: documents, and what is said of mistakes.
 
     python scripts/readability.py                        # all lessons
     python scripts/readability.py --against HEAD~5 01    # lesson 01, compared with that revision
     python scripts/readability.py --turns 03             # its sentences that have a listed turn, or no verb
     python scripts/readability.py --sample 7 03          # 100 sentences of lesson 03, drawn with seed 7, to read aloud
+    python scripts/readability.py docs README.md         # each document
+    python scripts/readability.py grader/exercises/*/    # what is said of mistakes, by folder
 
 Code, formulas, tables and headings are left out, code and formulas inside a sentence too.
 `words` are those that everybody reads, `folded` those inside <details>; all other figures are of both together.
@@ -148,10 +151,10 @@ def prose(lesson: Lesson) -> str:
     return NO_SENTENCE.sub("", "\n\n".join(cell.source for cell in lesson.cells if not cell.is_code))
 
 
-def figures(lesson: Lesson) -> Figures:
-    """What the prose of a lesson measures. A picture in words is folded by the build."""
-    text = plain(prose(lesson))
-    shown, found = len(words(plain(unfolded(prose(lesson))))), texts(text)
+def figures(markdown: str) -> Figures:
+    """What a text measures. A picture in words is folded by the build."""
+    text = plain(markdown)
+    shown, found = len(words(plain(unfolded(markdown)))), texts(text)
 
     def per_cent(true: Callable[[str], bool]) -> float:
         return 100 * sum(map(true, found)) / len(found)
@@ -168,11 +171,34 @@ def figures(lesson: Lesson) -> Figures:
     )
 
 
-def at_revision(path: Path, revision: str) -> Lesson | None:
-    """A lesson as it was; None if it did not exist."""
+def texts_of(path: Path, read: Callable[[Path], str | None]) -> str:
+    """The text to read in a file, or in all Markdown files of a folder. `read` gives None for one that isn't there."""
+    files = sorted(path.rglob("*.md")) if path.is_dir() else [path]
+    found = [(file, text) for file in files if (text := read(file)) is not None]
+    return "\n\n".join(prose(read_lesson(file.stem, text)) if file.suffix == ".py" else text for file, text in found)
+
+
+def as_it_is(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def at_revision(path: Path, revision: str) -> str | None:
+    """A file as it was; None if it did not exist."""
     name = path.relative_to(ROOT).as_posix()
     done = subprocess.run(["git", "show", f"{revision}:{name}"], cwd=ROOT, capture_output=True, text=True)
-    return read_lesson(path.stem, done.stdout) if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 else None
+
+
+def paths_of(wanted: tuple[str, ...]) -> list[Path]:
+    """The lessons of these numbers, and the files and folders of these names; all lessons, if nothing is wanted."""
+    lessons = sorted((ROOT / "lessons").glob("*.py"))
+    numbers = [name for name in wanted if name.isdecimal()]
+    paths = [ROOT / name for name in wanted if not name.isdecimal()]
+    if lost := [path.relative_to(ROOT).as_posix() for path in paths if not path.exists()]:
+        raise click.BadParameter(f"no such file or folder in the project: {', '.join(lost)}", param_hint="WANTED")
+    if unknown := set(numbers) - {path.stem[:2] for path in lessons}:
+        raise click.BadParameter(f"no lesson has the number {', '.join(sorted(unknown))}", param_hint="WANTED")
+    return [path for path in lessons if not wanted or path.stem[:2] in numbers] + paths
 
 
 @click.command()
@@ -181,52 +207,55 @@ def at_revision(path: Path, revision: str) -> Lesson | None:
 @click.option("--turns", "list_turns", is_flag=True, help="list the sentences with a listed turn or without a verb")
 @click.option("--sample", type=int, metavar="SEED", help=f"print {SAMPLE} sentences of each, drawn with this seed")
 def main(wanted: tuple[str, ...], against: str | None, list_turns: bool, sample: int | None) -> None:
-    """Print words and reading ease of the lessons WANTED (their numbers), or of all."""
+    """Print words and reading ease of what is WANTED, lessons by their numbers, other files and folders by their
+    names; of all lessons, if nothing is."""
     if (
         against
         and subprocess.run(["git", "cat-file", "-e", f"{against}^{{commit}}"], cwd=ROOT, capture_output=True).returncode
     ):
         raise click.BadParameter(f"git knows no revision {against!r}", param_hint="--against")
+    paths = paths_of(wanted)
     if not list_turns and sample is None:
         print(HEADINGS)
-    for path in sorted((ROOT / "lessons").glob("*.py")):
-        if not wanted or path.stem[:2] in wanted:
-            lesson = read_lesson(path.stem, path.read_text("utf-8"))
-            if list_turns:
-                _list_turns(lesson)
-            elif sample is not None:
-                _print_sample(lesson, sample)
-            else:
-                print(_line(lesson, at_revision(path, against) if against else None))
+    for path in paths:
+        text = texts_of(path, as_it_is)
+        name = path.stem if path.parent.name == "lessons" else path.relative_to(ROOT).as_posix()
+        if list_turns:
+            _list_turns(text)
+        elif sample is not None:
+            _print_sample(text, sample)
+        else:
+            before = texts_of(path, lambda file: at_revision(file, against)) if against else ""
+            print(_line(name, text, before))
 
 
 FORMS = {
     "words": ".0f", "folded": ".0f", "Flesch": ".1f", "colons %": ".0f", "short %": ".0f", "no verb %": ".0f",
     "turns": ".0f", "mean": ".1f",
 }  # fmt: skip
-HEADINGS = f"{'lesson':28}" + "".join(f"{name:>16}" for name in FORMS)
+HEADINGS = f"{'lesson':36}" + "".join(f"{name:>16}" for name in FORMS)
 
 
-def _line(lesson: Lesson, before: Lesson | None) -> str:
-    now = [format(value, form) for value, form in zip(figures(lesson), FORMS.values(), strict=True)]
-    if before is not None:
+def _line(name: str, text: str, before: str) -> str:
+    now = [format(value, form) for value, form in zip(figures(text), FORMS.values(), strict=True)]
+    if before:
         then = [format(value, form) for value, form in zip(figures(before), FORMS.values(), strict=True)]
         now = [f"{old} -> {new}" for old, new in zip(then, now, strict=True)]
-    return f"{lesson.name:28}" + "".join(f"{value:>16}" for value in now)
+    return f"{name:36}" + "".join(f"{value:>16}" for value in now)
 
 
-def _list_turns(lesson: Lesson) -> None:
-    for sentence in texts(plain(prose(lesson))):
+def _list_turns(text: str) -> None:
+    for sentence in texts(plain(text)):
         found = turns(sentence) + ([] if has_verb(sentence) else ["no verb"])
         if found:
-            print(f"{lesson.number}  {', '.join(found)}: {sentence}")
+            print(f"{', '.join(found)}: {sentence}")
 
 
-def _print_sample(lesson: Lesson, seed: int) -> None:
+def _print_sample(text: str, seed: int) -> None:
     """Code and formulas stand in the sentences here: who reads them aloud needs them."""
-    found = texts(NOT_READ.sub("", prose(lesson)))
+    found = texts(NOT_READ.sub("", text))
     for sentence in random.Random(seed).sample(found, min(SAMPLE, len(found))):
-        print(f"{lesson.number}  {sentence}")
+        print(sentence)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.authoring.lesson import read_lesson
-from scripts.readability import FORMS, figures, flesch, has_verb, main, sentences, syllables, turns
+from scripts.readability import FORMS, figures, flesch, has_verb, main, prose, sentences, syllables, turns
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,7 +58,7 @@ def test_code_formulas_tables_and_headings_are_left_out_and_folds_counted_apart(
         "# <details><summary>Help</summary>\n#\n# folded text\n#\n# </details>\n"
         "#\n# *The picture in words:* a grid.\n\n# %%\nprint('not this')\n",
     )
-    found = figures(lesson)
+    found = figures(prose(lesson))
     assert (found.words, found.folded) == (3, 9)  # Two words with; Help folded text, The picture in words: a grid
 
 
@@ -99,7 +99,7 @@ def test_verbs(sentence, yes):
 
 def test_quiz_options_and_what_the_build_adds_to_are_no_sentences():
     lesson = read_lesson("01_x", "# %% [markdown]\n# Difficulty 2 of 5\n#\n# It has rows.\n#\n# a. an option\n")
-    assert figures(lesson).words == 3
+    assert figures(prose(lesson)).words == 3
 
 
 def test_a_sample_is_the_same_for_the_same_seed():
@@ -117,6 +117,18 @@ def test_it_prints_a_table_and_compares_with_a_revision():
     assert printed[1].startswith("01_self_attention ")
     assert "->" in printed[1]
     assert len(printed) == 2
+
+
+def test_documents_and_folders_are_measured_too():
+    printed = CliRunner().invoke(main, ["README.md", "grader/exercises/lesson_02"], catch_exceptions=False).output
+    assert [line.split()[0] for line in printed.splitlines()] == ["lesson", "README.md", "grader/exercises/lesson_02"]
+
+
+@pytest.mark.parametrize("wanted", ["99", "docs/no_such.md"])
+def test_what_is_not_there_is_a_usage_error(wanted):
+    done = CliRunner().invoke(main, [wanted])
+    assert done.exit_code == 2
+    assert wanted in done.output
 
 
 def test_an_unknown_revision_is_a_usage_error():
