@@ -11,20 +11,20 @@ were are kept in `DIR/.grader/regrades/LESSON/ID/`. With these an acceptance can
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from grader import __version__
-from grader.course.folder import FOLDER, REGRADES, folder_of, mode_in
+from grader.course.folder import REGRADES, folder_of
+from grader.course.json_lines import append_line, lines_file, read_lines
 from grader.course.sharing import user_name
 from grader.plain import made
 
-FORMAT = 1
 # By exercise, or by a teacher's own cell, the points before and after.
 Cells = dict[str, tuple[float, ...]]
 ACCEPT, OVERRIDE, UNDO = "accept", "override", "undo"
@@ -58,26 +58,13 @@ class AuditEntry:
     students: dict[str, Noted] = field(default_factory=dict)
 
 
-def path_of(course: Path, lesson: str) -> Path:
-    """Where the log of a lesson lies."""
-    return course / FOLDER / REGRADES / f"{lesson}.jsonl"
-
-
 def entries(course: Path, lesson: str) -> list[AuditEntry]:
     """All entries, the oldest first. A torn line is passed over."""
-    found = []
-    try:
-        lines = path_of(course, lesson).read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-    for line in lines:
-        try:
-            data = json.loads(line)
-            if isinstance(data, dict) and data.get("format") == FORMAT:
-                found.append(made(AuditEntry, data, "entry"))
-        except (ValueError, RecursionError):
-            continue
-    return found
+    readable = []
+    for _number, line in read_lines(lines_file(course, REGRADES, lesson)):
+        with suppress(ValueError):
+            readable.append(made(AuditEntry, line, "entry"))
+    return readable
 
 
 def last(course: Path, lesson: str) -> AuditEntry | None:
@@ -94,23 +81,11 @@ def next_id(course: Path, lesson: str) -> int:
 
 def add(course: Path, lesson: str, action: str, students: Mapping[str, Noted], **about: Any) -> AuditEntry:
     """Append an entry, and see it on the disk before anything else is written."""
-    folder_of(course, REGRADES)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     number = next_id(course, lesson)
     entry = AuditEntry(number, action, now, user_name(os.getuid()), __version__, students=dict(students), **about)
-    line = json.dumps({"format": FORMAT, **asdict(entry)}).encode()
-    path = path_of(course, lesson)
-    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode_in(course)), "ab") as file:
-        file.write((b"\n" if _is_torn(path) else b"") + line + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    append_line(course, REGRADES, lesson, asdict(entry))
     return entry
-
-
-def _is_torn(path: Path) -> bool:
-    """Whether a run was killed while it wrote."""
-    data = path.read_bytes()
-    return bool(data) and not data.endswith(b"\n")
 
 
 def notebooks_of(course: Path, lesson: str, number: int = 0) -> Path:

@@ -37,7 +37,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from grader.course.folder import FOLDER, RESULTS, folder_of, mode_in
+from grader.course.folder import RESULTS, folder_of, mode_in
+from grader.course.json_lines import lines_file, read_lines
 from grader.judge.result import SubmissionResult
 from grader.plain import made
 
@@ -95,18 +96,13 @@ class _Basis:
     basis: dict[str, str]
 
 
-def path_of(course: Path, lesson: str, kind: str = RESULTS) -> Path:
-    """Where the results of a lesson lie, or those of a preview."""
-    return course / FOLDER / kind / f"{lesson}.jsonl"
-
-
 def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
     """The result of every student that was last stored, or else the last one, whether their submission has changed
     since or not. Nobody's whose hand-in was taken back, until there is another result."""
     last: dict[str, LoggedResult] = {}
     by_key: dict[str, LoggedResult] = {}
     stored: dict[str, str] = {}
-    for line in _lines(path_of(course, lesson)):
+    for line in _lines(lines_file(course, RESULTS, lesson)):
         if isinstance(line, LoggedResult):
             last[line.student] = by_key[line.key] = line
             if stored.get(line.student) == TAKEN_BACK:
@@ -120,7 +116,7 @@ def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
 def stored_keys(course: Path, lesson: str) -> dict[str, str]:
     """The key of what was last stored, by student. It makes no log where there is none."""
     found: dict[str, str] = {}
-    for line in _lines(path_of(course, lesson)):
+    for line in _lines(lines_file(course, RESULTS, lesson)):
         if isinstance(line, _Stored):
             found.update(line.stored)
     return found
@@ -133,7 +129,7 @@ class ResultsLog:
 
     def __init__(self, course: Path, lesson: str, kind: str = RESULTS) -> None:
         folder_of(course, kind)
-        path = self._path = path_of(course, lesson, kind)
+        path = self._path = lines_file(course, kind, lesson)
         self.records: dict[str, LoggedResult] = {}
         self.stored: dict[str, str] = {}
         self.bases: dict[str, dict[str, str]] = {}
@@ -206,20 +202,9 @@ class ResultsLog:
 
 def _lines(path: Path) -> Iterable[LoggedResult | _Stored | _Basis | str]:
     """What the lines hold, or in words why one can't be used. Torn lines and those of other formats are left out."""
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return
-    with file:
-        for number, line in enumerate(file, start=1):
-            try:
-                data = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if not isinstance(data, dict) or data.get("format") != FORMAT:
-                continue
-            try:
-                kind = _Stored if "stored" in data else _Basis if "basis" in data else LoggedResult
-                yield made(kind, data, f"{path.name}:{number}")
-            except ValueError as error:
-                yield str(error)
+    for number, data in read_lines(path, FORMAT):
+        try:
+            kind = _Stored if "stored" in data else _Basis if "basis" in data else LoggedResult
+            yield made(kind, data, f"{path.name}:{number}")
+        except ValueError as error:
+            yield str(error)

@@ -9,10 +9,10 @@ where every extension is noted with its reason.
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,13 +23,13 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 
 from grader.course.files import TIMESTAMP, UntrustedFolder
-from grader.course.folder import EXTENSIONS, FOLDER, folder_of, mode_in
+from grader.course.folder import EXTENSIONS
+from grader.course.json_lines import append_line, lines_file, read_lines
 from grader.course.sharing import user_name
 from grader.errors import CourseError
 from grader.plain import made
 
 HandIn = TypeVar("HandIn")
-FORMAT = 1
 DAY = timedelta(days=1)
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
@@ -241,27 +241,19 @@ class Extension:
 
 def extensions(course: Path, lesson: str) -> dict[str, Extension]:
     """The last line of each student. A line that is torn or of another form is passed over."""
-    path = course / FOLDER / EXTENSIONS / f"{lesson}.jsonl"
-    return {one.student: one for one in _lines(path.read_bytes().splitlines() if path.is_file() else ())}
-
-
-def _lines(lines: Iterable[bytes]) -> Iterable[Extension]:
-    for line in lines:
-        try:
-            data = json.loads(line)
-            if isinstance(data, Mapping) and data.get("format") == FORMAT:
-                yield made(Extension, data, "extension")
-        except (ValueError, RecursionError):
-            continue
+    latest = {}
+    for _number, line in read_lines(lines_file(course, EXTENSIONS, lesson)):
+        with suppress(ValueError):
+            extension: Extension = made(Extension, line, "extension")
+            latest[extension.student] = extension
+    return latest
 
 
 def note_extension(course: Path, lesson: str, student: str, moved: timedelta, why: str) -> None:
     """Append one extension to the lesson's file: by how much the due date moves for a student, and why."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    line = Extension(student, moved.total_seconds(), why, user_name(os.getuid()), now)
-    path = folder_of(course, EXTENSIONS) / f"{lesson}.jsonl"
-    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode_in(course)), "ab") as file:
-        file.write(json.dumps({"format": FORMAT, **asdict(line)}).encode() + b"\n")
+    extension = Extension(student, moved.total_seconds(), why, user_name(os.getuid()), now)
+    append_line(course, EXTENSIONS, lesson, asdict(extension))
 
 
 def duration(time: timedelta) -> str:

@@ -7,28 +7,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from grader.atomic import write_atomically
-from grader.course.folder import FOLDER, TO_SETTLE, folder_of, mode_in
-
-FORMAT = 1
+from grader.course.folder import TO_SETTLE
+from grader.course.json_lines import lines_file, read_lines, write_lines
 
 
 def works_to_settle(course: Path, lesson: str) -> dict[str, dict[str, str]]:
     """By label those whose it may be, with their names. A line of another form is passed over."""
-    path = course / FOLDER / TO_SETTLE / f"{lesson}.jsonl"
-    found = {}
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
-        try:
-            data = json.loads(line)
-            if data["format"] == FORMAT:
-                found[str(data["label"])] = {str(who): str(name) for who, name in data["students"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue
-    return found
+    works = {}
+    for _number, line in read_lines(lines_file(course, TO_SETTLE, lesson)):
+        with suppress(KeyError, AttributeError):
+            works[str(line["label"])] = {str(who): str(name) for who, name in line["students"].items()}
+    return works
 
 
 def unsettled(course: Path, lesson: str) -> set[str]:
@@ -38,9 +31,5 @@ def unsettled(course: Path, lesson: str) -> set[str]:
 
 def save_to_settle(course: Path, lesson: str, works: Mapping[str, Mapping[str, str]]) -> None:
     """Write the file anew; without works there is none."""
-    path = folder_of(course, TO_SETTLE) / f"{lesson}.jsonl"
-    lines = [{"format": FORMAT, "label": label, "students": dict(people)} for label, people in sorted(works.items())]
-    if lines:
-        write_atomically(path, "".join(f"{json.dumps(line)}\n" for line in lines), mode_in(course))
-    else:
-        path.unlink(missing_ok=True)
+    lines = [{"label": label, "students": dict(people)} for label, people in sorted(works.items())]
+    write_lines(course, TO_SETTLE, lesson, lines)

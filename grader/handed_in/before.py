@@ -21,6 +21,7 @@ from grader.book.results_log import stored_keys
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import TIMESTAMP, read_regular
 from grader.course.folder import CAME_FROM, COLLECTED, FOLDER, TO_SETTLE, folder_of, mode_in
+from grader.course.json_lines import lines_file
 from grader.errors import CourseError, Unreadable
 from grader.handed_in.earlier import keep_only, kept_times
 from grader.plain import made
@@ -48,7 +49,7 @@ class Before:
         self._new = course.root / FOLDER / COLLECTED / f"{course.lesson}.new"
         self._earlier: dict[str, list[str]] = {}
         self._digests: dict[str, str] = {}
-        settle = course.root / FOLDER / TO_SETTLE / f"{course.lesson}.jsonl"
+        settle = lines_file(course.root, TO_SETTLE, course.lesson)
         self._settle = settle.read_bytes() if settle.is_file() else b""
 
     def note(self, student: str) -> None:
@@ -153,7 +154,8 @@ def files_back(course: ClassDirectory, student: str, was: Was) -> None:
 def forget_collecting(course: ClassDirectory) -> None:
     """It is taken back: whose work waits to be settled is as it was too."""
     folder = course.root / FOLDER / COLLECTED / course.lesson
-    settle = folder_of(course.root, TO_SETTLE) / f"{course.lesson}.jsonl"
+    folder_of(course.root, TO_SETTLE)
+    settle = lines_file(course.root, TO_SETTLE, course.lesson)
     data = (folder / SETTLE).read_bytes() if (folder / SETTLE).is_file() else b""
     if data:
         settle.write_bytes(data)

@@ -6,18 +6,17 @@ them), its time there (UTC), and whose it may be. Nobody gets another one's time
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
-from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory
-from grader.course.folder import FOLDER, TIMES, folder_of, mode_in
+from grader.course.folder import TIMES
+from grader.course.json_lines import lines_file, read_lines, write_lines
 from grader.course.lateness import is_late
 
-FORMAT = 1
 A_CLASS, A_DOWNLOAD = 5, timedelta(minutes=15)  # so many students' work, so near together
 
 
@@ -53,16 +52,11 @@ class ArchiveTimes:
 
     def __init__(self, course: ClassDirectory) -> None:
         self._course, self._changed = course, False
-        self._path = course.root / FOLDER / TIMES / f"{course.lesson}.jsonl"
         self._times: dict[tuple[str, str], dict[str, int]] = {}
-        for line in self._path.read_text("utf-8").splitlines() if self._path.is_file() else ():
-            try:
-                data = json.loads(line)
-                if data["format"] == FORMAT:
-                    datetime.fromisoformat(data["time"])
-                    self._times[str(data["key"]), str(data["time"])] = dict.fromkeys(data["students"], 1)
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
+        for _number, line in read_lines(lines_file(course.root, TIMES, course.lesson)):
+            with suppress(ValueError, KeyError, TypeError):
+                datetime.fromisoformat(line["time"])
+                self._times[str(line["key"]), str(line["time"])] = dict.fromkeys(line["students"], 1)
 
     def note(self, key: str, time: datetime, students: Iterable[str]) -> None:
         """A notebook of an archive, and whose it may be."""
@@ -78,9 +72,6 @@ class ArchiveTimes:
 
     def save(self) -> None:
         if self._changed:
-            folder_of(self._course.root, TIMES)
-            lines = [
-                json.dumps({"format": FORMAT, "key": key, "time": time, "students": people})
-                for (key, time), people in sorted(self._times.items())
-            ]
-            write_atomically(self._path, "\n".join([*lines, ""]), mode_in(self._course.root))
+            times = sorted(self._times.items())
+            lines = [{"key": key, "time": time, "students": people} for (key, time), people in times]
+            write_lines(self._course.root, TIMES, self._course.lesson, lines)

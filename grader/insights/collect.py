@@ -7,8 +7,9 @@ from collections.abc import Container
 from pathlib import Path
 
 from grader.book.gradebook import marks_in
-from grader.book.results_log import latest, path_of
+from grader.book.results_log import latest
 from grader.course.class_directory import ClassDirectory
+from grader.course.folder import FOLDER, RESULTS
 from grader.errors import CourseError, Unreadable
 from grader.handed_in.hand_in import hand_in, handed_out
 from grader.insights.page import LessonInsights
@@ -20,7 +21,8 @@ from grader.judge.reader import read
 def lessons_with_results(root: Path) -> list[str]:
     """The lessons that `grader autograde` has graded, in the course's order: a log may be empty, or of hand-ins that
     were all taken back."""
-    return sorted(path.stem for path in path_of(root, "any").parent.glob("*.jsonl") if latest(root, path.stem))
+    logs = (root / FOLDER / RESULTS).glob("*.jsonl")
+    return sorted(path.stem for path in logs if latest(root, path.stem))
 
 
 def lesson_insights(root: Path, lesson: str) -> LessonInsights:

@@ -12,8 +12,10 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from grader import __version__
-from grader.book.results_log import latest, path_of
+from grader.book.results_log import latest
 from grader.course.class_directory import ClassDirectory, outline_of, submissions_of
+from grader.course.folder import RESULTS
+from grader.course.json_lines import lines_file
 from grader.errors import CourseError
 from grader.source import base
 from grader.source.check import source_of
@@ -143,7 +145,7 @@ def _differs(mine: Sequence[Cell], merged: Sequence[Cell]) -> bool:
 
 def in_use(layout: Any, lesson: str) -> str:
     """Why a lesson's notebook isn't touched: what students have of it; empty where they have nothing."""
-    if path_of(Path(layout.root), lesson).is_file():
+    if lines_file(Path(layout.root), RESULTS, lesson).is_file():
         return "it has been graded"
     if submissions_of(layout, lesson)[0]:
         return "it has been handed in"

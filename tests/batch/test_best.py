@@ -8,8 +8,9 @@ from datetime import datetime
 import pytest
 
 from grader.batch import printout
-from grader.book.results_log import path_of
 from grader.course.class_directory import ClassDirectory
+from grader.course.folder import RESULTS
+from grader.course.json_lines import lines_file
 from grader.handed_in.earlier import archive_hand_in
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
@@ -49,7 +50,7 @@ def test_the_best_of_several_counts_under_both_commands(best):
     assert outcome.best == said == printout.as_json(outcome)["best_of_several"]
     assert "2 handed in more than once; the best counts:\n  ann: 0, 1, 0.07 points" in printout.as_text(outcome)
     assert lesson_insights(best.root, LESSON).summary.full == 2
-    log = path_of(best.root, LESSON)
+    log = lines_file(best.root, RESULTS, LESSON)
     size = log.stat().st_size
     again = best.grade()
     assert log.stat().st_size == size

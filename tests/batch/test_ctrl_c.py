@@ -15,9 +15,9 @@ from pathlib import Path
 import click
 import pytest
 
-from grader.book.results_log import path_of
 from grader.cli.main import main
-from grader.course.folder import PREVIEW
+from grader.course.folder import PREVIEW, RESULTS
+from grader.course.json_lines import lines_file
 from grader.interrupt import GO_ON
 from tests.batch.conftest import BIN, LESSON, RIGHT, ROOT, Room, answered
 from tests.batch.test_watch import Watched
@@ -103,7 +103,7 @@ def test_every_command_says_what_is_stored_and_how_to_go_on():
 def test_autograde(a_class, again):
     """What it says is graded is in the gradebook, and the next run does the rest."""
     words = ["autograde", ".", "00", "--workers", "2", "--add-students"]
-    said = interrupted(words, lines_in(path_of(a_class.root, LESSON), 3), a_class.root, again)
+    said = interrupted(words, lines_in(lines_file(a_class.root, RESULTS, LESSON), 3), a_class.root, again)
     match = re.search(rf"Stopped. {LESSON}: (\d+) graded now, and stored; (\d+) are left. Run it again", said)
     assert match, said
     graded, left = map(int, match.groups())
@@ -124,7 +124,7 @@ def test_regrade(a_class):
     before = a_class.book()
     with (a_class.root / "nbgrader_config.py").open("a") as file:
         file.write("\nc.JudgingExporter.limits = {'check_seconds': 7}\n")
-    preview = path_of(a_class.root, LESSON, PREVIEW)
+    preview = lines_file(a_class.root, PREVIEW, LESSON)
     said = interrupted(["regrade", ".", "00", "--workers", "2"], lines_in(preview, 3), a_class.root)
     assert "What the preview has graded is kept" in said
     assert a_class.book() == before
@@ -196,7 +196,7 @@ def test_watch(room):
     watched = Watched(room)
     watched.hand_in("ann", SLOWLY)
     words = ["watch", str(room.root), "--workers", "2"]
-    for moment in (children, lines_in(path_of(room.root, LESSON), 1)):
+    for moment in (children, lines_in(lines_file(room.root, RESULTS, LESSON), 1)):
         said = interrupted(words, moment)
         assert "Ended. What was not done yet is done when it is started again." in said
     room.grade()

@@ -10,6 +10,8 @@ import pytest
 from grader.batch import cluster as clusters
 from grader.batch.run import locked
 from grader.book import results_log as results
+from grader.course.folder import RESULTS
+from grader.course.json_lines import lines_file
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in import hand_in
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
@@ -67,7 +69,7 @@ def test_what_is_graded_is_left_alone_until_it_changes(room):
     assert {row[3] for row in room.book()["comments"]} == {"well tried"}
     assert room.grade(force=True).graded == 3
     assert [row[4:7] for row in room.book()["grades"]] == [(0.07, 0.75, 0.5), (1, 0.75, 0.5), (0.07, 0.75, 0.5)]
-    assert len(results.path_of(room.root, LESSON).read_text().splitlines()) > 7
+    assert len(lines_file(room.root, RESULTS, LESSON).read_text().splitlines()) > 7
 
 
 def test_a_hand_in_is_read_once_a_run(room, monkeypatch):
@@ -93,7 +95,7 @@ def test_secret_limits_and_instructors_notebook_decide_what_counts_as_graded(roo
     secret.write_text("b" * 64)
     assert room.grade().graded == 1
     assert results.latest(room.root, LESSON)["ann"].key != terms
-    assert "b" * 64 not in results.path_of(room.root, LESSON).read_text()
+    assert "b" * 64 not in lines_file(room.root, RESULTS, LESSON).read_text()
 
 
 def test_what_was_taken_away_is_stored_again_without_grading(room):
@@ -111,7 +113,7 @@ def test_what_was_taken_away_is_stored_again_without_grading(room):
 def test_result_log_can_be_read_with_a_torn_line(room):
     room.submit("ann", answered(SQUARED))
     room.grade()
-    path = results.path_of(room.root, LESSON)
+    path = lines_file(room.root, RESULTS, LESSON)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[: len(whole) // 3])
     assert results.latest(room.root, LESSON)["ann"].result["first_steps"].diagnosis == "squared"
@@ -138,7 +140,7 @@ ODD = {
 def test_odd_lines_of_the_log_are_passed_over_and_told(room):
     room.submit("ann", answered(SQUARED))
     room.grade()
-    path = results.path_of(room.root, LESSON)
+    path = lines_file(room.root, RESULTS, LESSON)
     (good,) = [line for line in path.read_text().splitlines() if "result" in json.loads(line)]
     for name, spoil in ODD.items():
         line = json.loads(good)

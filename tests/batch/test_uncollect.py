@@ -8,8 +8,9 @@ import zipfile
 
 import pytest
 
-from grader.book.results_log import path_of
 from grader.course.class_directory import course_layout
+from grader.course.folder import RESULTS
+from grader.course.json_lines import lines_file
 from grader.course.roster import Person, update
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import LESSON, RIGHT, SQUARED, answered, command
@@ -109,7 +110,7 @@ def test_whoever_has_something_else_in_place_since_is_left(begun):
 
 def test_a_collecting_makes_no_log_of_results(begun):
     """Whoever asks what was graded finds nothing of a lesson that is only collected."""
-    log = path_of(begun.root, LESSON)
+    log = lines_file(begun.root, RESULTS, LESSON)
     log.unlink()
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", bo=RIGHT))
     assert not log.exists()

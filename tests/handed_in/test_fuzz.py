@@ -14,8 +14,10 @@ from types import SimpleNamespace
 import pytest
 
 from grader.book.autograded import Autograded
-from grader.book.results_log import LoggedResult, ResultsLog, latest, path_of
+from grader.book.results_log import LoggedResult, ResultsLog, latest
 from grader.course.class_directory import Submission, submitted_folder
+from grader.course.folder import RESULTS
+from grader.course.json_lines import lines_file
 from grader.course.lateness import timestamp
 from grader.handed_in.links import remove_links
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
@@ -142,7 +144,7 @@ RESULT = SubmissionResult(
 def test_whatever_is_in_the_log_of_results(tmp_path):
     line = LoggedResult.now("key", "ann", LESSON, "digest", RESULT).to_plain()
     stored = {"format": line["format"], "stored": {"ann": "key"}}
-    path = path_of(tmp_path, LESSON)
+    path = lines_file(tmp_path, RESULTS, LESSON)
     with ResultsLog(tmp_path, LESSON):
         pass
     read = 0
