@@ -25,9 +25,9 @@ def made(kind: Any, data: object, place: str) -> Any:
     if is_dataclass(kind) and isinstance(data, Mapping):
         return _made_of_fields(kind, data, place)
     if get_origin(kind) is tuple and isinstance(data, list | tuple):
-        return tuple(made(get_args(kind)[0], one, f"{place}[{i}]") for i, one in enumerate(data))
+        return tuple(made(get_args(kind)[0], item, f"{place}[{i}]") for i, item in enumerate(data))
     if get_origin(kind) is dict and isinstance(data, dict):
-        return {key: made(get_args(kind)[1], one, f"{place}.{key}") for key, one in data.items()}
+        return {key: made(get_args(kind)[1], item, f"{place}.{key}") for key, item in data.items()}
     if isinstance(kind, UnionType):
         return None if data is None else made(get_args(kind)[0], data, place)
     if isinstance(kind, type) and _fits(kind, data):

@@ -149,13 +149,15 @@ def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
     cells = without_install_cell(loads(path.read_text("utf-8"))).cells if path.exists() else []
     ran = [cell for cell in cells if cell.cell_type == "code"]
     mine = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-    same = sum(takewhile(bool, (cell.source == one.source for (_, cell), one in zip(mine, ran, strict=False))))
+    same = sum(
+        takewhile(bool, (cell.source == executed.source for (_, cell), executed in zip(mine, ran, strict=False)))
+    )
     if same < max(len(mine), len(ran)):
         place = mine[min(same, len(mine) - 1)][0] if mine else 0
         message = "from here on the code is not what was run last: build without --keep-outputs"
         raise LessonError([lesson.problem(lesson.in_notebook[place], message)])
-    for (_, cell), one in zip(mine, ran, strict=True):
-        cell.outputs, cell.execution_count = one.outputs, one.execution_count
+    for (_, cell), executed in zip(mine, ran, strict=True):
+        cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
     return notebook
 
 

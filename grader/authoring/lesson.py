@@ -178,7 +178,7 @@ def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
         marker = next(i for i in range(position, len(lines)) if lines[i].startswith(MARKER))
         cell, wrong = _cell(found.cell_type, found.source, dict(found.metadata), marker, lines)
         if cell.role == "given":
-            cell, unknown = _taken_over(cell, {f"lesson_{one.name[:2]}": one.solved for one in earlier})
+            cell, unknown = _taken_over(cell, {f"lesson_{lesson.name[:2]}": lesson.solved for lesson in earlier})
             wrong += unknown
         cells.append(cell)
         problems += [Problem(path, cell.line, cell.exercise, message) for message in wrong]

@@ -131,7 +131,7 @@ def with_name(text: str, name: str, before: str) -> str:
             names = list(ast.literal_eval(node.value))
             names.insert(names.index(before) if before in names else len(names), name)
             lines = text.splitlines(keepends=True)
-            new = ["NAMES = (\n", *(f'    "{one}",\n' for one in names), ")\n"]
+            new = ["NAMES = (\n", *(f'    "{name}",\n' for name in names), ")\n"]
             return "".join([*lines[: node.lineno - 1], *new, *lines[node.end_lineno :]])
     raise CourseError("NAMES is missing in the lesson's __init__.py: the lesson's exercises in order.")
 

@@ -101,7 +101,7 @@ def _cells(exercise: Exercise) -> list[Any]:
 
 
 def _files(root: Path, name: str) -> OwnFiles:
-    found = files_for(name, lambda one: text_in(root, one))
+    found = files_for(name, lambda file: text_in(root, file))
     if not found:
         raise CourseError(f"There is no {root / file_of(name)}. This writes one: grader course exercise {root} {name}")
     return found

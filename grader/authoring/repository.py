@@ -68,7 +68,7 @@ class Repository:
     def choose(self, wanted: Iterable[str]) -> list[str]:
         """The lessons meant by names, numbers or files; all of them if none is given."""
         known = self.names()
-        chosen = {self._choose(one, known) for one in wanted}
+        chosen = {self._choose(text, known) for text in wanted}
         return [name for name in known if name in chosen or not chosen]
 
     def _choose(self, wanted: str, known: list[str]) -> str:

@@ -53,7 +53,7 @@ class StudentChange:
     @property
     def moves(self) -> bool:
         """Whether accepting the regrade changes the student's mark."""
-        return any(one.moves for one in self.exercises)
+        return any(exercise.moves for exercise in self.exercises)
 
 
 def student_change(
@@ -88,8 +88,8 @@ def student_change(
 
 def _judged(result: SubmissionResult, name: str, most: float) -> float | None:
     """What the judge alone gives for a cell."""
-    given = [round(most * one.score, 2) for one in result.exercises if one.name == name]
-    given += [one.mark(most) for one in result.tests if one.grade_id == name]
+    given = [round(most * exercise.score, 2) for exercise in result.exercises if exercise.name == name]
+    given += [test.mark(most) for test in result.tests if test.grade_id == name]
     return given[0] if given else None
 
 
@@ -100,13 +100,15 @@ def _reasons(
     why = []
     if was.unreadable != now.unreadable:
         why.append(now.unreadable or f"It could not be read before: {was.unreadable}")
-    old, new = (next((one for one in result.exercises if one.name == name), None) for result in (was, now))
+    old, new = (
+        next((exercise for exercise in result.exercises if exercise.name == name), None) for result in (was, now)
+    )
     if new is not None:
         parts = _part_changes(old, new)
         if old is not None and old.points != most:
             why.append(f"worth {old.points:g} → {most:g} points")
         return parts, (*why, *_sentences(old, new, parts, most))
-    tests = {one.grade_id: one for one in was.tests}
+    tests = {test.grade_id: test for test in was.tests}
     for test in now.tests:
         if test.grade_id == name and test != tests.get(name):
             why.append("the test passes now" if test.passed else f"the test does not pass: {test.message}".rstrip(": "))
@@ -118,9 +120,9 @@ def _part_changes(old: ExerciseResult | None, new: ExerciseResult) -> tuple[Part
     after = {part.name: part for part in new.parts}
     pairs = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
     return tuple(
-        PartChange(name, _state(one), _state(other), other.message if other else "")
-        for name, one, other in pairs
-        if _state(one) != _state(other)
+        PartChange(name, _state(was), _state(now), now.message if now else "")
+        for name, was, now in pairs
+        if _state(was) != _state(now)
     )
 
 
@@ -134,13 +136,13 @@ def _sentences(
     if old is None:
         yield "it was not checked before"
         return
-    shares = [{part.name: part.weight for part in one.parts} for one in (old, new)]
+    shares = [{part.name: part.weight for part in result.parts} for result in (old, new)]
     if any(shares[0].get(name, weight) != weight for name, weight in shares[1].items()):
         yield "its parts count otherwise"
     if old.diagnosis != new.diagnosis:
         yield f"named mistake: {old.diagnosis or 'none'} → {new.diagnosis or 'none'}"
     if old.carried != new.carried:
-        points = (round(one.carried * most, 2) for one in (old, new))
-        yield f"carried forward: {' → '.join(f'{one:g}' for one in points)} points"
+        points = (round(result.carried * most, 2) for result in (old, new))
+        yield f"carried forward: {' → '.join(f'{value:g}' for value in points)} points"
     if not parts and new.output and new.score < old.score:
         yield new.output.strip().splitlines()[-1]

@@ -79,7 +79,9 @@ def _writing() -> Iterator[None]:
 
 
 def _require_known(course: Path, book: Any, student: str) -> None:
-    people = {str(one.id): f"{one.first_name or ''} {one.last_name or ''}".strip() for one in book.students}
+    people = {
+        str(student.id): f"{student.first_name or ''} {student.last_name or ''}".strip() for student in book.students
+    }
     people |= full_names(Roster.of(course).people)
     if student not in people:
         raise CourseError(f"Nobody is called {student!r} in the course.{did_you_mean(student, people)}")
@@ -112,7 +114,7 @@ def _time(until: str, due: datetime) -> datetime:
 def _scores(book: Any, student: str) -> Iterator[tuple[str, float]]:
     """By lesson, what the gradebook gives now."""
     try:
-        for one in book.find_student(student).submissions:
-            yield one.assignment.name, round(score_of(one), 2)
+        for submission in book.find_student(student).submissions:
+            yield submission.assignment.name, round(score_of(submission), 2)
     except MissingEntry:
         return

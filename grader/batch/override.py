@@ -73,12 +73,17 @@ def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
     """The lesson in which an exercise, or a teacher's own cell, is."""
     layout = course_layout(root)
     with Gradebook(layout.db_url, layout.course_id) as book:
-        people = {str(one.id): f"{one.first_name or ''} {one.last_name or ''}".strip() for one in book.students}
+        people = {
+            str(student.id): f"{student.first_name or ''} {student.last_name or ''}".strip()
+            for student in book.students
+        }
         if student not in people:
             raise CourseError(f"The gradebook knows no student {student!r}.{did_you_mean(student, people)}")
         cells = {
             lesson.name: {
-                exercise_of(cell.name) for one in lesson.notebooks for cell in (*one.grade_cells, *one.task_cells)
+                exercise_of(cell.name)
+                for notebook in lesson.notebooks
+                for cell in (*notebook.grade_cells, *notebook.task_cells)
             }
             for lesson in book.assignments
         }

@@ -128,12 +128,12 @@ class _Work(ClassRun):
         self.regrade = Regrade(course.lesson, self.settings.version, not_released=not_released)
         self.pieces: dict[str, None] = {}
         book.require(self.exercises)
-        self.handed_in = {one.student: timestamp(one.folder) for one in course.submissions()[0]}
+        self.handed_in = {submission.student: timestamp(submission.folder) for submission in course.submissions()[0]}
 
     def preview(self) -> Regrade:
         """Grade what isn't graded as things are now, and compare."""
         candidates = self._candidates()
-        new = [one for one, _was in candidates.values() if self._record(one.student) is None]
+        new = [submission for submission, _was in candidates.values() if self._record(submission.student) is None]
         if new:
             self.grade(new, _LogOnly(self.graded), self.book)
             self.regrade.stopped = self.outcome.stopped
@@ -147,7 +147,7 @@ class _Work(ClassRun):
         if self.regrade.problems and not pairs:
             raise CourseError(NOT_PREVIEWED.format(f"{self.course.root} {self.course.lesson}"))
         trial, kept = self._compare(pairs, also_down)
-        moving = {one.student: pairs[one.student] for one in self.regrade.students if one.moves}
+        moving = {change.student: pairs[change.student] for change in self.regrade.students if change.moves}
         records = {who: _with_kept(pair, kept.get(who, ())) for who, pair in pairs.items()}
         if moving:
             self._note(moving, trial, records)
@@ -244,7 +244,11 @@ class _Work(ClassRun):
         for who, pair in pairs.items():
             notebook = read_regular(self.files.path(pair.submission), MOST_BYTES)
             write_atomically(folder / f"{who}.ipynb", notebook, mode_in(self.course.root))
-            cells: audit.Cells = {one.exercise: (one.before, one.after) for one in about[who].exercises if one.moves}
+            cells: audit.Cells = {
+                exercise.exercise: (exercise.before, exercise.after)
+                for exercise in about[who].exercises
+                if exercise.moves
+            }
             students[who] = audit.Noted(
                 trial.before[who].score,
                 trial.after[who].score,
@@ -282,9 +286,9 @@ def _with_kept(pair: _Pair, kept: tuple[str, ...]) -> LoggedResult:
     """The new result, with the earlier one of the exercises that stay as they are."""
     if not kept:
         return pair.record
-    was = {one.name: one for one in pair.was.exercises if one.name in kept}
-    tests = {one.grade_id: one for one in pair.was.tests if one.grade_id in kept}
+    was = {exercise.name: exercise for exercise in pair.was.exercises if exercise.name in kept}
+    tests = {test.grade_id: test for test in pair.was.tests if test.grade_id in kept}
     now = pair.record.result
-    exercises = tuple(was.get(one.name, one) for one in now.exercises)
-    result = replace(now, exercises=exercises, tests=tuple(tests.get(one.grade_id, one) for one in now.tests))
+    exercises = tuple(was.get(exercise.name, exercise) for exercise in now.exercises)
+    result = replace(now, exercises=exercises, tests=tuple(tests.get(test.grade_id, test) for test in now.tests))
     return pair.record.keeping(kept, result)

@@ -25,8 +25,8 @@ BY_HAND = "the judge's points: the mark given by hand stays"
 
 def sentence(regrade: Regrade) -> str:
     """How many marks a regrade changes or would change, and how many would go down, in a sentence or two."""
-    moving = sum(one.moves for one in regrade.students)
-    down = sum(any(exercise.kept for exercise in one.exercises) for one in regrade.students)
+    moving = sum(change.moves for change in regrade.students)
+    down = sum(any(exercise.kept for exercise in exercise.exercises) for exercise in regrade.students)
     marks = f"{moving or 'no'} mark{'' if moving == 1 else 's'}"
     said = f"{marks} changed" if regrade.accepted else f"{marks} would change"
     said = f"{regrade.lesson}: {said}, {len(regrade.students) + regrade.same} looked at."
@@ -43,10 +43,10 @@ def as_text(regrade: Regrade) -> str:
     lines += not_released(regrade)
     if _shown(regrade):
         lines += ["", f"{'student, exercise':40} {'before':>7} {'after':>7} {'of':>5}  why"]
-    for one in _shown(regrade):
-        less = f"  {one.also_down:g} with --also-down" if one.also_down < one.after else ""
-        lines.append(f"{printable(one.student):40} {one.before:7g} {one.after:7g}      {less}".rstrip())
-        for exercise in one.exercises:
+    for change in _shown(regrade):
+        less = f"  {change.also_down:g} with --also-down" if change.also_down < change.after else ""
+        lines.append(f"{printable(change.student):40} {change.before:7g} {change.after:7g}      {less}".rstrip())
+        for exercise in change.exercises:
             reasons = list(why(exercise))
             figures = f"{exercise.before:7g} {exercise.after:7g} {exercise.points:5g}"
             lines.append(f"  {exercise.exercise:38} {figures}  {reasons[0] if reasons else ''}".rstrip())
@@ -66,16 +66,16 @@ def not_released(regrade: Regrade) -> list[str]:
     return [
         "",
         f"Points were changed that students and the gradebook don't have yet, so no mark has them. First: {force}",
-        *(f"  {one}" for one in regrade.not_released),
+        *(f"  {sentence}" for sentence in regrade.not_released),
     ]
 
 
 def _file(judged: Judged) -> Iterator[str]:
     file, result = judged.file, judged.result
     versions = ", ".join(f"{name} {version}" for name, version in file.versions.items())
-    told = f"{file.mark:g} of {file.points:g} points" + (f", {file.mistake}" if file.mistake else "")
+    learners_mark = f"{file.mark:g} of {file.points:g} points" + (f", {file.mistake}" if file.mistake else "")
     yield printable(
-        f"The learner's file, {file.exercise}. Their own check said: {told} ({versions}). The judge says now:"
+        f"The learner's file, {file.exercise}. Their own check said: {learners_mark} ({versions}). The judge says now:"
     )
     yield from (f"  {printable(line)}" for line in shown(result).splitlines())
     yield ""
@@ -83,7 +83,7 @@ def _file(judged: Judged) -> Iterator[str]:
 
 def _shown(regrade: Regrade) -> list[StudentChange]:
     """The students that are listed: of a preview all whose marks differ, of an acceptance those that it changed."""
-    return [one for one in regrade.students if one.moves or not regrade.accepted]
+    return [change for change in regrade.students if change.moves or not regrade.accepted]
 
 
 def why(exercise: ExerciseChange) -> Iterator[str]:
@@ -148,8 +148,10 @@ def log_as_text(entries: list[AuditEntry]) -> str:
         lines.append(f"{entry.id}  {entry.when}  {printable(entry.who)}  {entry.action}{about}  (version {version})")
         if entry.changed:
             lines.append(f"     changed before: {', '.join(entry.changed)}")
-        for who, one in entry.students.items():
-            cells = ", ".join(f"{name} {pair[0]:g} → {pair[1]:g}" for name, pair in one.cells.items())
-            told = "; ".join(said for said in (cells, printable(one.why)) if said)
-            lines.append(f"     {printable(who)}: {one.before:g} → {one.after:g}{f' ({told})' if told else ''}")
+        for who, noted in entry.students.items():
+            cells = ", ".join(f"{name} {pair[0]:g} → {pair[1]:g}" for name, pair in noted.cells.items())
+            details = "; ".join(said for said in (cells, printable(noted.why)) if said)
+            lines.append(
+                f"     {printable(who)}: {noted.before:g} → {noted.after:g}{f' ({details})' if details else ''}"
+            )
     return "\n".join(lines) or "Nothing was accepted, overridden or undone yet."

@@ -186,7 +186,7 @@ class ClassRun:
             if new and not self.outcome.stopped:
                 self.log.add_basis(self.settings.version, self.settings.basis)
                 self.grade(new, store, book)
-            store.end({student: timestamp(one.folder) for student, one in submissions.items()})
+            store.end({student: timestamp(submission.folder) for student, submission in submissions.items()})
             marks = book.marks()
         self.outcome.marks = {student: marks[student] for student in self.outcome.records if student in marks}
         self.outcome.problems |= store.problems
@@ -228,8 +228,8 @@ class ClassRun:
         record = self.log.records.get(work.key)
         if record is None:
             mine = (work.submission.student, work.digest)
-            same = [one for one in self.log.records.values() if (one.student, one.submission) == mine]
-            record = next((one for one in reversed(same) if waits_for_regrade(self.changed_since(one))), None)
+            same = [record for record in self.log.records.values() if (record.student, record.submission) == mine]
+            record = next((record for record in reversed(same) if waits_for_regrade(self.changed_since(record))), None)
         return None if self.options.force or record is None or not self.is_whole(record) else record
 
     def _known(self, submission: Submission) -> bool:
@@ -268,9 +268,9 @@ class ClassRun:
     def is_whole(self, record: LoggedResult) -> bool:
         """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
         results, tests = record.result.exercises, record.result.tests
-        names = {one.name for one in results} | {one.grade_id for one in tests}
+        names = {result.name for result in results} | {test.grade_id for test in tests}
         return names >= {*self.exercises, *self.tests} and not any(
-            [*(one.broken for one in results), *(test.broken for test in tests)]
+            [*(result.broken for result in results), *(test.broken for test in tests)]
         )
 
     def _store_again(
@@ -291,17 +291,19 @@ class ClassRun:
 
     def _put_best_in_place(self, submissions: dict[str, Submission], book: LessonGradebook) -> None:
         """Grade all hand-ins of those who have several. The one that earns most is put where one is graded."""
-        several = {who: tries for who, one in submissions.items() if len(tries := attempts(self.course, one)) > 1}
-        every = [one for tries in several.values() for one in tries]
-        works = {id(one): self.read(one.submission) for one in every}
-        results = {id(one): record for one in every if (record := self._of_attempt(works[id(one)]))}
-        new = [one for one in every if id(one) not in results]
+        several = {
+            who: tries for who, submission in submissions.items() if len(tries := attempts(self.course, submission)) > 1
+        }
+        every = [attempt for tries in several.values() for attempt in tries]
+        works = {id(attempt): self.read(attempt.submission) for attempt in every}
+        results = {id(attempt): record for attempt in every if (record := self._of_attempt(works[id(attempt)]))}
+        new = [attempt for attempt in every if id(attempt) not in results]
         waiting: dict[int, Attempt] = {}
 
         def tasks() -> Iterator[Task]:
-            for one in new:
-                task = _task(works[id(one)])
-                waiting[id(task)] = one
+            for attempt in new:
+                task = _task(works[id(attempt)])
+                waiting[id(task)] = attempt
                 yield task
 
         if new:
@@ -309,18 +311,18 @@ class ClassRun:
             with self._until_it_ends(), self._judging(len(new), book, "Several hand-ins") as (judges, progress):
                 for batch in judges.grade(tasks(), len(new)):
                     for task, graded in batch:
-                        one = waiting.pop(id(task))
+                        attempt = waiting.pop(id(task))
                         if graded.result is not None:
-                            results[id(one)] = self._new_record(works[id(one)], graded.result)
+                            results[id(attempt)] = self._new_record(works[id(attempt)], graded.result)
                     progress.update(len(batch))
-            self.log.add(results[id(one)] for one in new if id(one) in results)
+            self.log.add(results[id(attempt)] for attempt in new if id(attempt) in results)
         for student, tries in several.items():
-            if not all(id(one) in results for one in tries):
+            if not all(id(attempt) in results for attempt in tries):
                 self.outcome.problems[student] = (
                     "Not all hand-ins could be graded, so none is the best yet. Run it again."
                 )
                 continue
-            earned = [(one, results[id(one)].result) for one in tries]
+            earned = [(attempt, results[id(attempt)].result) for attempt in tries]
             self.outcome.best[student] = put_best(self.course, book, earned)
 
     @contextlib.contextmanager
@@ -356,7 +358,7 @@ class ClassRun:
         """Have submissions graded, and hand over what comes in."""
         submissions = {submission.student: submission for submission in new}
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
-            for batch in judges.grade((_task(self.work[one.student]) for one in new), len(new)):
+            for batch in judges.grade((_task(self.work[submission.student]) for submission in new), len(new)):
                 items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
                 with not_interrupted():
                     store.add_new(items)

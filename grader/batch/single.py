@@ -58,7 +58,7 @@ class SingleResult:
     @property
     def problem(self) -> str:
         """Why the marks aren't what they should be, or nothing."""
-        broken = [one.name for one in self.result.exercises if one.broken]
+        broken = [exercise.name for exercise in self.result.exercises if exercise.broken]
         broken += [test.grade_id for test in self.result.tests if test.broken]
         return self.result.unreadable or (NOT_RUN.format(", ".join(broken)) if broken else "")
 
@@ -67,15 +67,15 @@ class SingleResult:
         """What earns points, in the notebook's order: each exercise, then each test of the teacher's own."""
         rows: list[dict[str, Any]] = [
             {
-                "name": one.name,
-                "mark": one.mark,
-                "points": one.points,
-                "diagnosis": one.diagnosis,
-                "hints": list(one.hints),
-                "parts": _parts(one),
-                "text": clean(as_text(one), FEEDBACK_BYTES),
+                "name": exercise.name,
+                "mark": exercise.mark,
+                "points": exercise.points,
+                "diagnosis": exercise.diagnosis,
+                "hints": list(exercise.hints),
+                "parts": _parts(exercise),
+                "text": clean(as_text(exercise), FEEDBACK_BYTES),
             }
-            for one in self.result.exercises
+            for exercise in self.result.exercises
         ]
         for test in self.result.tests:
             points = self.own_tests[test.grade_id]
@@ -187,9 +187,9 @@ def grade_one(path: Path, settings: Settings) -> SingleResult:
     chosen = _hand_in(path, name, outline, settings.limits)
     secret = settings.secret or secrets.token_bytes(32)
     grading = GradingSettings(outline, secret, settings.limits, settings.unsafe, settings.carry_forward)
-    one = _judged(name, chosen, grading)
+    judged = _judged(name, chosen, grading)
     unknown = [UNKNOWN.format(other, settings.solutions) for other in _unknown(chosen.data, outline, settings)]
-    return replace(one, result=one.result.with_remarks(unknown))
+    return replace(judged, result=judged.result.with_remarks(unknown))
 
 
 def _unknown(data: bytes, outline: Outline, settings: Settings) -> list[str]:
@@ -235,8 +235,8 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
     except Unreadable as error:
         raise CommandFailed(f"{printable(str(path))}: {error}") from None
     found = {}
-    for name, one in lessons.items():
-        outline = outline_of(one.read_bytes(), settings.solutions, name)
+    for name, path in lessons.items():
+        outline = outline_of(path.read_bytes(), settings.solutions, name)
         found[name] = answers_in(data, handed_out(outline), settings.limits)
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:
@@ -270,4 +270,4 @@ def _readable(path: Path, limits: Limits) -> bytes:
 def _points(outline: Outline) -> dict[str, float]:
     """What each exercise is worth in the instructor's notebook, and each test of the teacher's own by its grade_id."""
     about = [metadata.get("nbgrader", {}) for metadata in outline.cell_metadata]
-    return {one["grade_id"].removesuffix(CHECK): float(one["points"]) for one in about if one.get("grade")}
+    return {cell["grade_id"].removesuffix(CHECK): float(cell["points"]) for cell in about if cell.get("grade")}

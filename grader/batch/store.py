@@ -90,15 +90,15 @@ class Store:
 
     def end(self, handed_in: Mapping[str, datetime | None]) -> None:
         """Store what is left, and work out who was late; a database that is locked is waited for."""
-        until, told = time.monotonic() + self.patience, False
+        until, announced = time.monotonic() + self.patience, False
         while why := self._try() or self._refresh(handed_in):
             if time.monotonic() > until:
                 for student in self._waiting:
                     self.problems[student] = f"Graded, but not in the gradebook yet ({why}). Run it again."
                 return
-            if not told:
+            if not announced:
                 self._tell(f"The gradebook can't be written ({why}); waiting up to {self.patience:g} s.")
-                told = True
+                announced = True
             time.sleep(0.2)
 
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> str:

@@ -54,7 +54,7 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
     for who, noted in entry.students.items():
         if who not in rows:
             outcome.stays[who] = "Left: they are no longer in the gradebook."
-        elif not any(_same(rows[who], one) for one in noted.rows) or (
+        elif not any(_same(rows[who], kept) for kept in noted.rows) or (
             noted.keys and log.stored.get(who) not in noted.keys
         ):
             outcome.stays[who] = "Left as it is now: it was graded again since."
@@ -81,8 +81,8 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
         log.mark_stored(stored)
     after = book.marks()
     outcome.marks = {who: (before[who].score, after[who].score) for who in entry.students if who in after}
-    told = {who: audit.Noted(*pair, why=outcome.stays.get(who, "")) for who, pair in outcome.marks.items()}
-    audit.add(course.root, course.lesson, audit.UNDO, told, undoes=entry.id)
+    students = {who: audit.Noted(*pair, why=outcome.stays.get(who, "")) for who, pair in outcome.marks.items()}
+    audit.add(course.root, course.lesson, audit.UNDO, students, undoes=entry.id)
 
 
 def _same(now: Rows, then: Rows) -> bool:

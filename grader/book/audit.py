@@ -71,7 +71,7 @@ def last(course: Path, lesson: str) -> AuditEntry | None:
     """The entry of a lesson that `--undo` would take back; None if there is none left."""
     found = entries(course, lesson)
     undone = {entry.undoes for entry in found}
-    return next((one for one in reversed(found) if one.action != UNDO and one.id not in undone), None)
+    return next((entry for entry in reversed(found) if entry.action != UNDO and entry.id not in undone), None)
 
 
 def next_id(course: Path, lesson: str) -> int:

@@ -69,8 +69,8 @@ def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
     """For Moodle's import of grades: the key that most people in the roster have, and a column a lesson. A blank
     changes nothing there. No feedback: Moodle takes it without a grade as a grade of nothing. Returned beside the file:
     the heading of the key, and who has none and is left out."""
-    keys = {key: {who for who, one in marks.people.items() if _moodle_key(one, key)} for key in MOODLE_KEYS}
-    key = max(keys, key=lambda one: len(keys[one]))  # of equal ones the first, which is the surest
+    keys = {key: {who for who, person in marks.people.items() if _moodle_key(person, key)} for key in MOODLE_KEYS}
+    key = max(keys, key=lambda name: len(keys[name]))  # of equal ones the first, which is the surest
     rows = [[MOODLE_KEYS[key], *marks.possible]]
     for who, person in marks.people.items():
         if who in keys[key]:
@@ -102,18 +102,18 @@ def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
         keys = (who, person.sis_login_id, person.sis_user_id, person.canvas_id)
         by_key.update({key: who for key in keys if key})
     made = [[*place, *(heads[at] for at in columns.values())]]
-    made.append([POINTS_POSSIBLE, *[""] * (len(place) - 1), *(_number(marks.possible[one]) for one in columns)])
+    made.append([POINTS_POSSIBLE, *[""] * (len(place) - 1), *(_number(marks.possible[lesson]) for lesson in columns)])
     left_out: list[str] = []
     for row in rows[1:]:
-        told = {head: row[at].strip() if at < len(row) else "" for head, at in place.items()}
-        if is_no_person(told["Student"], told["ID"]):
+        fields = {head: row[at].strip() if at < len(row) else "" for head, at in place.items()}
+        if is_no_person(fields["Student"], fields["ID"]):
             continue
-        theirs = [told[head] for head in ("ID", "SIS Login ID", "SIS User ID") if told.get(head) in by_key]
+        theirs = [fields[head] for head in ("ID", "SIS Login ID", "SIS User ID") if fields.get(head) in by_key]
         if not theirs:
-            left_out.append(told["Student"])
+            left_out.append(fields["Student"])
             continue
         own = marks.marks[by_key[theirs[0]]]
-        made.append([*told.values(), *(_number(own[lesson].points) for lesson in columns)])
+        made.append([*fields.values(), *(_number(own[lesson].points) for lesson in columns)])
     if len(made) == 2:
         raise CourseError(f"{exported}: nobody in it is in the roster. First: grader roster COURSE {exported}")
     return as_csv(made), left_out
@@ -138,7 +138,7 @@ def _canvas_lessons(exported: Path, heads: Sequence[str], lessons: Sequence[str]
         number = re.match(r"(\d+)(_|$)", title)
         lesson = choose(title, lessons) or (choose(number[1], lessons) if number else None)
         if lesson is None:
-            lesson = next((one for one in lessons if title and one.partition("_")[2] == title), None)
+            lesson = next((lesson for lesson in lessons if title and lesson.partition("_")[2] == title), None)
         if lesson is None:
             continue
         if lesson in columns:
@@ -166,14 +166,18 @@ class ExportMarks(ExportPlugin):
         """Write one row for each student and assignment."""
         to = self.to or "grades.csv"
         self.log.info("Exporting grades to %s", to)
-        students = [one for one in gradebook.students if not self.student or one.id in map(str, self.student)]
+        students = [
+            student for student in gradebook.students if not self.student or student.id in map(str, self.student)
+        ]
         assignments = [
-            one for one in gradebook.assignments if not self.assignment or one.name in map(str, self.assignment)
+            assignment
+            for assignment in gradebook.assignments
+            if not self.assignment or assignment.name in map(str, self.assignment)
         ]
         course = Path(str(self.config.CourseDirectory.get("root", ".")))
         rows = [_row(course, gradebook, assignment, student) for assignment in assignments for student in students]
-        told = [[row.get(column) for column in NBGRADER_COLUMNS] for row in rows]
-        Path(to).write_text(as_csv([NBGRADER_COLUMNS, *told]), encoding="utf-8")
+        cells = [[row.get(column) for column in NBGRADER_COLUMNS] for row in rows]
+        Path(to).write_text(as_csv([NBGRADER_COLUMNS, *cells]), encoding="utf-8")
 
 
 def _row(course: Path, gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
@@ -181,10 +185,10 @@ def _row(course: Path, gradebook: Gradebook, assignment: Any, student: Any) -> d
     row |= {"assignment": assignment.name, "duedate": assignment.duedate, "max_score": assignment.max_score}
     row |= {"student_id": student.id, "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
     try:
-        one = gradebook.find_submission(assignment.name, student.id)
+        submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
         waiting = student.id in unsettled(course, assignment.name)
         return row | (dict.fromkeys(("raw_score", "late_submission_penalty", "score")) if waiting else {})
-    penalty = one.late_submission_penalty or 0.0
-    row |= {"timestamp": one.timestamp, "raw_score": one.score, "late_submission_penalty": penalty}
-    return row | {"score": score_of(one), "needs_manual_grade": "yes" if waits(one) else "no"}
+    penalty = submission.late_submission_penalty or 0.0
+    row |= {"timestamp": submission.timestamp, "raw_score": submission.score, "late_submission_penalty": penalty}
+    return row | {"score": score_of(submission), "needs_manual_grade": "yes" if waits(submission) else "no"}

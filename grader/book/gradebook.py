@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nbgrader import api
+from nbgrader.api import SubmittedAssignment, SubmittedNotebook
 from sqlalchemy import or_, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
@@ -43,7 +44,8 @@ def record(
     they are, and all that have a mark by hand, which was given to this very work.
     """
     exercises = {exercise.name: exercise for exercise in result.exercises}
-    broken = {one.name for one in result.exercises if one.broken} | {one.grade_id for one in result.tests if one.broken}
+    broken = {exercise.name for exercise in result.exercises if exercise.broken}
+    broken |= {test.grade_id for test in result.tests if test.broken}
     stay = _staying(submitted, kept)
     for grade in submitted.grades:
         name = exercise_of(grade.name)
@@ -218,7 +220,7 @@ class LessonGradebook:
         """Set what the entries say; the caller commits, or takes it back."""
         notebook = self._notebook()
         rows = self._submitted(notebook, {entry.student for entry in entries})
-        rows |= {one.student: self._add(notebook, one.student) for one in entries if one.student not in rows}
+        rows |= {entry.student: self._add(notebook, entry.student) for entry in entries if entry.student not in rows}
         self._book.db.flush()
         for entry in entries:
             submitted = rows[entry.student]
@@ -257,15 +259,21 @@ class LessonGradebook:
             raise GradebookUnavailable(cause(error)) from error
 
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> None:
-        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
-        deadlines, mine = Deadlines(self._config), one.notebook_id == self._notebook().id
-        query = select(one, assignment).join(assignment, one.assignment_id == assignment.id)
+        deadlines, mine = Deadlines(self._config), SubmittedNotebook.notebook_id == self._notebook().id
+        query = select(SubmittedNotebook, SubmittedAssignment).join(
+            SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id
+        )
         rows = self._book.db.execute(query.where(mine)).all()
         for _submitted, whole in rows:
             whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
         if deadlines.rule.free_days:  # one that is used up here is missing in another lesson
-            late = or_(one.late_submission_penalty.is_not(None), assignment.timestamp > api.Assignment.duedate)
-            others = query.join(api.Assignment, assignment.assignment_id == api.Assignment.id).where(~mine, late)
+            late = or_(
+                SubmittedNotebook.late_submission_penalty.is_not(None),
+                SubmittedAssignment.timestamp > api.Assignment.duedate,
+            )
+            others = query.join(api.Assignment, SubmittedAssignment.assignment_id == api.Assignment.id).where(
+                ~mine, late
+            )
             rows += self._book.db.execute(others).all()
         for submitted, _whole in rows:
             submitted.late_submission_penalty = _penalty(submitted, deadlines)
@@ -277,12 +285,11 @@ class LessonGradebook:
         return found
 
     def _marks(self) -> dict[str, SubmissionMark]:
-        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
         query = (
-            select(assignment.student_id, one.late_submission_penalty, api.Grade)
-            .join(one, one.assignment_id == assignment.id)
-            .join(api.Grade, api.Grade.notebook_id == one.id)
-            .where(one.notebook_id == self._notebook().id)
+            select(SubmittedAssignment.student_id, SubmittedNotebook.late_submission_penalty, api.Grade)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(api.Grade, api.Grade.notebook_id == SubmittedNotebook.id)
+            .where(SubmittedNotebook.notebook_id == self._notebook().id)
         )
         grades: dict[str, list[Any]] = {}
         penalties: dict[str, float] = {}
@@ -298,16 +305,18 @@ class LessonGradebook:
         deadlines, session = Deadlines(self._config), self._book.db
         assignment, person = self._notebook().assignment, session.get(api.Student, student)
         works = [] if person is None else [*person.submissions]
-        own = next((one for one in works if one.assignment is assignment), None)
+        own = next((work for work in works if work.assignment is assignment), None)
         late = deadlines.late_if(assignment, student, handed_in, lambda: works, own)
         session.rollback()
         return round(score - (deadlines.penalty(student, score, late) or 0.0), 2)
 
     def shown(self) -> dict[str, dict[str, FeedbackMarks]]:
         """What feedback shows of the gradebook, by student and notebook."""
-        one, assignment, session = api.SubmittedNotebook, api.SubmittedAssignment, self._book.db
-        query = select(assignment, one).join(assignment, one.assignment_id == assignment.id)
-        mine = assignment.assignment_id == self._notebook().assignment.id
+        session = self._book.db
+        query = select(SubmittedAssignment, SubmittedNotebook).join(
+            SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id
+        )
+        mine = SubmittedAssignment.assignment_id == self._notebook().assignment.id
         found: dict[str, dict[str, FeedbackMarks]] = {}
         by_id, deadlines = {}, Deadlines(self._config)
         for whole, submitted in session.execute(query.where(mine)):
@@ -315,19 +324,20 @@ class LessonGradebook:
             shown = FeedbackMarks({}, {}, submitted.late_submission_penalty or 0.0, late)
             by_id[submitted.id] = found.setdefault(whole.student_id, {})[submitted.notebook.name] = shown
         for kind in (api.Grade, api.Comment):
-            rows = select(kind).join(one, kind.notebook_id == one.id)
-            for row in session.scalars(rows.join(assignment, one.assignment_id == assignment.id).where(mine)):
+            rows = select(kind).join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
+            for row in session.scalars(
+                rows.join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id).where(mine)
+            ):
                 by_id[row.notebook_id].take(row)
         session.rollback()
         return found
 
     def _submitted(self, notebook: Any, students: set[str]) -> dict[str, Any]:
         """The lesson's notebook of those who have handed in before, by student."""
-        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
         query = (
-            select(assignment.student_id, one)
-            .join(assignment, one.assignment_id == assignment.id)
-            .where(one.notebook_id == notebook.id, assignment.student_id.in_(students))
+            select(SubmittedAssignment.student_id, SubmittedNotebook)
+            .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .where(SubmittedNotebook.notebook_id == notebook.id, SubmittedAssignment.student_id.in_(students))
         )
         return {row.student_id: row[1] for row in self._book.db.execute(query)}
 
@@ -336,9 +346,9 @@ class LessonGradebook:
         session = self._book.db
         with session.no_autoflush:  # half of them at a time would not fit together
             person = session.get(api.Student, student) or api.Student(id=student)
-            assignment = api.SubmittedAssignment(assignment=notebook.assignment, student=person)
+            assignment = SubmittedAssignment(assignment=notebook.assignment, student=person)
             for every in notebook.assignment.notebooks:
-                submitted = api.SubmittedNotebook(notebook=every, assignment=assignment)
+                submitted = SubmittedNotebook(notebook=every, assignment=assignment)
                 for cell in (*every.grade_cells, *every.task_cells):
                     api.Grade(cell_id=cell.id, notebook=submitted)
                 for cell in (*every.solution_cells, *every.task_cells):
@@ -349,14 +359,14 @@ class LessonGradebook:
     def complete(self) -> set[str]:
         """The students who have a mark for every exercise."""
         left = select(api.Grade.id).where(
-            api.Grade.notebook_id == api.SubmittedNotebook.id,
+            api.Grade.notebook_id == SubmittedNotebook.id,
             api.Grade.cell_id.in_(self._checks),
             api.Grade.auto_score.is_(None),
         )
         query = (
-            select(api.SubmittedAssignment.student_id)
-            .join(api.SubmittedNotebook, api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id)
-            .where(api.SubmittedNotebook.notebook_id == self._notebook().id, ~left.exists())
+            select(SubmittedAssignment.student_id)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .where(SubmittedNotebook.notebook_id == self._notebook().id, ~left.exists())
         )
         students = set(self._book.db.scalars(query))
         self._book.db.rollback()

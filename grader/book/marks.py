@@ -72,8 +72,8 @@ class Rules:
 
 def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
     """The rules in `c.CourseMarks` of nbgrader_config.py, with the lessons' full names."""
-    told = config.CourseMarks
-    unknown = sorted(set(told) - {"weights", "best_of", "excused"})
+    settings = config.CourseMarks
+    unknown = sorted(set(settings) - {"weights", "best_of", "excused"})
     if unknown:
         raise CourseError(f"c.CourseMarks.{unknown[0]}: there is no such rule; there are: weights, best_of, excused.")
 
@@ -84,9 +84,11 @@ def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
         return found
 
     try:
-        weights = {lesson(name): float(weight) for name, weight in dict(told.get("weights", {})).items()}
-        best_of = int(told.get("best_of", 0))
-        excused = {str(who): [lesson(one) for one in names] for who, names in dict(told.get("excused", {})).items()}
+        weights = {lesson(name): float(weight) for name, weight in dict(settings.get("weights", {})).items()}
+        best_of = int(settings.get("best_of", 0))
+        excused = {
+            str(who): [lesson(name) for name in names] for who, names in dict(settings.get("excused", {})).items()
+        }
     except (TypeError, ValueError) as error:
         raise CourseError(f"c.CourseMarks: expected numbers and lists of lessons: {error}") from None
     if best_of < 0 or any(weight < 0 for weight in weights.values()):
@@ -98,11 +100,12 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
     """Everybody's marks: of those in the roster and those in the gradebook."""
     found = Marks()
     with Gradebook(layout.db_url, layout.course_id) as book:
-        assignments = sorted(book.assignments, key=lambda one: str(one.name))
-        found.possible = {one.name: float(one.max_score) for one in assignments}
+        assignments = sorted(book.assignments, key=lambda assignment: str(assignment.name))
+        found.possible = {assignment.name: float(assignment.max_score) for assignment in assignments}
         rules = rules_of(config, list(found.possible))
         people = {
-            one.id: Person(one.id, one.first_name or "", one.last_name or "", one.email or "") for one in book.students
+            student.id: Person(student.id, student.first_name or "", student.last_name or "", student.email or "")
+            for student in book.students
         }
         found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
         found.marks = {who: {} for who in found.people}
@@ -125,9 +128,9 @@ def _marks(
 ) -> Iterator[tuple[str, Mark]]:
     """Each student's id and mark of one lesson (an `api.Assignment`), also of those who handed in nothing."""
     lesson, until, now = assignment.name, deadlines.in_time_until(assignment), datetime.now(UTC).replace(tzinfo=None)
-    rows = {one.student_id: one for one in assignment.submissions}
-    graded = {who: one for who, one in rows.items() if is_graded(one, layout)}
-    handed_in = {one.student for one in submissions_of(layout, lesson)[0]}
+    rows = {submission.student_id: submission for submission in assignment.submissions}
+    graded = {who: submission for who, submission in rows.items() if is_graded(submission, layout)}
+    handed_in = {submission.student for submission in submissions_of(layout, lesson)[0]}
     to_settle = unsettled(course, lesson)
     for who in people:
         last, row = until(who), rows.get(who)

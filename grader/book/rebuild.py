@@ -169,8 +169,8 @@ class _Cells:
         if cell.role in ("solution", OWN_ANSWER):
             self._cell(cell.kind, source, metadata)
         elif cell.role == "check":
-            one = self.result[cell.exercise]
-            bundle = {"text/html": as_html(one), "text/plain": as_text(one)}
+            checked = self.result[cell.exercise]
+            bundle = {"text/html": as_html(checked), "text/plain": as_text(checked)}
             shown = {"output_type": "display_data", "metadata": {}, "data": bundle}
             self._cell("code", cell.source, metadata, [shown])
         elif cell.role == OWN_TEST and cell.kind == "code":

@@ -101,20 +101,20 @@ class RegradeBook(LessonGradebook):
         with self._writing():
             for student, submitted in self._submitted(self._notebook(), set(before)).items():
                 now = _rows_of(submitted)
-                for kind, one in (
+                for kind, row in (
                     *(("grade", grade) for grade in submitted.grades),
                     *(("comment", comment) for comment in submitted.comments),
                 ):
-                    was, became = (rows[student].get(kind, {}).get(one.name) for rows in (before, after))
+                    was, became = (rows[student].get(kind, {}).get(row.name) for rows in (before, after))
                     if was is None or became is None:
                         continue
                     kept = [
-                        now[kind][one.name][i] if now[kind][one.name][i] != became[i] else value
+                        now[kind][row.name][i] if now[kind][row.name][i] != became[i] else value
                         for i, value in enumerate(was)
                     ]
                     if kept != was:
-                        newer.setdefault(student, []).append(exercise_of(one.name))
-                    _set_row(one, kept)
+                        newer.setdefault(student, []).append(exercise_of(row.name))
+                    _set_row(row, kept)
                 self._refresh_score(submitted)
         return newer
 
@@ -157,14 +157,15 @@ class RegradeBook(LessonGradebook):
 def _rows_of(submitted: Any) -> Rows:
     return {
         "grade": {
-            one.name: [one.auto_score, one.manual_score, bool(one.needs_manual_grade)] for one in submitted.grades
+            grade.name: [grade.auto_score, grade.manual_score, bool(grade.needs_manual_grade)]
+            for grade in submitted.grades
         },
-        "comment": {one.name: [one.auto_comment, one.manual_comment] for one in submitted.comments},
+        "comment": {comment.name: [comment.auto_comment, comment.manual_comment] for comment in submitted.comments},
     }
 
 
-def _set_row(one: Any, values: Sequence[Any]) -> None:
+def _set_row(row: Any, values: Sequence[Any]) -> None:
     if len(values) == 2:
-        one.auto_comment, one.manual_comment = values
+        row.auto_comment, row.manual_comment = values
     else:
-        one.auto_score, one.manual_score, one.needs_manual_grade = values
+        row.auto_score, row.manual_score, row.needs_manual_grade = values

@@ -33,9 +33,9 @@ def confinement_here() -> Iterator[Observation]:
 def _limits_around() -> Observation:
     """What would hold if the judge's own limits didn't: those of the control group that it runs in."""
     memory, processes = memory_limit(), process_limit()
-    told = [f"{memory.size / 1e9:.1f} GB of memory"] if memory else []
-    told += [f"{processes:,d} processes and threads"] if processes else []
-    if told:
-        return Observation("Limits around the judge", f"{' and '.join(told)}, for it and all that it starts")
+    limits = [f"{memory.size / 1e9:.1f} GB of memory"] if memory else []
+    limits += [f"{processes:,d} processes and threads"] if processes else []
+    if limits:
+        return Observation("Limits around the judge", f"{' and '.join(limits)}, for it and all that it starts")
     advice = "Good to have, not needed. docs/operations.md says how to set limits."
     return Observation("Limits around the judge", "none but the judge's own", advice, needed=False)

@@ -69,18 +69,18 @@ def grade(
         if course is not None:
             if lesson or limits or solutions or secret or unsafe or carry_forward != "none":
                 raise CourseError("--course says all of that itself: leave the other options out.")
-            one = grade_in_course(path, course)
+            graded = grade_in_course(path, course)
         else:
             solutions = solutions or solutions_folder()
             if solutions is None:
                 raise CourseError(NO_SOLUTIONS)
             seed = read_secret(secret.parent, secret.name) if secret else b""
-            one = grade_one(path, Settings(solutions, limits_of(limits), lesson, seed, carry_forward, unsafe))
+            graded = grade_one(path, Settings(solutions, limits_of(limits), lesson, seed, carry_forward, unsafe))
     if form == "gradescope":
-        document = one.as_gradescope(visibility)
+        document = graded.as_gradescope(visibility)
     else:
-        document = one.as_prairielearn() if form == "prairielearn" else one.as_json()
-    text = one.as_text() if form == "text" and not as_document else json_text(document)
+        document = graded.as_prairielearn() if form == "prairielearn" else graded.as_json()
+    text = graded.as_text() if form == "text" and not as_document else json_text(document)
     if output is None:
         say(text)
     else:
@@ -88,5 +88,5 @@ def grade(
             write_atomically(output, text + "\n")
         except OSError as error:
             raise CourseError(f"{output} can't be written: {error.strerror}.") from None
-    if one.problem:
-        raise CommandFailed(one.problem)
+    if graded.problem:
+        raise CommandFailed(graded.problem)

@@ -40,19 +40,19 @@ def feedback(
         from grader.feedback import zips
         from grader.feedback.fresh import graded_lessons, write_feedback
 
-        told = []
+        outcomes = []
         with locked(folder.resolve()):
             for name in [lesson] if lesson else graded_lessons(folder):
                 course = ClassDirectory(folder, name)
                 course.share()
                 outcome = write_feedback(course, students, force)
                 packed = zips.pack(course, platform, outcome) if platform else None
-                told.append((outcome, packed))
+                outcomes.append((outcome, packed))
     if as_document:
-        say(json_text([asdict(made) | (asdict(packed) if packed else {}) for made, packed in told]))
-    for made, packed in () if as_document else told:
+        say(json_text([asdict(made) | (asdict(packed) if packed else {}) for made, packed in outcomes]))
+    for made, packed in () if as_document else outcomes:
         say(made.as_text())
         if packed:
             say(packed.as_text())
-    if any(made.problems or (packed and packed.left_out) for made, packed in told):
+    if any(made.problems or (packed and packed.left_out) for made, packed in outcomes):
         raise SystemExit(1)

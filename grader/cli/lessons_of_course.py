@@ -154,7 +154,7 @@ def update(
 
         with nullcontext() if preview else locked(folder.resolve()):
             settled = {place(name): side for side, chosen in sides.items() for name in chosen}
-            planned = updating.steps(layout, solutions, [choose(one, names) or one for one in also], settled)
+            planned = updating.steps(layout, solutions, [choose(name, names) or name for name in also], settled)
             news = updating.news(solutions, version_of(folder))
             kept = [] if preview else updating.apply(layout, planned)
         wrong = [*updating.problems(layout, planned, exercises())]

@@ -83,8 +83,8 @@ def regrade(
         return
     if mode == "undo":
         undone = undo(folder, lesson)
-        told = printout.undone_as_json(undone)
-        say(json_text(told) if as_document else printout.undone_as_text(undone))
+        document = printout.undone_as_json(undone)
+        say(json_text(document) if as_document else printout.undone_as_text(undone))
         return
     if mode == "accept":
         outcome = regrading.accept(folder, lesson, also_down)
@@ -97,7 +97,7 @@ def regrade(
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
         write_atomically(path, printout.as_html(outcome), mode_in(folder))
         say(f"The same as a page: {path}", err=as_document)
-    if mode == "preview" and any(one.moves for one in outcome.students):
+    if mode == "preview" and any(change.moves for change in outcome.students):
         say(f"To take it over: grader regrade {folder} {lesson} --accept", err=True)
     if mode == "accept" and outcome.accepted:
         say(f"To take it back: grader regrade {folder} {lesson} --undo", err=True)

@@ -194,12 +194,12 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
         from grader.insights.collect import lesson_insights, lessons_with_results
         from grader.insights.page import as_html, as_text
 
-    lessons = [lesson_insights(folder, one) for one in ([lesson] if lesson else lessons_with_results(folder))]
+    lessons = [lesson_insights(folder, name) for name in ([lesson] if lesson else lessons_with_results(folder))]
     if not lessons:
         raise CourseError(f"{folder}: nothing has been graded yet. First: grader autograde {folder} LESSON")
-    shown = lessons if names else [one.without_names() for one in lessons]
-    for one in shown:
-        say(f"{one.name}\n\n{as_text(one)}\n")
+    shown = lessons if names else [insights.without_names() for insights in lessons]
+    for insights in shown:
+        say(f"{insights.name}\n\n{as_text(insights)}\n")
     page = page or folder / "insights.html"
     write_atomically(page, as_html(f"Insights into {folder.resolve().name}", shown, names))
     say(f"The same as a page: {page}")
@@ -281,8 +281,8 @@ def collect(
     if undo:
         _uncollect(folder, lesson, as_document)
         return
-    pairs = [one.rpartition("=") for one in settled]
-    if wrong := [one for one, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
+    pairs = [text.rpartition("=") for text in settled]
+    if wrong := [text for text, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
         raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
         from grader.course.class_directory import ClassDirectory

@@ -234,7 +234,9 @@ def read_secret(course: Path, name: str) -> bytes:
 
 def _entries(folder: int, path: PurePath, skip: Callable[[str], bool]) -> Iterator[_Entry]:
     with os.scandir(folder) as listed:
-        names = sorted((one.name for one in islice(listed, MAX_ENTRIES)), key=lambda name: (".ipynb" not in name, name))
+        names = sorted(
+            (entry.name for entry in islice(listed, MAX_ENTRIES)), key=lambda name: (".ipynb" not in name, name)
+        )
     for name in names:
         entry = None if skip(name) else _entry(folder, path / name)
         if entry is None:

@@ -111,7 +111,7 @@ def forget(course: Path, student: str) -> Forgotten:
     person = Roster.of(course).people.get(student, Person(student))
     for step in steps:
         step.do()
-    names = {one for one in (person.id, person.email, person.full_name, person.name) if one}
+    names = {name for name in (person.id, person.email, person.full_name, person.name) if name}
     left = mentions([course, _exchange(course_layout(course))], names)
     return Forgotten([step.after for step in steps], sorted(map(str, left)))
 
@@ -152,7 +152,9 @@ def idle_since(course: Path, day: datetime) -> dict[str, bool]:
     layout, people = course_layout(course), Roster.of(course).people
     exchange = _exchange(layout)
     with Gradebook(layout.db_url, layout.course_id) as book:
-        times = {one.id: [work.timestamp for work in one.submissions if work.timestamp] for one in book.students}
+        times = {
+            student.id: [work.timestamp for work in student.submissions if work.timestamp] for student in book.students
+        }
     idle = {}
     for student in sorted({*times, *people}):
         folders = (*_of_step(layout, layout.submitted_directory, student), *_inbound(exchange, student))

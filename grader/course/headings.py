@@ -86,7 +86,7 @@ def _plain(heading: str) -> str:
 
 def in_words_of(heading: str, given: Sequence[str], english: Sequence[str]) -> str:
     """The heading that somebody names, as `in_english` has it: `given` are the list's own, in the same order."""
-    plain = [_plain(one) for one in given]
+    plain = [_plain(title) for title in given]
     return english[plain.index(_plain(heading))] if _plain(heading) in plain else _plain(heading)
 
 

@@ -51,23 +51,23 @@ class Rule:
 
 def rule_of(config: Any) -> Rule:
     """The rule on late days of a course, from `c.CourseLateness`; `CourseError` for a setting that is no such rule."""
-    told = dict(config.CourseLateness)
-    names = [one.name for one in fields(Rule)]
-    if unknown := sorted(set(told) - set(names)):
+    settings = dict(config.CourseLateness)
+    names = [field.name for field in fields(Rule)]
+    if unknown := sorted(set(settings) - set(names)):
         raise CourseError(f"c.CourseLateness.{unknown[0]}: there is no such rule; there are: {', '.join(names)}.")
-    for name, number in told.items():
+    for name, number in settings.items():
         kind, expected = (int, "a whole number") if name == "free_days" else ((int, float), "a number")
         if isinstance(number, bool) or not isinstance(number, kind) or not 0 <= number < math.inf:
             raise CourseError(f"c.CourseLateness.{name}: got {number!r}, expected {expected}.")
     plugin = config.AssignLatePenalties.get("plugin_class") or (
         config.LateSubmissionPlugin.get("penalty_method", "none") != "none"
     )
-    if "percent_a_day" in told and plugin:
+    if "percent_a_day" in settings and plugin:
         raise CourseError(
             "nbgrader_config.py has two rules of what lateness costs: c.CourseLateness.percent_a_day, and nbgrader's "
             "plug-in (c.LateSubmissionPlugin or c.AssignLatePenalties). Take one of them out."
         )
-    return Rule(**told)
+    return Rule(**settings)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Deadlines:
         due: datetime | None = assignment.duedate
         if due is None:
             return lambda _student: None
-        rows = {one.student_id: one for one in assignment.submissions}
+        rows = {submission.student_id: submission for submission in assignment.submissions}
         people = {*rows, *self._extensions(assignment.name)}
         moved = {who: self._moved(assignment, who, rows.get(who)) for who in people}
         return lambda student: due + (moved.get(student) or timedelta()) + self.rule.grace
@@ -160,11 +160,11 @@ class Deadlines:
         days, left = self._days(handed_in, due), self.rule.free_days
         since = max(handed_in - due, timedelta()) if due and handed_in else timedelta()
         if days and left:
-            others = [one for one in works() if one.assignment.name != assignment.name and one.timestamp]
+            others = [work for work in works() if work.assignment.name != assignment.name and work.timestamp]
             left -= sum(
-                self._days(one.timestamp, self.due(one.assignment, student, one))
-                for one in others
-                if (one.timestamp, one.assignment.name) < (handed_in, assignment.name)
+                self._days(work.timestamp, self.due(work.assignment, student, work))
+                for work in others
+                if (work.timestamp, work.assignment.name) < (handed_in, assignment.name)
             )
         return LateDays(since, days, min(days, max(left, 0)), moved, why)
 
@@ -196,7 +196,7 @@ def in_time_until(layout: Any, lesson: str) -> Callable[[str], datetime | None]:
 
 def last_in_time(hand_ins: Sequence[HandIn], until: datetime | None, time: Callable[[HandIn], datetime]) -> HandIn:
     """Of hand-ins in the order of their times the last that isn't late; where all are, the last."""
-    return ([one for one in hand_ins if not is_late(time(one), until)] or hand_ins)[-1]
+    return ([attempt for attempt in hand_ins if not is_late(time(attempt), until)] or hand_ins)[-1]
 
 
 def is_late(handed_in: datetime | None, until: datetime | None) -> bool:

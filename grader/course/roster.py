@@ -62,7 +62,7 @@ def full_names(people: Mapping[str, Person]) -> dict[str, str]:
 def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
     """A question, with a space before it: is the person meant whose id, or whose name, is nearest? `names` are by id.
     Empty if none is near."""
-    by_name = {name.lower(): one for one, name in names.items()}
+    by_name = {name.lower(): person for person, name in names.items()}
     near = difflib.get_close_matches(wanted, names, n=1)
     near += [by_name[name] for name in difflib.get_close_matches(wanted.lower(), by_name, n=1)]
     if not near:
@@ -93,10 +93,12 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     people, problems = [], []
     lines: defaultdict[str, list[str]] = defaultdict(list)
     for number, row in enumerate(rows[1:], 2):
-        told = {kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()}
-        if not any(map(str.strip, row)) or (platform == "Canvas" and is_no_person(told["name"], told["canvas_id"])):
+        row_fields = {kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()}
+        if not any(map(str.strip, row)) or (
+            platform == "Canvas" and is_no_person(row_fields["name"], row_fields["canvas_id"])
+        ):
             continue
-        person = _person(told)
+        person = _person(row_fields)
         if problem := _problem(person):
             problems.append(f"line {number}: {problem}")
         people.append(person)
@@ -122,13 +124,13 @@ def _require_headings(
         )
 
 
-def _person(told: dict[str, str]) -> Person:
+def _person(details: dict[str, str]) -> Person:
     """The person of one row, by field; a name that Canvas writes "Last, First" is divided."""
-    last, comma, first = told.get("name", "").partition(",")
+    last, comma, first = details.get("name", "").partition(",")
     if comma:
-        known = {kind: value for kind, value in told.items() if value or kind == "id"}
-        told = {"first_name": first.strip(), "last_name": last.strip(), **known}
-    return Person(**told)
+        known = {kind: value for kind, value in details.items() if value or kind == "id"}
+        details = {"first_name": first.strip(), "last_name": last.strip(), **known}
+    return Person(**details)
 
 
 def is_no_person(name: str, number: str) -> bool:
@@ -156,7 +158,9 @@ def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]
         if who and len(own) > 1:
             problems.append(f"lines {' and '.join(own)}: {who!r} is there twice; each id may be there once")
     if problems:
-        raise CourseError(f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(one)}" for one in problems))
+        raise CourseError(
+            f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(problem)}" for problem in problems)
+        )
     if not lines:
         raise CourseError(f"{path}: there is nobody in it.")
 
@@ -236,8 +240,8 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
     people = [replace(person, id=known_as.get(person.id, person.id)) for person in people]
     _require_one_each(people, known_as)
     for person in people:
-        told = {name: value for name, value in vars(person).items() if value and name != "added"}
-        new[person.id] = replace(old.get(person.id, replace(person, added=f"{datetime.now(UTC):%Y-%m-%d}")), **told)
+        details = {name: value for name, value in vars(person).items() if value and name != "added"}
+        new[person.id] = replace(old.get(person.id, replace(person, added=f"{datetime.now(UTC):%Y-%m-%d}")), **details)
     programs_on_path()
     with Gradebook(db_url, course_id) as book:
         for person in people:
@@ -248,7 +252,7 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
     listed = {person.id for person in people}
     return Change(
         tuple(sorted(listed - set(old))),
-        tuple(sorted(one for one in listed & set(old) if new[one] != old[one])),
+        tuple(sorted(who for who in listed & set(old) if new[who] != old[who])),
         tuple(sorted(set(old) - listed)),
         len(new),
         known_as,
@@ -259,8 +263,8 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
 def _keys(person: Person) -> set[str]:
     """By what platforms tell one and the same person: numbers of the university, logins, addresses. Canvas's own number
     may be somebody else's elsewhere."""
-    told = (person.id, person.moodle, person.sis_user_id, person.sis_login_id, person.email)
-    return {key.casefold() for key in told if key and key != person.canvas_id}
+    keys = (person.id, person.moodle, person.sis_user_id, person.sis_login_id, person.email)
+    return {key.casefold() for key in keys if key and key != person.canvas_id}
 
 
 def _same_people(
@@ -268,9 +272,9 @@ def _same_people(
 ) -> tuple[dict[str, str], tuple[tuple[str, ...], ...]]:
     """By the id that a list gives, the one that the roster has for this person; and those whom it has several times."""
     by_key: defaultdict[str, set[str]] = defaultdict(set)
-    for one in old.values():
-        for key in _keys(one):
-            by_key[key].add(one.id)
+    for person in old.values():
+        for key in _keys(person):
+            by_key[key].add(person.id)
     same, twice = {}, set()
     for person in people:
         known = set().union(*(by_key[key] for key in _keys(person)), {person.id} & old.keys())
@@ -283,7 +287,7 @@ def _same_people(
 
 def _require_one_each(people: Sequence[Person], known_as: Mapping[str, str]) -> None:
     counts = Counter(person.id for person in people)
-    for who in (one for one, count in counts.items() if count > 1):
+    for who in (who for who, count in counts.items() if count > 1):
         ids = sorted(given for given, known in known_as.items() if known == who)
         raise CourseError(
             f"Nothing was entered: {' and '.join(ids)} would be one person, {who}, by a number, login or address."

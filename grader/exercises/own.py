@@ -40,7 +40,7 @@ def is_taken(name: str) -> bool:
 def refuse_taken(name: str, text: str) -> None:
     """`CourseError` for a file whose exercise the course has already."""
     if is_taken(name):
-        line = next((i for i, one in enumerate(text.splitlines(), 1) if re.search(r"\bname\s*=", one)), 1)
+        line = next((i for i, line in enumerate(text.splitlines(), 1) if re.search(r"\bname\s*=", line)), 1)
         raise CourseError(f"{file_of(name)}:{line}: the course has its own {name}. Give yours another name.")
 
 

@@ -39,8 +39,8 @@ def files_for(name: str, find: Callable[[str], str | None]) -> OwnFiles:
     if text is None:
         return ()
     needed = exercises(((name, text),))[name].builds_on
-    more = ((one, find(one)) for one in needed if one not in exercises())
-    return ((name, text), *((one, found) for one, found in more if found is not None))
+    more = ((name, find(name)) for name in needed if name not in exercises())
+    return ((name, text), *((name, found) for name, found in more if found is not None))
 
 
 def _own_exercise(name: str, text: str) -> Exercise:
@@ -56,7 +56,7 @@ def _own_exercise(name: str, text: str) -> Exercise:
     except Exception as error:
         here = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         raise CourseError(f"{path}:{(here or [1])[-1]}: {type(error).__name__}: {error}") from None
-    line = next((i for i, one in enumerate(text.splitlines(), 1) if re.match(r"EXERCISE\b", one)), 1)
+    line = next((i for i, line in enumerate(text.splitlines(), 1) if re.match(r"EXERCISE\b", line)), 1)
     exercise = getattr(module, "EXERCISE", None)
     if not isinstance(exercise, Exercise):
         raise CourseError(f"{path}:{line}: expected EXERCISE = Exercise(...), got {type(exercise).__name__}")

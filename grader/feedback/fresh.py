@@ -66,8 +66,8 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
             outcome.unchanged.append(student)
             continue
         try:
-            told = [Feedback(data, shown[student][n], n, student, course.config) for n, data in notebooks.items()]
-            outcome.problems += _write(course, student, {one.title: one.page() for one in told})
+            pages = [Feedback(data, shown[student][n], n, student, course.config) for n, data in notebooks.items()]
+            outcome.problems += _write(course, student, {notebook.title: notebook.page() for notebook in pages})
         except CourseError as error:
             outcome.problems.append(str(error))
             continue

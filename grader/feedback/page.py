@@ -140,12 +140,12 @@ class Feedback:
             raise CourseError(
                 f"autograded/{student}/{title}.ipynb is not as `grader autograde` left it: grade again with --force."
             ) from None
-        self._exercises = {one.name: one for one in self._result.exercises}
-        self._tests = {one.grade_id: one for one in self._result.tests}
+        self._exercises = {exercise.name: exercise for exercise in self._result.exercises}
+        self._tests = {test.grade_id: test for test in self._result.tests}
         self._shown, self.title, self._student = shown, title, student
         self.notes = [Markup(inline(note)) for note in preface(self._result)]
-        told = list(takewhile(lambda cell: cell.source.startswith(NOTE), cells[: len(self.notes)]))
-        self._cells = hide(cells[len(told) :], config)
+        notes = list(takewhile(lambda cell: cell.source.startswith(NOTE), cells[: len(self.notes)]))
+        self._cells = hide(cells[len(notes) :], config)
         self.rows = list(self._rows())
 
     def page(self) -> str:

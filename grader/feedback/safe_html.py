@@ -156,8 +156,8 @@ def page_code(source: str) -> str:
             pieces[-1][1].append(text)
         else:
             pieces.append((kind, [text]))
-    told = ((kind, escape("".join(texts))) for kind, texts in pieces)
-    return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in told)
+    escaped = ((kind, escape("".join(texts))) for kind, texts in pieces)
+    return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in escaped)
 
 
 def _without_long_blanks(source: str) -> str:

@@ -57,8 +57,8 @@ def pack(course: ClassDirectory, platform: str, made: FeedbackReport) -> Packed:
                 archive.writestr(name, page.read_bytes())
             else:
                 notebook = course.folder(course.layout.autograded_directory, student) / f"{course.lesson}.ipynb"
-                told = shown[student][course.lesson]
-                feedback = Feedback(notebook.read_bytes(), told, course.lesson, student, course.config)
+                marks = shown[student][course.lesson]
+                feedback = Feedback(notebook.read_bytes(), marks, course.lesson, student, course.config)
                 archive.writestr(name, feedback.notebook())
             count += 1
     write_atomically(path, data.getvalue(), mode_in(course.root))

@@ -112,12 +112,16 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive
         entries.append(ArchiveFile(path, _zip_time(info), info.file_size, read, key=f"{info.CRC:08x}-{info.file_size}"))
     depth = 0
     while entries:
-        tops = {(one.path.parts[depth], len(one.path.parts) > depth + 1) for one in entries if one.path.parts[depth:]}
+        tops = {
+            (entry.path.parts[depth], len(entry.path.parts) > depth + 1)
+            for entry in entries
+            if entry.path.parts[depth:]
+        }
         if not _goes_around(tops, is_authors):
             break
         depth += 1
     # A loose file beside the folder around it all is none of the students'.
-    return Archive(source.name, tuple(one for one in entries if len(one.path.parts) > depth), depth)
+    return Archive(source.name, tuple(entry for entry in entries if len(entry.path.parts) > depth), depth)
 
 
 def _contents(archive: zipfile.ZipFile, shown: str, odd: Odd) -> Iterator[tuple[PurePosixPath, zipfile.ZipInfo]]:
@@ -238,7 +242,7 @@ def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Arch
     around: list[str] = []
     while True:
         place = source.joinpath(*around)
-        listed = [(one.name, one.is_dir(follow_symlinks=False)) for one in _listed(place)]
+        listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in _listed(place)]
         alone = _goes_around(listed, is_authors)
         if not alone or (place / alone / ".git").exists():
             break
@@ -263,7 +267,7 @@ def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[A
             except OSError:  # removed meanwhile
                 continue
             if stat.S_ISDIR(about.st_mode):
-                below = sorted(one.name for one in _listed(source / path) if not is_hidden(one.name))
+                below = sorted(entry.name for entry in _listed(source / path) if not is_hidden(entry.name))
                 waiting.extend(f"{path}/{name}" for name in below[: MAX_FILES + 1 - len(waiting)])
                 continue
             count += 1

@@ -75,18 +75,22 @@ def collect(
     settling = Settling(course, roster, settled or {})
     sorting = _Sorting(course, roster, settling, outcome)
     for source in sources:
-        for student, one in sorting.notebooks(source):
-            theirs[student].append(one)
+        for student, notebook in sorting.notebooks(source):
+            theirs[student].append(notebook)
     settling.require_used(outcome.unknown)
     if not anyway:
         _refuse_another_lesson(course, sources, theirs)
-    work = [(one.path.partition(": ")[0], student, one.time) for student, found in theirs.items() for one in found]
+    work = [
+        (notebook.path.partition(": ")[0], student, notebook.time)
+        for student, found in theirs.items()
+        for notebook in found
+    ]
     outcome.odd.update(times_of_a_download(work, until))
     before = Before(course)
     for student, found in sorted(theirs.items()):
         due = until(student)
         if due != until(""):  # a platform knows nothing of an extension that the gradebook has
-            found = [replace(one, late=False) for one in found]
+            found = [replace(notebook, late=False) for notebook in found]
         _take(course, student, found, due, counts, before, outcome)
     handed_in, may_be = {submission.student for submission in course.submissions()[0]}, settling.save()
     sorting.times.save()
@@ -107,11 +111,11 @@ def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], thei
     if sum(lessons.values()) <= own:
         return
     (likely, _count), *_others = lessons.most_common()
-    told = ", ".join(f"{count} of {lesson}" for lesson, count in lessons.most_common())
+    counts = ", ".join(f"{count} of {lesson}" for lesson, count in lessons.most_common())
     typed = [os.path.relpath(course.root), likely, *map(str, sources)]
     raise CourseError(
         f"{', '.join(source.name for source in sources)}: nothing was taken. By the exercises in the notebooks, what "
-        f"students handed in is {told}, and {own} of {course.lesson}. You probably meant:\n"
+        f"students handed in is {counts}, and {own} of {course.lesson}. You probably meant:\n"
         f"  grader collect {shlex.join(typed)}\n"
         f"If it is to be {course.lesson} all the same, add --anyway."
     )
@@ -121,7 +125,7 @@ def _lesson_held(course: ClassDirectory, student: str, found: list[Found]) -> st
     """The lesson of which one student's notebooks hold the most exercises, this one if they hold any of it; empty if
     they hold no lesson's."""
     room = MOST_ROOM * course.limits().notebook_bytes
-    return lesson_held(course, [one.data for one in _read(found, room, student, Collected(course.lesson))])
+    return lesson_held(course, [notebook.data for notebook in _read(found, room, student, Collected(course.lesson))])
 
 
 # --- who wrote which file ---------------------------------------------------------------------------------------------
@@ -174,14 +178,14 @@ class _Sorting:
         self._name(source.name, strange, {path.partition(": ")[2] for path in outcome.unknown})
 
     def _name(
-        self, source: str, strange: Mapping[str, list[tuple[Author, list[str], str]]], told: Collection[str]
+        self, source: str, strange: Mapping[str, list[tuple[Author, list[str], str]]], named: Collection[str]
     ) -> None:
-        """Work that is nobody's, or may be several people's, and has no notebook in it: `told` are notebooks that have
+        """Work that is nobody's, or may be several people's, and has no notebook in it: `named` are notebooks that have
         been named."""
         for top, files in strange.items():
             author, who, _inside = files[0]
             names = [inside for _author, _who, inside in files if inside]
-            if any(path == top or f"{top}/" in path for path in told) or not (names or who or author.sure):
+            if any(path == top or f"{top}/" in path for path in named) or not (names or who or author.sure):
                 self.others[top] += names
             else:
                 listed = f" (no notebook in it: {', '.join(names[:NAMED])})" if names else " (no notebook)"
@@ -214,12 +218,12 @@ class _Candidate:
 def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collected) -> list[_Candidate]:
     """Those in which something is answered, if there is one; or else those that hold this lesson's exercises."""
     lesson, limits = handed_out(course.outline()), course.limits()
-    answers = {id(one): answers_in(one.data, lesson, limits) for one in found}
+    answers = {id(notebook): answers_in(notebook.data, lesson, limits) for notebook in found}
     for enough, why in (
-        (lambda told: any(told.values()), "nothing is answered in it"),
+        (lambda answers: any(answers.values()), "nothing is answered in it"),
         (bool, "none of this lesson's exercises is in it"),
     ):
-        own = [one for one in found if enough(answers[id(one)])]
+        own = [notebook for notebook in found if enough(answers[id(notebook)])]
         if own:
             for other in found:
                 if other not in own and other.path:
@@ -242,16 +246,16 @@ def _take(
     if not here:
         return
     before.note(student)
-    _note_origin(course, student, max(found, key=lambda one: one.time).came_from)
+    _note_origin(course, student, max(found, key=lambda notebook: notebook.time).came_from)
     target = course.folder(course.layout.submitted_directory, student)
     folder, notebook = UntrustedFolder(target), f"{course.lesson}.ipynb"
     there: list[_Candidate] = []
     with contextlib.suppress(Unreadable, FileNotFoundError):
         data = folder.read(notebook, course.limits().notebook_bytes)
         there = [_Candidate(timestamp(folder) or utc((target / notebook).stat().st_mtime), "", data)]
-    candidates = sorted(_of_lesson([*here, *there], course, outcome), key=lambda one: one.time)
+    candidates = sorted(_of_lesson([*here, *there], course, outcome), key=lambda notebook: notebook.time)
     chosen = _counting(candidates, due, counts)
-    if len({one.data for one in candidates}) > 1:
+    if len({notebook.data for notebook in candidates}) > 1:
         outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one that was there"
     new = [
         archive_hand_in(course, student, other.time, other.data)
@@ -262,7 +266,7 @@ def _take(
         if counts == BEST and any(new):
             outcome.taken.append(student)
         else:
-            known = counts == BEST or any(one.data == chosen.data for one in here)
+            known = counts == BEST or any(notebook.data == chosen.data for notebook in here)
             (outcome.unchanged if known else outcome.earlier).append(student)
     else:
         put(course, student, chosen.time, chosen.data)
@@ -275,20 +279,20 @@ def _read(found: list[Found], room: int, student: str, outcome: Collected) -> It
     """The notebooks of one student, as far as there is room: whoever hands in more makes nobody wait."""
     if len(found) > MOST_NOTEBOOKS:
         outcome.odd[f"{student}'s work"] = f"it has {len(found)} notebooks; the first {MOST_NOTEBOOKS} were looked at"
-    for one in found[:MOST_NOTEBOOKS]:
-        if one.size > room:
-            outcome.odd[one.path] = "it wasn't looked at: there is too much in this student's notebooks before it"
+    for notebook in found[:MOST_NOTEBOOKS]:
+        if notebook.size > room:
+            outcome.odd[notebook.path] = "it wasn't looked at: there is too much in this student's notebooks before it"
             continue
         try:
-            data = one.read()
+            data = notebook.read()
         except (Unreadable, OSError) as error:
-            outcome.odd[one.path] = str(error)
+            outcome.odd[notebook.path] = str(error)
         else:
             room -= len(data)
-            kept = one.times and one.times.first(data, student)
-            if kept and kept < one.time and student not in outcome.copied:
+            kept = notebook.times and notebook.times.first(data, student)
+            if kept and kept < notebook.time and student not in outcome.copied:
                 outcome.copied.append(student)
-            yield _Candidate(min(kept or one.time, one.time), one.path, data, one.late)
+            yield _Candidate(min(kept or notebook.time, notebook.time), notebook.path, data, notebook.late)
 
 
 def _note_origin(course: ClassDirectory, student: str, inside: str) -> None:
@@ -302,7 +306,7 @@ def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -
     """The one that counts, of candidates in the order of their times. Which has the best mark is known when all are
     graded: until then the one that is there stays."""
     if counts == BEST:
-        return next((one for one in candidates if not one.path), candidates[-1])
+        return next((notebook for notebook in candidates if not notebook.path), candidates[-1])
     if counts == "first":
         return candidates[0]
-    return last_in_time(candidates, due, lambda one: one.time) if counts == "last-in-time" else candidates[-1]
+    return last_in_time(candidates, due, lambda notebook: notebook.time) if counts == "last-in-time" else candidates[-1]

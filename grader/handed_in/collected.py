@@ -64,8 +64,8 @@ def as_text(outcome: Collected, everybody: bool = False) -> str:
     return "\n".join([*lines, *_listed("not handed in", outcome.missing, folded, "--all names them")])
 
 
-def _pairs(told: Mapping[str, str]) -> list[str]:
-    return [f"{name}: {said}" if said else name for name, said in sorted(told.items())]
+def _pairs(sentences: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {said}" if said else name for name, said in sorted(sentences.items())]
 
 
 def _listed(title: str, entries: list[str], most: int, where: str) -> list[str]:

@@ -98,11 +98,11 @@ def attempts(course: ClassDirectory, submission: Submission) -> list[Attempt]:
     most = course.limits().notebook_bytes
     found = [Attempt(submission, timestamp(submission.folder), in_place=True)]
     seen = {found[0].read(most)}
-    for one in _kept(course, submission.student):
-        data = one.read(most)
+    for attempt in _kept(course, submission.student):
+        data = attempt.read(most)
         if data not in seen:
             seen.add(data)
-            found.append(one)
+            found.append(attempt)
     return found
 
 
@@ -118,7 +118,7 @@ def put_best(course: ClassDirectory, book: LessonGradebook, graded: Sequence[tup
     """Of a student's graded hand-ins put the one in place that earns most, late penalties included, of equal ones the
     last; in words, which it is. The one that was in place is kept."""
     student = graded[0][0].submission.student
-    by_time = sorted(graded, key=lambda one: one[0].time or UNKNOWN_TIME)
+    by_time = sorted(graded, key=lambda pair: pair[0].time or UNKNOWN_TIME)
     earned = [book.earns(student, result, attempt.time) for attempt, result in by_time]
     _most, place = max((mark, place) for place, mark in enumerate(earned))
     best = by_time[place][0]

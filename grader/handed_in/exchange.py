@@ -124,7 +124,7 @@ class CollectRegularFiles(ExchangeCollect):
 
     def _in_time(self, record: Record, due: datetime | None) -> Record:
         found = self.allowed.get(record["username"], [record])  # of who has no submission the record says why
-        return last_in_time(found, due, lambda one: one["timestamp"])
+        return last_in_time(found, due, lambda record: record["timestamp"])
 
     def copy_files(self) -> None:
         """Copy what is a submission, each by itself."""

@@ -122,8 +122,8 @@ def _remarks(
     """What is odd about a choice among so many different notebooks, in sentences."""
     said = []
     if different > 1:
-        told = ", ".join(f"{_shown(path)} ({count} answered)" for path, count in counts.items())
-        said.append(f"There are several notebooks of this lesson: {told}. {_shown(chosen)} counts.")
+        answered = ", ".join(f"{_shown(path)} ({count} answered)" for path, count in counts.items())
+        said.append(f"There are several notebooks of this lesson: {answered}. {_shown(chosen)} counts.")
     elif chosen != own:
         why = unreadable.rstrip(".") or f"None of this lesson's exercises is in {own}"
         said.append(f"{why}. {_shown(chosen)} holds this lesson's exercises and counts.")

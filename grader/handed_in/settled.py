@@ -18,10 +18,10 @@ from grader.printable import printable
 class Settling:
     """What is known of whose work is whose, of one lesson; `told` has ids by label, as `--is` gives them."""
 
-    def __init__(self, course: ClassDirectory, roster: Roster, told: Mapping[str, str]) -> None:
-        self._course, self._roster, self._told, self._used = course, roster, told, set[str]()
+    def __init__(self, course: ClassDirectory, roster: Roster, settled: Mapping[str, str]) -> None:
+        self._course, self._roster, self._told, self._used = course, roster, settled, set[str]()
         self._works = works_to_settle(course.root, course.lesson)
-        for called, student in told.items():
+        for called, student in settled.items():
             if student not in roster.people:
                 meant = did_you_mean(student, full_names(roster.people))
                 raise CourseError(

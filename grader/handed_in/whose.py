@@ -79,7 +79,7 @@ class Whose:
 
     def __init__(self, source: Archive, roster: Roster, odd: Odd) -> None:
         self._roster, self._odd, self._source = roster, odd, source
-        paths = [source.below(one.path) for one in source.entries]
+        paths = [source.below(entry.path) for entry in source.entries]
         folders = {path.parts[0] for path in paths if len(path.parts) > 1}
         self._assignment = _assignment(folders, roster)
         self._submitters = dict(self._listed())
@@ -116,7 +116,7 @@ class Whose:
     def _listed(self) -> Iterator[tuple[str, Author]]:
         """Of Gradescope's list: who handed in what is in each folder beside it."""
         source = self._source
-        lists = [one for one in source.entries if source.below(one.path) == PurePosixPath(METADATA)]
+        lists = [entry for entry in source.entries if source.below(entry.path) == PurePosixPath(METADATA)]
         if not lists:
             return
         where = f"{source.name}: {lists[0].path}"
@@ -126,8 +126,8 @@ class Whose:
         try:
             if lists[0].size > MAX_METADATA:
                 raise Unreadable(f"it has {lists[0].size} bytes; at most {MAX_METADATA} are read")
-            told = yaml.load(lists[0].read(), Loader=_PlainLoader)
-            for folder, about in dict(told).items():
+            document = yaml.load(lists[0].read(), Loader=_PlainLoader)
+            for folder, about in dict(document).items():
                 with contextlib.suppress(Exception):  # whoever's it is, is not known
                     yield str(folder), _submitter(about)
         except Unreadable as error:
@@ -144,8 +144,8 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def _submitter(about: Any) -> Author:
-    people = [one for one in about[":submitters"] if isinstance(one, dict)]
-    ids, addresses, names = ([str(one[key]) for one in people if _is_plain(one.get(key))] for key in _TOLD)
+    people = [person for person in about[":submitters"] if isinstance(person, dict)]
+    ids, addresses, names = ([str(person[key]) for person in people if _is_plain(person.get(key))] for key in _TOLD)
     time = about.get(":created_at")
     when = time.astimezone(UTC).replace(tzinfo=None) if isinstance(time, datetime) else None
     return Author((*ids, *addresses), when, name=(names or [""])[0], sure="email" if addresses else "")
@@ -172,7 +172,7 @@ def _assignment(folders: set[str], roster: Roster) -> str:
         for assignment, rest in _splits(name)
         if roster.find(rest)
     )
-    return max(counts, key=lambda one: (counts[one], -len(one)), default="")
+    return max(counts, key=lambda name: (counts[name], -len(name)), default="")
 
 
 def by_student(claims: Mapping[str, list[str]]) -> Odd:

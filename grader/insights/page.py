@@ -87,7 +87,7 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
         return []
     lines = ["", "look alike (a place to look, not a verdict)"]
     models = [pair for pair in pairs if pair.right in (MODEL, WORD_FOR_WORD)]
-    for kind, what in ((models, "like the model solution"), ([one for one in pairs if one not in models], "pairs")):
+    for kind, what in ((models, "like the model solution"), ([pair for pair in pairs if pair not in models], "pairs")):
         rows = [(percent(pair.share), printable(pair.left), printable(pair.right)) for pair in kind[:SHOWN]]
         lines += [f"{share:>6}  {left}  {right}" for share, left, right in rows]
         lines += [f"        and {len(kind) - SHOWN} more {what}"] * (len(kind) > SHOWN)

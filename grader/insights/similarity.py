@@ -121,8 +121,8 @@ def similar_pairs(prints: Mapping[str, frozenset[int]], least_share: float = 0.6
     """The pairs that share at least `least_share` of what the smaller one has of its own, the likest first."""
     holders: dict[int, list[str]] = defaultdict(list)
     for who in sorted(prints):
-        for one in prints[who]:
-            holders[one].append(who)
+        for fingerprint in prints[who]:
+            holders[fingerprint].append(who)
     most = max(3, int(COMMON * len(prints)))
     rare = [every for every in holders.values() if len(every) <= most]
     together = Counter(pair for every in rare for pair in combinations(every, 2))

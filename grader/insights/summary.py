@@ -64,9 +64,12 @@ def summarise(results: Sequence[SubmissionResult], marks: Sequence[SubmissionMar
     """Count the results of one lesson; exercises in the lesson's order, the most frequent mistakes first. `marks` are
     what a gradebook says of the same submissions: points come from there."""
     marks = marks or [result.by_judge() for result in results]
-    names = dict.fromkeys(one.name for result in results for one in result.exercises)
+    names = dict.fromkeys(exercise.name for result in results for exercise in result.exercises)
     names |= dict.fromkeys(name for mark in marks for name in mark.cells)
-    found = {name: [one for result in results for one in result.exercises if one.name == name] for name in names}
+    found = {
+        name: [exercise for result in results for exercise in result.exercises if exercise.name == name]
+        for name in names
+    }
     earned = {name: [mark.cells[name] for mark in marks if name in mark.cells] for name in names}
     return Summary(
         graded=len(results),
@@ -74,9 +77,9 @@ def summarise(results: Sequence[SubmissionResult], marks: Sequence[SubmissionMar
         full=sum(mark.score >= mark.points for mark in marks),
         mean=mean(mark.score for mark in marks) if marks else 0.0,
         points=max((mark.points for mark in marks), default=0.0),
-        broken=sum(one.broken for every in found.values() for one in every),
+        broken=sum(result.broken for every in found.values() for result in every),
         exercises=tuple(_row(name, found[name], earned[name]) for name in names if earned[name]),
-        mistakes=_mistakes([one for every in found.values() for one in every]),
+        mistakes=_mistakes([result for every in found.values() for result in every]),
     )
 
 
@@ -94,18 +97,18 @@ def _row(name: str, every: list[ExerciseResult], earned: list[tuple[float, float
 
 def _parts(every: list[ExerciseResult], worth: float) -> tuple[PartRow, ...]:
     """Parts that are worth points, as shares of the whole class: a submission that could not be checked has none."""
-    told = {part.name: part for one in every for part in one.parts if part.weight > 0}
-    whole = sum(part.weight for part in told.values())
-    passed = Counter(part.name for one in every for part in one.parts if part.passed)
+    parts = {part.name: part for result in every for part in result.parts if part.weight > 0}
+    whole = sum(part.weight for part in parts.values())
+    passed = Counter(part.name for result in every for part in result.parts if part.passed)
     return tuple(
-        PartRow(name, round(worth * part.weight / whole, 2), passed[name] / len(every)) for name, part in told.items()
+        PartRow(name, round(worth * part.weight / whole, 2), passed[name] / len(every)) for name, part in parts.items()
     )
 
 
 def _mistakes(every: list[ExerciseResult]) -> tuple[MistakeRow, ...]:
     # A mistake that an exercise has from an earlier one of the student's is counted there.
-    named = [one for one in every if one.diagnosis and not one.first_fix]
-    counts = Counter((one.name, one.diagnosis or "") for one in named)
-    symptoms = {(one.name, one.diagnosis or ""): one.symptom for one in named}
+    named = [result for result in every if result.diagnosis and not result.first_fix]
+    counts = Counter((result.name, result.diagnosis or "") for result in named)
+    symptoms = {(result.name, result.diagnosis or ""): result.symptom for result in named}
     rows = [MistakeRow(*key, symptoms[key], count) for key, count in counts.items()]
     return tuple(sorted(rows, key=lambda row: -row.count))

@@ -29,12 +29,12 @@ MESSAGE_BYTES = 1500
 
 def judged(report: Report, practice: Report | None, printed: str, output_bytes: int) -> ExerciseResult:
     """The result of one exercise; `practice` is the report on the practice inputs, where there is one."""
-    told = {part.name: part for part in practice.results} if practice is not None else {}
+    seen = {part.name: part for part in practice.results} if practice is not None else {}
     return ExerciseResult(
         name=report.exercise,
         points=report.points,
         score=_valid(report.score),
-        parts=tuple(_part(part, told.get(part.name)) for part in report.results),
+        parts=tuple(_part(part, seen.get(part.name)) for part in report.results),
         diagnosis=report.diagnosis,
         symptom=report.symptom,
         hints=report.hints if report.symptom else practice.hints if practice is not None else (),
@@ -53,6 +53,6 @@ def _valid(score: float) -> float:
 def _part(part: PartReport, practice: PartReport | None) -> PartResult:
     if part.passed:
         return PartResult(part.name, True, part.weight)
-    told = practice is not None and practice.state == part.state
-    message = practice.message if practice is not None and told else BY_KIND.get(part.kind, GENERAL)
+    seen = practice is not None and practice.state == part.state
+    message = practice.message if practice is not None and seen else BY_KIND.get(part.kind, GENERAL)
     return PartResult(part.name, False, part.weight, part.kind, clean(message, MESSAGE_BYTES), part.judged)

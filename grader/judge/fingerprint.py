@@ -57,7 +57,7 @@ class GradingSettings:
         judge, outline = set(files_that_decide(())), self.outline
         pieces = {}
         for name in outline.exercises:
-            own = tuple((one, text) for one, text in outline.own if one == name)
+            own = tuple((exercise, text) for exercise, text in outline.own if exercise == name)
             files = set(files_that_decide([] if own else [name], own)) - judge
             pieces[f"{SPECIFICATION} of {name}"] = _digest_of(sorted(files), repr(own))
         return pieces | {

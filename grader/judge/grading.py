@@ -79,7 +79,7 @@ def grade(
         confinement=sandbox.confinement,
         timed_out=runner.timed_out
         or again.timed_out
-        or any(part.kind == "time-limit" for one in checked for part in one.parts),
+        or any(part.kind == "time-limit" for result in checked for part in result.parts),
         seconds=round(time.monotonic() - start, 4),
         tests=tests,
     )
@@ -121,7 +121,7 @@ class _SecondRun:
         while earlier in solutions and earlier not in (*used, name):
             used = (*used, earlier)
             with self._runner() as runner:
-                self._run_until(runner, name, {one: solutions[one] for one in used})
+                self._run_until(runner, name, {exercise: solutions[exercise] for exercise in used})
                 if not runner.ready():
                     break
                 exercise, seconds = self._known[name], runner.seconds_for_check(self._known[name])

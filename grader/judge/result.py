@@ -154,17 +154,23 @@ class SubmissionResult:
 
     def mark_in(self, cells: Mapping[str, tuple[float, float]]) -> float:
         """What the judge alone gives where a course's `cells` are worth so many points."""
-        given = [round(cells[one.name][1] * one.score, 2) for one in self.exercises if one.name in cells]
+        given = [
+            round(cells[exercise.name][1] * exercise.score, 2) for exercise in self.exercises if exercise.name in cells
+        ]
         given += [test.mark(cells[test.grade_id][1]) for test in self.tests if test.grade_id in cells]
         return round(sum(given), 2)
 
     def by_judge(self) -> SubmissionMark:
         """The mark of a submission that no gradebook has."""
-        return SubmissionMark(self.mark, self.points, {one.name: (one.mark, one.points) for one in self.exercises})
+        return SubmissionMark(
+            self.mark, self.points, {exercise.name: (exercise.mark, exercise.points) for exercise in self.exercises}
+        )
 
     def worth(self, points: Mapping[str, float]) -> SubmissionResult:
         """The same where a course has given exercises other points."""
-        exercises = tuple(replace(one, points=points.get(one.name, one.points)) for one in self.exercises)
+        exercises = tuple(
+            replace(exercise, points=points.get(exercise.name, exercise.points)) for exercise in self.exercises
+        )
         return replace(self, exercises=exercises)
 
     def __getitem__(self, name: str) -> ExerciseResult:

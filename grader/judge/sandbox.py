@@ -101,8 +101,8 @@ class Sandbox(Zygote):
 
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
         self._control.settimeout(START_SECONDS)
-        told = {"confinement": asdict(self._confinement), "packages": packages_folders()}
-        self._control.send(json.dumps(told).encode())
+        orders = {"confinement": asdict(self._confinement), "packages": packages_folders()}
+        self._control.send(json.dumps(orders).encode())
         return subprocess.Popen(
             [*self._behind, *_python(), str(descriptor)],
             pass_fds=[descriptor],

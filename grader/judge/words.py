@@ -24,7 +24,7 @@ def as_text(result: ExerciseResult) -> str:
     lines = [f"{result.name}: {result.mark:g} of {result.points:g} points"]
     if result.broken:
         lines.append(BROKEN)
-    told: set[str] = set()
+    said: set[str] = set()
     nothing = unwritten(result.parts)
     if nothing is not None:
         lines.append(nothing.message)
@@ -33,8 +33,8 @@ def as_text(result: ExerciseResult) -> str:
             lines.append(f"        not judged, {had_to_come(part)}: {names}")
         else:
             lines.append(f"  {MARKS[part.state]}  {names}")
-        if part.state == "failed" and part.message not in told:
-            told.add(part.message)
+        if part.state == "failed" and part.message not in said:
+            said.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
     lines += _reasons(result)
     lines += [f"Hint: {hint}" for hint in result.hints]
@@ -111,14 +111,14 @@ def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
 
 
 def _rows(result: ExerciseResult) -> str:
-    rows, told = [], {""}
+    rows, said = [], {""}
     for part, names in _judged(result):
         message = ""
         if part.state == NOT_JUDGED:
             message = f"<p>{inline(_sentence(had_to_come(part)))}</p>"
-        elif part.message not in told:
+        elif part.message not in said:
             message = f"<p>{inline(part.message)}</p>"
-            told.add(part.message)
+            said.add(part.message)
         state = "not judged" if part.state == NOT_JUDGED else part.state
         rows.append(f"<li><strong>{state}</strong> {inline(names)}{message}</li>")
     return f"<ul>{''.join(rows)}</ul>"

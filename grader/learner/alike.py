@@ -79,7 +79,7 @@ def _hooked(parts: dict[str, nn.Module], seen: Shapes) -> Iterator[None]:
     def keep(name: str) -> Callable[[nn.Module, Any, Any], None]:
         def note(_module: nn.Module, _inputs: Any, output: Any) -> None:
             outputs = output if isinstance(output, tuple) else (output,)
-            seen.setdefault(name, []).append([tuple(one.shape) for one in outputs if isinstance(one, Tensor)])
+            seen.setdefault(name, []).append([tuple(output.shape) for output in outputs if isinstance(output, Tensor)])
 
         return note
 

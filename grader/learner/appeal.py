@@ -67,23 +67,23 @@ def file_for(report: Report, thing: object, names: Mapping[str, Any]) -> bytes:
     cells = cells_of(report.exercise, thing, names)
     if not cells or sum(map(len, cells)) > MOST_BYTES:
         return b""
-    parts = tuple(ToldPart(one.name, one.state, one.weight, one.kind, one.message) for one in report.results)
+    parts = tuple(ToldPart(part.name, part.state, part.weight, part.kind, part.message) for part in report.results)
     versions = {"python": platform.python_version(), "torch": metadata.version("torch"), "course": __version__}
-    told = LearnersFile(
+    file = LearnersFile(
         report.exercise, cells, report.mark, report.points, parts, report.diagnosis or "", versions=versions
     )
-    return told.to_bytes()
+    return file.to_bytes()
 
 
 def cells_of(exercise: str, thing: object, names: Mapping[str, Any]) -> tuple[str, ...]:
     """The cells that define an answer, and before them those that define what it calls."""
-    if isinstance(thing, dict) and all(isinstance(one, PLAIN) for pair in thing.items() for one in pair):
+    if isinstance(thing, dict) and all(isinstance(value, PLAIN) for pair in thing.items() for value in pair):
         return (f"{exercise} = {thing!r}",)
     found: dict[str, str] = {}
     _add(thing, names, found)
     name = getattr(thing, "__name__", "")
     if found and name != exercise:
-        name = next((name for name, one in names.items() if one is thing and not name.startswith("_")), "")
+        name = next((name for name, value in names.items() if value is thing and not name.startswith("_")), "")
         found["name"] = f"{exercise} = {name}"
     return tuple(found.values()) if name else ()
 
@@ -97,13 +97,13 @@ def _add(thing: object, names: Mapping[str, Any], found: dict[str, str]) -> None
         return
     found[place] = source
     for name in sorted({name for code in codes for name in names_of(code).uses} & names.keys()):
-        one = names[name]
-        if inspect.isfunction(one) or inspect.isclass(one):
-            _add(one, names, found)
-        elif inspect.ismodule(one):
-            found.setdefault(name, f"import {one.__name__} as {name}")
-        elif isinstance(one, PLAIN):
-            found.setdefault(name, f"{name} = {one!r}")
+        value = names[name]
+        if inspect.isfunction(value) or inspect.isclass(value):
+            _add(value, names, found)
+        elif inspect.ismodule(value):
+            found.setdefault(name, f"import {value.__name__} as {name}")
+        elif isinstance(value, PLAIN):
+            found.setdefault(name, f"{name} = {value!r}")
     found[place] = found.pop(place)
 
 
@@ -116,7 +116,7 @@ def _codes(thing: Any) -> Iterator[CodeType]:
         yield thing.__code__
     elif not inspect.isroutine(thing):
         kind = thing if inspect.isclass(thing) else type(thing)
-        yield from (one.__code__ for one in vars(kind).values() if inspect.isfunction(one))
+        yield from (member.__code__ for member in vars(kind).values() if inspect.isfunction(member))
 
 
 def _source(thing: object, place: str) -> str:

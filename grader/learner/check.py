@@ -157,7 +157,7 @@ def _globals_of(obj: Any) -> dict[str, Any] | None:
 def _in_line(caller: FrameType, known: list[str]) -> str:
     """The first exercise that the line with `check(...)` names; empty if none."""
     line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
-    return next((one for one in re.findall(r"\w+", line) if one in known), "")
+    return next((word for word in re.findall(r"\w+", line) if word in known), "")
 
 
 def _passed(caller: FrameType, name: str) -> bool:

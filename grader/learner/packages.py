@@ -12,7 +12,11 @@ COURSE = "attention-course"
 def requirements() -> list[Requirement]:
     """What the base install asks for on this machine."""
     declared = [Requirement(line) for line in metadata.requires(COURSE) or ()]
-    return [one for one in declared if one.marker is None or one.marker.evaluate({"extra": ""})]
+    return [
+        requirement
+        for requirement in declared
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    ]
 
 
 def problem(requirement: Requirement) -> str:

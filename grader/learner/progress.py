@@ -209,7 +209,10 @@ def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Re
     known = load() if known is None else known
     own = [name for name in {**points, **known} if name not in course]
     return [
-        *(_row(one.lesson, name, known.get(name, Record()), one.points) for name, one in exercises.items()),
+        *(
+            _row(exercise.lesson, name, known.get(name, Record()), exercise.points)
+            for name, exercise in exercises.items()
+        ),
         *(_row(OWN, name, known.get(name, Record()), points.get(name)) for name in own),
     ]
 
@@ -217,7 +220,7 @@ def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Re
 def _of_course(registered: Mapping[str, Exercise], points: Mapping[str, float]) -> dict[str, Exercise]:
     """Without what a teacher has left out, and with the points that they give, if the notebook says them."""
     points = points or {name: exercise.points for name, exercise in registered.items()}
-    return {name: replace(one, points=points[name]) for name, one in registered.items() if name in points}
+    return {name: replace(exercise, points=points[name]) for name, exercise in registered.items() if name in points}
 
 
 def _row(lesson: str, name: str, record: Record, points: float | None) -> list[str]:

@@ -49,7 +49,7 @@ def show(
     from IPython.display import display
 
     named = dict(table) if isinstance(table, Mapping) else {title: table}
-    display(Tables(tuple(_lined(name, one, rows, columns, form) for name, one in named.items()), under))
+    display(Tables(tuple(_lined(name, numbers, rows, columns, form) for name, numbers in named.items()), under))
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def use_yours(*given: Any) -> None:
     """
     names = sys._getframe(1).f_globals
     known = exercises()
-    courses = {name: _courses(name, names[name]) for name in known if any(names.get(name) is one for one in given)}
+    courses = {name: _courses(name, names[name]) for name in known if any(names.get(name) is thing for thing in given)}
     if len(courses) < len(given):
         raise ValueError(f"use_yours got {len(given)} things, of which {', '.join(courses) or 'none'} are exercises")
     if _is_off():

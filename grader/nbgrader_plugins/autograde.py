@@ -100,7 +100,7 @@ class JudgingExporter(NotebookExporter):
             for submission in submissions_of(layout, course.lesson)[0]:
                 tries = attempts(course, submission)
                 if len(tries) > 1 and str(submission.folder.root / submission.folder.path) in assignments:
-                    graded = [(one, self._judged(one.submission, course.lesson)[0]) for one in tries]
+                    graded = [(attempt, self._judged(attempt.submission, course.lesson)[0]) for attempt in tries]
                     self.log.info("%s: %s", submission.student, put_best(course, book, graded))
 
     def _judged(self, submission: Submission, lesson: str) -> tuple[SubmissionResult, HandIn]:

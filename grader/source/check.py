@@ -50,15 +50,17 @@ def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None
             problems.append(SourceProblem(place / f"{place.name}.ipynb", error.why, line=error.line))
     problems += _same_numbers(folder, lessons)
     here = {name for lesson in lessons for name, _points in checked_exercises(lesson.notebook)}
-    left_out = [name for name, one in known.items() if name not in here and any(one.lesson == x.name for x in lessons)]
+    left_out = [
+        name for name, exercise in known.items() if name not in here and any(exercise.lesson == x.name for x in lessons)
+    ]
     for lesson in lessons:
         check_lesson(lesson, known, left_out, root)
         _released(lesson, layout)
-        if judge is not None and all(one.note for one in lesson.found):
+        if judge is not None and all(problem.note for problem in lesson.found):
             _judged(lesson, judge, root)
         problems += lesson.found
     worth = {lesson.name: _graded(lesson.notebook) for lesson in lessons}
-    return Checked(tuple(_relative(one, folder.parent) for one in problems), worth, tuple(left_out))
+    return Checked(tuple(_relative(problem, folder.parent) for problem in problems), worth, tuple(left_out))
 
 
 def _relative(problem: SourceProblem, root: Path) -> SourceProblem:
@@ -96,7 +98,7 @@ def _released(lesson: CourseLesson, layout: Any) -> None:
     """Students have the cells and points that the source has now."""
     again = f"`nbgrader generate_assignment {lesson.name} --force` makes it anew"
     said = other_points(lesson.notebook, layout, lesson.name)
-    lesson.found += [SourceProblem(lesson.path, f"{one}: {again}") for one in said]
+    lesson.found += [SourceProblem(lesson.path, f"{sentence}: {again}") for sentence in said]
 
 
 def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[str]:
@@ -108,7 +110,9 @@ def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[st
         return []
     now, then = _graded(notebook), _graded(released)
     said = []
-    for grade_id in sorted(one for one in now.keys() | then.keys() if now.get(one) != then.get(one)):
+    for grade_id in sorted(
+        grade_id for grade_id in now.keys() | then.keys() if now.get(grade_id) != then.get(grade_id)
+    ):
         here, there = (f"{worth[grade_id]:g} points" if grade_id in worth else "nothing" for worth in (now, then))
         said.append(f"{grade_id} has {here} in {layout.source_directory}/ and {there} in {layout.release_directory}/")
     return said
@@ -117,7 +121,11 @@ def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[st
 def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
     """The points of each cell that has some."""
     own = [nbgrader_of(cell) for cell in notebook["cells"]]
-    return {str(one.get("grade_id")): points_of(one) for one in own if one.get("grade") or one.get("task")}
+    return {
+        str(metadata.get("grade_id")): points_of(metadata)
+        for metadata in own
+        if metadata.get("grade") or metadata.get("task")
+    }
 
 
 def judge_of(layout: Any) -> Judge:
@@ -135,11 +143,13 @@ def _judged(lesson: CourseLesson, judge: Judge, root: Path) -> None:
     data = lesson.path.read_bytes()
     result = judge.grade(data, outline_of(data, root, lesson.name), "the course's own solutions")
     places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
-    for one in result.exercises:
-        if not one.passed:
-            part = next((f": {part.name}: {part.message}" for part in one.parts if not part.passed), "")
-            message = f"the answer here earns {one.score:.0%} of the points of {one.name}{part or one.output}"
-            lesson.add(places[one.name], message)
+    for exercise in result.exercises:
+        if not exercise.passed:
+            part = next((f": {part.name}: {part.message}" for part in exercise.parts if not part.passed), "")
+            message = (
+                f"the answer here earns {exercise.score:.0%} of the points of {exercise.name}{part or exercise.output}"
+            )
+            lesson.add(places[exercise.name], message)
     for test in result.tests:
         if not test.passed:
             lesson.add(places[test.grade_id], f"the tests fail with the answers of source/: {test.message}")

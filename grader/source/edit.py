@@ -60,11 +60,11 @@ def leave_out(lesson: str, notebook: dict[str, Any], exercise: str, give: bool =
 
 def _in(cells: Sequence[Cell], cell: Cell) -> bool:
     """Whether it is one of them itself: another one may say the same."""
-    return any(cell is one for one in cells)
+    return any(cell is other for other in cells)
 
 
 def _said(cells: Sequence[Cell], cell: Cell) -> str:
-    place = next(place for place, one in enumerate(cells) if one is cell)
+    place = next(place for place, other in enumerate(cells) if other is cell)
     return f"cell {place + 1} ({first_line(cell)})"
 
 
@@ -100,14 +100,14 @@ def _as_given(cell: Cell) -> None:
 
 def _keep_text(cell: Cell, kept: Sequence[Cell], exercise: str, done: list[str], cells: Sequence[Cell]) -> bool:
     """Cut the exercise's text, which ends a text cell; whether anything is left of the cell."""
-    found = next((one for one in HEADING.finditer(cell["source"]) if one[1] == exercise), None)
+    found = next((heading for heading in HEADING.finditer(cell["source"]) if heading[1] == exercise), None)
     if is_code(cell) or found is None:
         return True
     said = _said(cells, cell)
     ends = re.search(r"(?m)^#{1,3} ", cell["source"][found.end() :])
     rest = cell["source"][found.end() + ends.start() :] if ends else ""
     text = cell["source"][: found.start()]
-    place = next(place for place, one in enumerate(kept) if one is cell)
+    place = next(place for place, other in enumerate(kept) if other is cell)
     following = kept[place + 1] if kept[place + 1 :] else {"cell_type": "markdown", "source": "#"}
     if not rest and not is_code(following) and following["source"].lstrip().startswith("#"):
         text = EMPTY_SECTION.sub("", text)

@@ -85,7 +85,7 @@ def merge(
     added = {key: cell for key, cell in theirs.items() if key not in old and key not in own}
     order = _order(list(old), list(own), list(theirs), {*merged, *added})
     cells = tuple((merged | added)[key] for key in order)
-    kept = tuple(_base(old, theirs, {key for key, one in conflicts.items() if not one.side}))
+    kept = tuple(_base(old, theirs, {key for key, conflict in conflicts.items() if not conflict.side}))
     return Merged(cells, kept, tuple(changed), tuple(added.values()), tuple(removed), tuple(conflicts.values()))
 
 
@@ -98,7 +98,7 @@ def _base(old: Keyed, theirs: Keyed, open_: set[str]) -> list[Cell]:
     keys, order = list(found), list(old)
     for key in order:
         if key in open_ and key not in found:
-            before = next((one for one in reversed(order[: order.index(key)]) if one in keys), None)
+            before = next((earlier for earlier in reversed(order[: order.index(key)]) if earlier in keys), None)
             keys.insert(0 if before is None else keys.index(before) + 1, key)
             found[key] = old[key]
     return [found[key] for key in keys]
@@ -121,7 +121,7 @@ def _named(old: Keyed, cells: Sequence[Cell], pair: bool = False) -> Keyed:
     free = {key: cell for key, cell in old.items() if key not in found.values()}
     for place, cell in enumerate(cells):
         if place not in found:
-            key = next((key for key, one in free.items() if _text(one) == _text(cell) and cell["source"]), None)
+            key = next((key for key, other in free.items() if _text(other) == _text(cell) and cell["source"]), None)
             if key is not None:
                 found[place] = key
                 del free[key]
@@ -150,7 +150,7 @@ def _pairs(old: Sequence[tuple[str, Cell]], cells: Sequence[tuple[str, Cell]]) -
             key, cell = cells[place]
             if key:
                 continue
-            alike = [(_likeness(one, cell), -at) for at, (_key, one) in enumerate(free)]
+            alike = [(_likeness(other, cell), -at) for at, (_key, other) in enumerate(free)]
             best, at = max(alike, default=(0.0, 0))
             if best >= ALIKE:
                 found[place] = free.pop(-at)[0]
@@ -179,7 +179,7 @@ def _three(base: Any, mine: Any, new: Any, theirs: bool) -> tuple[Any, bool]:
         return mine, False
     if mine == base:
         return new, False
-    if not all(isinstance(one, dict) for one in (base, mine, new)):
+    if not all(isinstance(value, dict) for value in (base, mine, new)):
         return (new if theirs else mine), True
     missing = object()
     found = {
@@ -197,6 +197,6 @@ def _order(old: list[str], own: list[str], theirs: list[str], wanted: set[str]) 
     order = [key for key in first if key in wanted]
     for place, key in enumerate(second):
         if key in wanted and key not in order:
-            before = next((one for one in reversed(second[:place]) if one in order), None)
+            before = next((earlier for earlier in reversed(second[:place]) if earlier in order), None)
             order.insert(0 if before is None else order.index(before) + 1, key)
     return order

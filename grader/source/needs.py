@@ -45,7 +45,7 @@ def names_in(source: str) -> tuple[Names, frozenset[str]] | None:
 
 def _at_once(code: CodeType) -> set[str]:
     """The names that code uses outside of functions and classes."""
-    found = {one.argval for one in dis.get_instructions(code) if one.opname in LOADS}
+    found = {instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in LOADS}
     for inner in code.co_consts:
         if inspect.iscode(inner) and inner.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"):
             found |= _at_once(inner)

@@ -198,14 +198,14 @@ def _is_own(lesson: CourseLesson, place: int, name: str, root: Path) -> bool:
 
 def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
     """No cell uses what no cell before it defines."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for place, names in undefined(lesson.cells):
-        for name in sorted(names - told):
+        for name in sorted(names - reported):
             hint = ": its exercise is left out. Remove this cell too, or put the answer's back (.grader/base/ has it)"
             given = f" and keep it as given code: {command(lesson.name, name)}"
             message = f"uses {name}, which no cell before it defines"
             lesson.add(place, message + (hint + given if name in known else ""))
-        told |= names
+        reported |= names
 
 
 def command(lesson: str, exercise: str) -> str:
@@ -239,7 +239,7 @@ def _points(lesson: CourseLesson) -> None:
         else:
             continue
         found = [*POINTS.finditer(text)]
-        if found and all(float(one[1]) != points for one in found):
+        if found and all(float(match[1]) != points for match in found):
             line = source[: source.index(text) + found[0].start()].count("\n") + 1
             lesson.add(place, f"says {found[0][0]}, but nbgrader gives {points:g} here", line)
 

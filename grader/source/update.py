@@ -49,7 +49,7 @@ class UpdateStep:
     @property
     def unsettled(self) -> list[Conflict]:
         """Those of which nobody has said whose they are to be."""
-        return [one for one in self.conflicts if not one.side]
+        return [conflict for conflict in self.conflicts if not conflict.side]
 
 
 Settled = Mapping[str, Side]  # by LESSON, or LESSON/CELL with the cell's id in the teacher's notebook
@@ -88,8 +88,8 @@ def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
     for name, side in settled.items():
         lesson, _, cell = name.partition("/")
         step = by_name[lesson]
-        if not step.conflicts or (cell and cell not in [one.name for one in step.conflicts]):
-            known = [f"{one.lesson}/{clash.name}" for one in planned for clash in one.conflicts]
+        if not step.conflicts or (cell and cell not in [conflict.name for conflict in step.conflicts]):
+            known = [f"{step.lesson}/{clash.name}" for step in planned for clash in step.conflicts]
             raise CourseError(
                 f"--{side} {name}: there you and the release didn't both change {'that cell' if cell else 'a cell'}. "
                 f"Where you did: {', '.join(known) or 'nowhere'}."
@@ -110,25 +110,25 @@ def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) 
     old = load(kept) if kept.is_file() else new
     whole: Side = settled.get(name, "")
     merged = merge(old["cells"], mine["cells"], new["cells"], lambda cell: settled.get(f"{name}/{cell}", whole))
-    data = dumped({**new, "cells": [*merged.base]}) if any(not one.side for one in merged.conflicts) else data
+    data = dumped({**new, "cells": [*merged.base]}) if any(not conflict.side for conflict in merged.conflicts) else data
     notebook = {**mine, "nbformat_minor": max(mine["nbformat_minor"], new["nbformat_minor"]), "cells": [*merged.cells]}
     held = in_use(layout, name)
     results, marks = latest(Path(layout.root), name), False
     if results:
         settings = ClassDirectory(Path(layout.root), name).settings()
-        marks = not any(settings.key(who, one.submission) == one.key for who, one in results.items())
+        marks = not any(settings.key(who, record.submission) == record.key for who, record in results.items())
     if not _differs(mine["cells"], merged.cells):
         return UpdateStep(name, "as it was", held, merged, None, data, marks)
     if held and not also:
         return UpdateStep(name, "held back", held, merged, None, dumped(_without_settled(old, merged)), marks)
     root = Path(layout.root)
-    before, now = (outline_of(dumped(one), root, name).digest for one in (mine, notebook))
+    before, now = (outline_of(dumped(version), root, name).digest for version in (mine, notebook))
     return UpdateStep(name, "taken over", held, merged, notebook, data, marks or bool(results and before != now))
 
 
 def _without_settled(old: Mapping[str, Any], merged: Merged) -> dict[str, Any]:
     """The release that a lesson is still made from; where the teacher's version of a cell is to stay, the new one's."""
-    settled = [(one.old, one.new) for one in merged.conflicts if one.side == "mine"]
+    settled = [(conflict.old, conflict.new) for conflict in merged.conflicts if conflict.side == "mine"]
     cells: list[Cell] = []
     for cell in old["cells"]:
         new = next((new for before, new in settled if before is cell), cell)
@@ -138,7 +138,7 @@ def _without_settled(old: Mapping[str, Any], merged: Merged) -> dict[str, Any]:
 
 def _differs(mine: Sequence[Cell], merged: Sequence[Cell]) -> bool:
     def said(cells: Sequence[Cell]) -> list[object]:
-        return [(one["cell_type"], one["source"], one["metadata"].get("nbgrader")) for one in cells]
+        return [(cell["cell_type"], cell["source"], cell["metadata"].get("nbgrader")) for cell in cells]
 
     return said(mine) != said(merged)
 
@@ -166,7 +166,7 @@ def apply(layout: Any, planned: Sequence[UpdateStep]) -> list[Path]:
             path.write_bytes(step.base)
         elif step.notebook is not None:
             kept.append(replace(root, path, step.notebook))
-        settled = any(one.side for one in step.conflicts)
+        settled = any(conflict.side for conflict in step.conflicts)
         if step.state in ("new", "taken over") or settled or (step.state == "as it was" and not step.held):
             taken[step.lesson] = step.base
     base.note_release(root, taken)
@@ -188,7 +188,7 @@ def news(solutions: Path, since: str) -> str:
     if found is None:
         return ""
     text = (found / "CHANGELOG.md").read_text("utf-8")
-    entries = {one["version"]: text[one.start() : end] for one, end in _entries(text)}
+    entries = {match["version"]: text[match.start() : end] for match, end in _entries(text)}
     after = [entry for version, entry in entries.items() if since and _after(version, since)]
     return "".join(after if since else [*entries.values()][:1]).strip()
 
@@ -213,7 +213,7 @@ def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
         lines.append(f"{step.lesson}: {_state(step, preview)}")
         if step.merged is not None and step.state in ("taken over", "held back"):
             lines += _cells(step.merged)
-        lines += [line for one in step.unsettled for line in _conflict(step.lesson, one)]
+        lines += [line for conflict in step.unsettled for line in _conflict(step.lesson, conflict)]
         if step.marks:
             lines.append(
                 "  What is graded was graded by other code, or with other cells: the next `grader autograde` grades it "
@@ -247,18 +247,18 @@ def _cells(merged: Merged) -> Iterator[str]:
             yield f"  {what}: {_listed(cells)}"
 
 
-def _conflict(lesson: str, one: Conflict) -> Iterator[str]:
+def _conflict(lesson: str, conflict: Conflict) -> Iterator[str]:
     """A cell that both changed: where both begin to differ, and how to settle it."""
-    place = shlex.quote(f"{lesson}/{one.name}")
-    if one.new is None:
-        yield f"  both changed cell {one.name}: yours stays: {first_line(one.mine)}"
+    place = shlex.quote(f"{lesson}/{conflict.name}")
+    if conflict.new is None:
+        yield f"  both changed cell {conflict.name}: yours stays: {first_line(conflict.mine)}"
         yield "    the release no longer has it"
-    elif one.new["source"] == one.mine["source"]:
-        yield f"  both changed the settings of cell {one.name}: yours stay: {first_line(one.mine)}"
-        yield f"    {_settings(one.mine, one.new)}"
+    elif conflict.new["source"] == conflict.mine["source"]:
+        yield f"  both changed the settings of cell {conflict.name}: yours stay: {first_line(conflict.mine)}"
+        yield f"    {_settings(conflict.mine, conflict.new)}"
     else:
-        yield f"  both changed cell {one.name}: yours stays: {_beginning(one.new, one.mine)}"
-        yield f"    the release has: {_beginning(one.mine, one.new)}"
+        yield f"  both changed cell {conflict.name}: yours stays: {_beginning(conflict.new, conflict.mine)}"
+        yield f"    the release has: {_beginning(conflict.mine, conflict.new)}"
     yield f"    to take the release's: --theirs {place}; to keep yours and not be asked again: --mine {place}"
 
 

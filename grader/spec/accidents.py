@@ -96,7 +96,7 @@ def accidents(session: Session, kind: str) -> Iterator[Mistake]:
 def beside(session: Session, mistake: Mistake) -> Iterator[Mistake]:
     """The accident that fits as well as a listed mistake."""
     if mistake.recognise is not None:  # not by its numbers
-        found = [*(one for raised in session.raised[:1] for one in _unpacked(raised)), *_first_axis(session)]
+        found = [*(finding for raised in session.raised[:1] for finding in _unpacked(raised)), *_first_axis(session)]
         yield from found[:1]
     elif session.exercise.kind == "function" and session.exercise.builds_on:  # perhaps in a call of its own
         yield from _swapped(session, lambda variant: matches(session, variant, comparable(session)))
@@ -143,7 +143,7 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
     in_torch = re.match(r"module '(torch[\w.]*)' has no attribute '(\w+)'", raised.message)
     if in_torch is not None:
         known = [name for name in dir(sys.modules.get(in_torch[1], torch)) if not name.startswith("_")]
-        near = [f"`{in_torch[1]}.{one}`" for one in get_close_matches(in_torch[2], known, n=2)]
+        near = [f"`{in_torch[1]}.{name}`" for name in get_close_matches(in_torch[2], known, n=2)]
         yield Mistake(
             "not-in-torch",
             f"`{in_torch[1]}` has nothing by the name `{in_torch[2]}`.",
@@ -160,7 +160,7 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         yield _self_forgotten(name, f"`{name}` is not defined inside the method.")
         return
     near = get_close_matches(name, [*_parameters(session), *session.description.get("uses", ())], n=2)
-    near = [f"`{one}`" for one in near if one != name]
+    near = [f"`{other}`" for other in near if other != name]
     yield Mistake(
         "name-not-defined",
         f"`{name}` is neither an argument nor made in the function, and no cell that was run defines it.",

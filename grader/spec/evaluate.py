@@ -154,8 +154,8 @@ def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mappi
         session,
         results,
         diagnosis=mistake.id or _general(results),
-        symptom=" Or ".join([mistake.symptom, *(f"`{one.id}`: {one.symptom}" for one in also)]),
-        hints=mistake.hints + tuple(hint for one in also for hint in one.hints),
+        symptom=" Or ".join([mistake.symptom, *(f"`{mistake.id}`: {mistake.symptom}" for mistake in also)]),
+        hints=mistake.hints + tuple(hint for mistake in also for hint in mistake.hints),
         first_fix=fix,
         first_fix_why=why,
     )

@@ -87,7 +87,7 @@ def _written_down(session: Session) -> Iterator[str]:
 
 def _shapes(session: Session) -> Iterator[str]:
     """Of an error about shapes: the letters of the sizes that torch's message names."""
-    found = next(((case, one.raised) for case, one in session.called() if one.raised is not None), None)
+    found = next(((case, outcome.raised) for case, outcome in session.called() if outcome.raised is not None), None)
     if found is None or not ABOUT_SHAPES.search(found[1].message):
         return
     case, raised = found
@@ -160,13 +160,13 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
     there is none."""
     found = ""
     for words, other in _changes(case):
-        got = [compare.leaves(session.call(one).value, len(session.exercise.outputs)) for one in (case, other)]
+        got = [compare.leaves(session.call(which).value, len(session.exercise.outputs)) for which in (case, other)]
         if got[0] is None or got[1] is None or got[0][output].shape != got[1][output].shape:
             continue
         moves = ~FLOAT32.close(got[1][output], got[0][output])
         if not bool(torch.isfinite(got[0][output]).all()):
             continue  # of NaN nobody can say that it changed
-        expected = [session.expected(one)[output] for one in (case, other)]
+        expected = [session.expected(which)[output] for which in (case, other)]
         should, may = (~how.close(expected[1], expected[0]) for how in (FLOAT32, ROUNDING))
         if bool(should.any()) and torch.equal(got[0][output], got[1][output]):
             return f"Change {words}: {_lower(name)} stays as it was, and should change."
@@ -269,7 +269,7 @@ def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str
 def _transposed(got: Tensor, expected: Tensor) -> bool:
     pairs = ((i, j) for i in range(got.dim()) for j in range(i))
     turned = (got.transpose(*pair) for pair in pairs)
-    return any(one.shape == expected.shape and FLOAT32.all_close(one, expected) for one in turned)
+    return any(tensor.shape == expected.shape and FLOAT32.all_close(tensor, expected) for tensor in turned)
 
 
 def _factor(got: Tensor, expected: Tensor) -> float | None:
@@ -311,12 +311,12 @@ def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
             return f"The rows of {_lower(name)} do sum to one, so look at what comes before that."
     if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
         return f"Every number of {_lower(name)} is off by the same {float((got - expected).mean()):.3g}."
-    for dim, one in ((-1, "row"), (-2, "column")):
+    for dim, line in ((-1, "row"), (-2, "column")):
         if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
-            return f"Each {one} of {_lower(name)} is right but for one number added to it."
+            return f"Each {line} of {_lower(name)} is right but for one number added to it."
         scale = (got * expected).sum(dim, keepdim=True) / (expected * expected).sum(dim, keepdim=True)
         if bool(torch.isfinite(scale).all()) and FLOAT32.all_close(got, scale * expected):
-            return f"Each {one} of {_lower(name)} is right but for a factor of its own."
+            return f"Each {line} of {_lower(name)} is right but for a factor of its own."
     return ""
 
 

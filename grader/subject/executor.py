@@ -222,7 +222,7 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
     for name, tensor in state.items():
         if name not in tensors:
             near = difflib.get_close_matches(name, tensors, n=SHOWN, cutoff=0)
-            has = ", ".join(f"`{one}` {tuple(tensors[one].shape)}" for one in near) or "none at all"
+            has = ", ".join(f"`{name}` {tuple(tensors[name].shape)}" for name in near) or "none at all"
             more = f", and {len(tensors) - len(near)} more" if len(near) < len(tensors) else ""
             return f"The module has no parameter or buffer `{name}`; it has {has}{more}."
         if tensors[name].shape != tensor.shape:

@@ -100,8 +100,8 @@ class ForkedSubject:
             self._send(self._reply(Callback(number), args) if callbacks <= MAX_CALLBACKS else TOO_MANY, deadline)
 
     def _outcome(self, message: dict[str, Any], token: int, request: Request) -> Outcome:
-        told = message.get("token")
-        if type(told) is not int or told != token:
+        received = message.get("token")
+        if type(received) is not int or received != token:
             raise ValueError("an answer to another question")
         self._room -= self._connected().memory
         if self._room < 0:

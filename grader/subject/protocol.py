@@ -171,7 +171,7 @@ def _are_names(value: Any, kind: type[list[Any] | tuple[Any, ...]] = list, most:
 
 
 def _by_name(value: Any, kinds: tuple[type, ...]) -> bool:
-    return isinstance(value, dict) and _are_names(list(value)) and all(type(one) in kinds for one in value.values())
+    return isinstance(value, dict) and _are_names(list(value)) and all(type(item) in kinds for item in value.values())
 
 
 def _is_state(value: Any) -> bool:

@@ -117,8 +117,10 @@ def program(pid: int) -> bytes:
         "tgkill": own + _return(DENY),
         "prlimit64": own + _if(0, ALLOW) + _return(DENY),
         "prctl": _argument(0) + _if(PR_SET_PDEATHSIG, DENY) + _return(ALLOW),
-        "ioctl": _argument(1) + b"".join(_if(one, ALLOW) for one in IOCTL_ALLOWED) + _return(ERROR | errno.ENOTTY),
-        "fcntl": _argument(1) + b"".join(_if(one, DENY) for one in FCNTL_DENIED) + _return(ALLOW),
+        "ioctl": _argument(1)
+        + b"".join(_if(command, ALLOW) for command in IOCTL_ALLOWED)
+        + _return(ERROR | errno.ENOTTY),
+        "fcntl": _argument(1) + b"".join(_if(command, DENY) for command in FCNTL_DENIED) + _return(ALLOW),
         "open": _opening(_argument(1)),
         "openat": _opening(_argument(2)),
         # asyncio makes one. A pair of datagram sockets could be told to send to any other socket.

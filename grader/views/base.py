@@ -105,7 +105,7 @@ def opening(kind: type[View]) -> str:
 
 def _written_class(kind: type) -> type:
     """The class as somebody wrote it: anywidget puts one that it makes in front."""
-    return next(one for one in kind.__mro__ if one.__module__.startswith(__package__))
+    return next(base for base in kind.__mro__ if base.__module__.startswith(__package__))
 
 
 def _in_base64(values: Mapping[str, Any]) -> dict[str, Any]:

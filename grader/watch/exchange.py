@@ -107,7 +107,7 @@ class Inbound:
                 self.nobodys.add(name)
             elif _is_whole(self.folder / name):
                 found.append((parts[2], Arrival(name, parts[0], parts[1])))
-        return [entry for _time, entry in sorted(found, key=lambda one: (one[0], one[1].name))]
+        return [entry for _time, entry in sorted(found, key=lambda pair: (pair[0], pair[1].name))]
 
     def _is_nobodys(self, name: str, student: str) -> bool:
         if not can_be_a_student(student) or (self.known is not None and student not in self.known):
@@ -176,9 +176,9 @@ def collect(course: ClassDirectory, students: Collection[str] | None = None) -> 
     for student, records in collector.over.items():
         if records and (mine is None or student in mine):
             outcome.over[student] = [_folder(inbound, record) for record in records[-HAND_INS:]]
-    # Those over the limit are told apart; what belongs to whoever collects is theirs to hand in.
-    told = (OVER.format(collector.attempts), OWN)
-    outcome.problems = [line for line in said.lines if not any(one in line for one in told)]
+    # Those over the limit are listed apart; what belongs to whoever collects is theirs to hand in.
+    ours = (OVER.format(collector.attempts), OWN)
+    outcome.problems = [line for line in said.lines if not any(text in line for text in ours)]
     return outcome
 
 

@@ -73,7 +73,7 @@ class Lanes:
         if lesson not in self._judges:
             self._judges[lesson] = form, Judges(self._client, settings, release)
         self._judges[lesson] = self._judges.pop(lesson)  # the last one used is the last one to go
-        busy = {one.lesson for one in self._slow} | {lesson}
+        busy = {slow.lesson for slow in self._slow} | {lesson}
         for other in [name for name in self._judges if name not in busy][: max(0, len(self._judges) - LESSONS)]:
             self._end(other)
         return Quick(self, lesson)
@@ -82,11 +82,11 @@ class Lanes:
         """End a lesson's judges. Whom they have in the slow lane gets another turn, with the next ones."""
         _form, judges = self._judges.pop(lesson)
         judges.__exit__()
-        for one in [one for one in self._slow if one.lesson == lesson]:
-            if one.future is not None:
-                one.future.cancel()
-            self._slow.remove(one)
-            self._left.add((lesson, one.task.student))
+        for slow in [slow for slow in self._slow if slow.lesson == lesson]:
+            if slow.future is not None:
+                slow.future.cancel()
+            self._slow.remove(slow)
+            self._left.add((lesson, slow.task.student))
 
     def judges(self, lesson: str) -> Judges:
         """The judges that were started for this lesson."""
@@ -98,17 +98,17 @@ class Lanes:
 
     def free(self) -> list[str]:
         """The workers that no slow submission has."""
-        taken = {one.worker for one in self._slow if one.future is not None and not one.quick}
+        taken = {slow.worker for slow in self._slow if slow.future is not None and not slow.quick}
         return [worker for worker in self._workers() if worker not in taken]
 
     def result(self, lesson: str, task: Task) -> TaskResult | None:
         """What the slow lane made of a submission; None if it isn't there."""
-        for one in self._slow:
-            if (one.lesson, one.task) == (lesson, task):
-                if one.graded is None:
+        for slow in self._slow:
+            if (slow.lesson, slow.task) == (lesson, task):
+                if slow.graded is None:
                     return TaskResult(failed=SLOW)
-                self._slow.remove(one)
-                return one.graded
+                self._slow.remove(slow)
+                return slow.graded
         return None
 
     def put(self, lesson: str, task: Task) -> None:
@@ -124,40 +124,40 @@ class Lanes:
         """Take results of these students' out of the slow lane: nobody has asked for them, so something newer counts.
         With `waiting`, what hasn't been started too."""
         self._slow = [
-            one
-            for one in self._slow
-            if one.lesson != lesson
-            or one.task.student not in students
-            or one.future is not None
-            or (one.graded is None and not waiting)
+            slow
+            for slow in self._slow
+            if slow.lesson != lesson
+            or slow.task.student not in students
+            or slow.future is not None
+            or (slow.graded is None and not waiting)
         ]
 
     def _start(self) -> None:
         """Fill the slow lane: one worker at least stays free of it."""
-        for one in [one for one in self._slow if one.future is None and one.graded is None]:
+        for slow in [slow for slow in self._slow if slow.future is None and slow.graded is None]:
             free = self.free()
             if len(free) < 2 and len(self._workers()) > 1:
                 return
-            one.worker = free[0] if free else ""
-            one.future = self.judges(one.lesson).submit([one.task], free[:1])
+            slow.worker = free[0] if free else ""
+            slow.future = self.judges(slow.lesson).submit([slow.task], free[:1])
 
     def finished(self) -> set[tuple[str, str]]:
         """Lesson and student of those with whom the slow lane is done. `SchedulerLost` if the connection has broken."""
-        for one in self._slow:
-            if one.future is not None and one.future.done():
-                graded, one.future = _result(one.future), None
-                if one.quick and _too_long(graded):
-                    one.quick = False
+        for slow in self._slow:
+            if slow.future is not None and slow.future.done():
+                graded, slow.future = _result(slow.future), None
+                if slow.quick and _too_long(graded):
+                    slow.quick = False
                 else:
-                    one.graded = graded
+                    slow.graded = graded
         self._start()
         left, self._left = self._left, set()
-        return left | {(one.lesson, one.task.student) for one in self._slow if one.graded is not None}
+        return left | {(slow.lesson, slow.task.student) for slow in self._slow if slow.graded is not None}
 
     @property
     def slow(self) -> list[tuple[str, str]]:
         """Lesson and student of those in the slow lane."""
-        return [(one.lesson, one.task.student) for one in self._slow]
+        return [(slow.lesson, slow.task.student) for slow in self._slow]
 
 
 def _result(future: Future) -> TaskResult:
@@ -199,7 +199,9 @@ class Quick:
                     under_way[judges.submit([replace(task, quick=True)], workers)] = task
                 else:
                     came.append((task, graded))
-            came += [self._or_slow(under_way.pop(one), _result(one)) for one in list(under_way) if one.done()]
+            came += [
+                self._or_slow(under_way.pop(future), _result(future)) for future in list(under_way) if future.done()
+            ]
             if late:
                 for future, task in under_way.items():
                     self._lanes.leave(self._lesson, task, future)

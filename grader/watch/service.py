@@ -204,7 +204,7 @@ class Watch:
         if time.monotonic() >= self._next_sweep:
             self._sweep(now)
         due = [(who, turn) for who, turn in self.turns.items() if turn.due <= time.monotonic()]
-        due.sort(key=lambda one: not one[1].urgent)  # the first come stays the first
+        due.sort(key=lambda pair: not pair[1].urgent)  # the first come stays the first
         if not due:
             if not self.turns:
                 self.fault = ""
@@ -235,7 +235,7 @@ class Watch:
         for lesson in [lesson for lesson, log in self.logs.items() if not log.is_current]:
             self.logs.pop(lesson).close()
             self.marks = {who: mark for who, mark in self.marks.items() if who[0] != lesson}
-            self.problems = {key: one for key, one in self.problems.items() if key[0] != lesson}
+            self.problems = {key: problem for key, problem in self.problems.items() if key[0] != lesson}
             self._next_sweep = 0.0
 
     def _source(self) -> Path:
@@ -285,7 +285,7 @@ class Watch:
         marked = sorted(students & outcome.marks.keys())
         made = write_feedback(course, marked) if marked else FeedbackReport(lesson)
         left, unreleased = release(course, [*made.made, *made.unchanged])
-        for folder in (one for folders in collected.over.values() for one in folders):
+        for folder in (folder for folders in collected.over.values() for folder in folders):
             refuse(course, folder)
         self.marks |= {(lesson, student): mark for student, mark in outcome.marks.items()}
         log = self.logs[lesson]
@@ -400,7 +400,9 @@ class Watch:
 
     def _now(self, slow: Collection[StudentLesson], ended: bool = False) -> PageState:
         hour_ago = datetime.now(UTC) - timedelta(hours=1)
-        self.problems = {key: one for key, one in self.problems.items() if one.somebodys or one.since > hour_ago}
+        self.problems = {
+            key: problem for key, problem in self.problems.items() if problem.somebodys or problem.since > hour_ago
+        }
         recent = [record for log in self.logs.values() for record in self._latest(log, hour_ago)]
         recent.sort(key=lambda record: record.graded, reverse=True)
         waiting = [(who, turn.since, "waits") for who, turn in self.turns.items() if turn.urgent and who not in slow]
@@ -417,7 +419,7 @@ class Watch:
         if took:
             figures.append(("seconds from hand-in to feedback, median", f"{median(took):.0f}"))
             figures.append(("95th percentile", f"{took[ceil(0.95 * len(took)) - 1]:.0f}"))
-        problems = sorted(self.problems.values(), key=lambda one: one.since, reverse=True)
+        problems = sorted(self.problems.values(), key=lambda problem: problem.since, reverse=True)
         rows = [
             HandInRow(clock(when), printable(who[1]), printable(who[0]), what) for who, when, what in (*alone, *waiting)
         ]
@@ -431,7 +433,7 @@ class Watch:
             waiting=rows[:LISTED],
             done=[self._row(record) for record in recent[:LISTED]],
             mistakes=summarise([record.result for record in recent]).mistakes if recent else (),
-            problems=[(clock(one.since), one.text) for one in problems[:LISTED]],
+            problems=[(clock(problem.since), problem.text) for problem in problems[:LISTED]],
             ended=ended,
         )
 

@@ -372,7 +372,7 @@ def _drawn(session: Session) -> bool:
     case = session.cases[ENDING]
     asked = Request("call", session.exercise.name, tuple(case.args.values()))
     first, second = (session.ask(replace(asked, seed=seed)) for seed in (1, 2))
-    return all(isinstance(one.value, Tensor) for one in (first, second)) and not same(first.value, second.value)
+    return all(isinstance(outcome.value, Tensor) for outcome in (first, second)) and not same(first.value, second.value)
 
 
 def _gradients(session: Session) -> bool:

@@ -229,7 +229,7 @@ def _softmax_first(session: Session) -> bool:
     if parts.inspect_call(session, session.cases["offsets of 1000"], COARSE) is not None:
         return False  # not a softmax: its exponentials overflow
     ruled_out, large = (session.call(session.cases[name]) for name in (RULED_OUT, "entries up to 200"))
-    values = [one.value for one in (ruled_out, large) if one.ok and isinstance(one.value, Tensor)]
+    values = [outcome.value for outcome in (ruled_out, large) if outcome.ok and isinstance(outcome.value, Tensor)]
     if len(values) < 2 or any(value.numel() != 1 for value in values):
         return False
     too_small = bool(values[0] < session.expected(session.cases[RULED_OUT])[0] - 0.01)

@@ -139,7 +139,7 @@ def _cached(session: Session) -> list[Tensor] | Finding:
     tries = [_through(session, start) for start in starts[:1]]
     if isinstance(tries[0], Finding):
         tries += [_through(session, start) for start in starts[1:]]
-    return next((one for one in tries if not isinstance(one, Finding)), tries[0])
+    return next((attempt for attempt in tries if not isinstance(attempt, Finding)), tries[0])
 
 
 def _through(session: Session, cache: Any) -> list[Tensor] | Finding:

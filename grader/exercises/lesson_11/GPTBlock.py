@@ -112,7 +112,9 @@ def _not_causal_with_cache(session: Session) -> bool:
     if outcome is None or not right(session, case):
         return False
     sees_all = (session.evaluate(case, _attending(causal="no", turns=turns)) for turns in (True, False))
-    return any(outcome.value.shape == one.shape and FLOAT32.all_close(outcome.value, one) for one in sees_all)
+    return any(
+        outcome.value.shape == expected.shape and FLOAT32.all_close(outcome.value, expected) for expected in sees_all
+    )
 
 
 def _hands_on(session: Session) -> Finding | None:

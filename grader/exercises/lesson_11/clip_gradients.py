@@ -97,7 +97,7 @@ def runs(draw: Draw) -> dict[str, Run]:
         run(DOUBLE, 0.4, dtype=torch.float64),
         replace(run(ZERO, 0.5, scale=0.0), max_norm=1.0),
     )
-    return {one.name: one for one in made}
+    return {mistake.name: mistake for mistake in made}
 
 
 def _each_below(run: Run) -> Run:

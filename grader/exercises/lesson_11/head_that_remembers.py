@@ -151,11 +151,11 @@ def _case(draw: Draw, name: str, shape: tuple[int, int], length: int, decoy: Loo
             weights[wrong] = _looking(weights[wrong], alone, shares[1])
         args = (weights if name == DOUBLE else weights.float(), labels, ids)
         way = Looks(turned=True) if name == TURNED else decoy
-        told = decoy is None or (
+        ruled_out = decoy is None or (
             way is not None and way(*args) == wrong and (name == ONCE or int(alone.any(1).sum()) >= FEWEST)
         )
         usual = answer not in ((0, 0), (layers - 1, heads - 1), answer[::-1]) or 1 in shape
-        if told and usual and reference(*args) == answer:
+        if ruled_out and usual and reference(*args) == answer:
             named = dict(zip(("weights", "labels", "ids"), args, strict=True))
             return Case(name, named, {"L": layers, "H": heads, "T": length}, comparable=1 not in shape)
 

@@ -257,7 +257,10 @@ def _only(*names: str) -> Callable[[Session], bool]:
     def recognise(session: Session) -> bool:
         others = [case for case in session.real_cases() if case.comparable and case.name not in names]
         spoilt = [session.call(session.cases[name]) for name in names]
-        failed = all(not one.ok or (isinstance(one.value, Tensor) and bool(one.value.isnan().any())) for one in spoilt)
+        failed = all(
+            not outcome.ok or (isinstance(outcome.value, Tensor) and bool(outcome.value.isnan().any()))
+            for outcome in spoilt
+        )
         return failed and all(right(session, case) for case in others)
 
     return recognise

@@ -444,7 +444,7 @@ def _argmax(session: Session) -> bool:
     """Whether the likeliest token is always taken, with any seed."""
     text, expected = ids(session, DRAWN), written(drawn_runs(session)[DRAWN], replace(RIGHT, draws="argmax"))
     texts = [text, *_with_other_seeds(session)] if text is not None else []
-    return bool(texts) and all(one is not None and torch.equal(one, expected) for one in texts)  # type: ignore[arg-type]
+    return bool(texts) and all(text is not None and torch.equal(text, expected) for text in texts)  # type: ignore[arg-type]
 
 
 def _one_for_all(session: Session) -> bool:

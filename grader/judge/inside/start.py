@@ -28,8 +28,8 @@ def stub(name: str) -> ModuleType:
 def main() -> None:
     """Fork on request: see `grader.subject.zygote_process`."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    told = json.loads(control.recv(PACKET))
-    sys.path += told["packages"]
+    orders = json.loads(control.recv(PACKET))
+    sys.path += orders["packages"]
     sys.argv[:] = sys.orig_argv[:] = [""]
     package = stub("grader")
     package.__path__ = [str(Path(__file__).parents[2])]
@@ -37,7 +37,7 @@ def main() -> None:
 
     package.views = stub("grader.views")  # type: ignore[attr-defined]
     package.__path__ = []
-    zygote_process.main(control, zygote_process.Confinement(**told["confinement"]))
+    zygote_process.main(control, zygote_process.Confinement(**orders["confinement"]))
 
 
 if __name__ == "__main__":
