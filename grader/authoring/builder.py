@@ -148,14 +148,14 @@ def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
     notebook, path = instructors_notebook(lesson, repository.exercises), repository.solutions / f"{lesson.name}.ipynb"
     cells = without_install_cell(loads(path.read_text("utf-8"))).cells if path.exists() else []
     ran = [cell for cell in cells if cell.cell_type == "code"]
-    mine = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    mine = [(index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     same = sum(
         takewhile(bool, (cell.source == executed.source for (_, cell), executed in zip(mine, ran, strict=False)))
     )
     if same < max(len(mine), len(ran)):
-        place = mine[min(same, len(mine) - 1)][0] if mine else 0
+        index = mine[min(same, len(mine) - 1)][0] if mine else 0
         message = "from here on the code is not what was run last: build without --keep-outputs"
-        raise LessonError([lesson.problem(lesson.in_notebook[place], message)])
+        raise LessonError([lesson.problem(lesson.in_notebook[index], message)])
     for (_, cell), executed in zip(mine, ran, strict=True):
         cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
     return notebook

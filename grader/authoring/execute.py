@@ -143,7 +143,7 @@ def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, tra
     if not frames:
         return lesson.problem(cell, message)
     count, line = (int(number) for number in frames[-1])
-    cell_index = [place for place, done in enumerate(notebook.cells) if done.cell_type == "code"][count - 1]
+    cell_index = [index for index, done in enumerate(notebook.cells) if done.cell_type == "code"][count - 1]
     source = notebook.cells[cell_index].source
     where = lesson.in_notebook[cell_index].first + line - 1 - source.startswith(ANSWER_HINT)
     return Problem(lesson.path, where, cell.exercise or lesson.in_notebook[cell_index].exercise, message)

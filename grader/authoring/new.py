@@ -100,20 +100,20 @@ def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[P
     """The specification, the words of its mistakes and the sample submissions, or the test of a quiz."""
     shared = repository.root / SPECIFICATIONS / f"lesson_{lesson.number}" / "shared.py"
     has_name = shared.exists() and re.search(r"(?m)^LESSON = ", shared.read_text("utf-8"))
-    place = f"lesson_{lesson.number}"
+    folder = f"lesson_{lesson.number}"
     fields = {
         "name": name,
         "number": lesson.number,
-        "shared": f"from grader.exercises.{place}.shared import LESSON\n" if has_name else "",
+        "shared": f"from grader.exercises.{folder}.shared import LESSON\n" if has_name else "",
         "lesson": "LESSON" if has_name else f'"{lesson.name}"',
         **WORDS_BESIDE,
     }
     kind = _kind(name)
-    specification = SPECIFICATIONS / place / f"{name}.py"
+    specification = SPECIFICATIONS / folder / f"{name}.py"
     if kind == "quiz":
         templates = {specification: kind, SAMPLES / f"test_{name}.py": "quiz_test"}
     else:
-        words, samples = specification.with_suffix(".md"), SAMPLES / place / f"{name}.py"
+        words, samples = specification.with_suffix(".md"), SAMPLES / folder / f"{name}.py"
         templates = {specification: kind, words: "words", samples: f"{kind}_samples"}
     return {path: filled(template, **fields) for path, template in templates.items()}
 

@@ -67,10 +67,10 @@ def put_into(root: Path, notebook: Path, name: str) -> int:
     for number, cell in enumerate(document.cells, 1):
         if cell.metadata.get("course", {}).get("exercise") == name:
             raise CourseError(f"{notebook.name}: cell {number}: the exercise {name} is there already.")
-    place = _place(document.cells)
-    document.cells[place:place] = _cells(exercise)
+    index = _place(document.cells)
+    document.cells[index:index] = _cells(exercise)
     write_atomically(notebook, dumps(document))
-    return place + 1
+    return index + 1
 
 
 def _place(cells: list[Any]) -> int:

@@ -160,9 +160,9 @@ def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) ->
     if heading is None:
         return section
     at, minutes = next(parts)
-    place = f"Part {at} of {count}"
-    bar = f'<progress value="{at}" max="{count}" title="{place}"></progress>'
-    return f"{heading[0]}\n\n{bar} {place} · {about(minutes)}{section[heading.end() :]}"
+    part = f"Part {at} of {count}"
+    bar = f'<progress value="{at}" max="{count}" title="{part}"></progress>'
+    return f"{heading[0]}\n\n{bar} {part} · {about(minutes)}{section[heading.end() :]}"
 
 
 def _folded(match: re.Match[str]) -> str:

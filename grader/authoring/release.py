@@ -69,14 +69,14 @@ def platform_release(repository: Repository, out: Path, platform: str, wanted: s
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), STUDENT)
         known = {"lesson": lesson, "visibility": visibility, "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, lesson))}
-        place = PLATFORMS[platform]
+        folder = PLATFORMS[platform]
         installer = "" if platform == "gradescope" else "image/"
         entries = {
             **_templates(repository.root, platform, wheel, known),
             f"{installer}{wheel.name}": wheel.read_bytes(),
             f"{installer}requirements.lock": (repository.root / "requirements.lock").read_bytes(),
-            f"{place}solutions/{lesson}.ipynb": lessons[lesson].read_bytes(),
-            f"{place}judge_secret": f"{secrets.token_hex(32)}\n".encode(),
+            f"{folder}solutions/{lesson}.ipynb": lessons[lesson].read_bytes(),
+            f"{folder}judge_secret": f"{secrets.token_hex(32)}\n".encode(),
         }
         entries = {name.replace("LESSON", lesson): content for name, content in entries.items()}
         return _zip(out / f"{FOLDER}-{_version(wheel)}-{platform}-{lesson}.zip", entries)

@@ -95,17 +95,19 @@ def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
     """
     rows = _canvas_rows(exported)
     heads = [head.strip() for head in rows[0]]
-    place = {head: heads.index(head) for head in CANVAS_COLUMNS if head in heads}
+    columns_at = {head: heads.index(head) for head in CANVAS_COLUMNS if head in heads}
     columns = _canvas_lessons(exported, heads, list(marks.possible))
     by_key: dict[str, str] = {}
     for who, person in marks.people.items():
         keys = (who, person.sis_login_id, person.sis_user_id, person.canvas_id)
         by_key.update({key: who for key in keys if key})
-    made = [[*place, *(heads[at] for at in columns.values())]]
-    made.append([POINTS_POSSIBLE, *[""] * (len(place) - 1), *(_number(marks.possible[lesson]) for lesson in columns)])
+    made = [[*columns_at, *(heads[at] for at in columns.values())]]
+    made.append(
+        [POINTS_POSSIBLE, *[""] * (len(columns_at) - 1), *(_number(marks.possible[lesson]) for lesson in columns)]
+    )
     left_out: list[str] = []
     for row in rows[1:]:
-        fields = {head: row[at].strip() if at < len(row) else "" for head, at in place.items()}
+        fields = {head: row[at].strip() if at < len(row) else "" for head, at in columns_at.items()}
         if is_no_person(fields["Student"], fields["ID"]):
             continue
         theirs = [fields[head] for head in ("ID", "SIS Login ID", "SIS User ID") if fields.get(head) in by_key]

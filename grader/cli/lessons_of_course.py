@@ -92,9 +92,9 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         directory = ClassDirectory(folder, lesson)
         path = directory.folder(directory.layout.source_directory) / f"{directory.lesson}.ipynb"
         notebook = load(path)
-        place = add(notebook, points, name, after)
+        index = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
-    say(f"{path}: cell {place + 1}. Write the question and its marking scheme there, in JupyterLab: every TODO.")
+    say(f"{path}: cell {index + 1}. Write the question and its marking scheme there, in JupyterLab: every TODO.")
 
 
 @course.command()

@@ -129,11 +129,11 @@ class UntrustedFolder:
 
     def remove_link(self) -> bool:
         """Remove the link on the way to it, if there is one; whether there was."""
-        place = self.root
+        folder = self.root
         for name in self.path.parts:
-            place /= name
-            if place.is_symlink():
-                place.unlink()
+            folder /= name
+            if folder.is_symlink():
+                folder.unlink()
                 return True
         return False
 

@@ -239,12 +239,12 @@ def mentions(places: Iterable[Path], names: Iterable[str]) -> Iterator[Path]:
     """The files in which one of the names is, as a word of its own, in their path or in their bytes."""
     words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)".encode() if words else b"(?!)", re.IGNORECASE)
-    for place in places:
-        for folder, below, files in os.walk(place):
+    for root in places:
+        for folder, below, files in os.walk(root):
             below[:] = [name for name in below if name not in NOT_SEARCHED]
             for name in files:
                 path = Path(folder, name)
-                inside = os.fsencode(path.relative_to(place))
+                inside = os.fsencode(path.relative_to(root))
                 try:
                     found = pattern.search(inside) or (path.is_file() and pattern.search(path.read_bytes()))
                 except OSError:

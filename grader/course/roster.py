@@ -85,15 +85,15 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     platform = platform_of(heads)
     wanted = {SHORT.get(kind, kind): in_words_of(head, given, heads) for kind, head in (columns or {}).items()}
     _require_headings(path, heads, platform, wanted, given)
-    place = {FIELDS[head]: heads.index(head) for head in reversed(heads) if head in FIELDS}
+    columns_at = {FIELDS[head]: heads.index(head) for head in reversed(heads) if head in FIELDS}
     if platform == "Canvas":
-        place["canvas_id"] = heads.index("id")
+        columns_at["canvas_id"] = heads.index("id")
     key = next((heads.index(head) for head in IDS.get(platform, ()) if head in heads), -1)
-    place |= {"id": key} | {kind: heads.index(heading) for kind, heading in wanted.items()}
+    columns_at |= {"id": key} | {kind: heads.index(heading) for kind, heading in wanted.items()}
     people, problems = [], []
     lines: defaultdict[str, list[str]] = defaultdict(list)
     for number, row in enumerate(rows[1:], 2):
-        row_fields = {kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()}
+        row_fields = {kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in columns_at.items()}
         if not any(map(str.strip, row)) or (
             platform == "Canvas" and is_no_person(row_fields["name"], row_fields["canvas_id"])
         ):

@@ -241,10 +241,10 @@ def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Arch
         return Archive(tops[0], tuple(_files(source, tops, most, odd)))
     around: list[str] = []
     while True:
-        place = source.joinpath(*around)
-        listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in _listed(place)]
+        folder = source.joinpath(*around)
+        listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in _listed(folder)]
         alone = _goes_around(listed, is_authors)
-        if not alone or (place / alone / ".git").exists():
+        if not alone or (folder / alone / ".git").exists():
             break
         around.append(alone)
     tops = ["/".join([*around, name]) for name, folder in sorted(listed) if not (folder and is_hidden(name))]

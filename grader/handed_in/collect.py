@@ -198,8 +198,8 @@ class _Sorting:
             return ""
         if not CollectRegularFiles(coursedir=course.layout, config=course.config).check_owner:
             return ""
-        place = source.joinpath(*path.parts[: len(path.parts) - len(below.parts) + 1])
-        return foreign_owner(place.lstat().st_uid, who)
+        folder = source.joinpath(*path.parts[: len(path.parts) - len(below.parts) + 1])
+        return foreign_owner(folder.lstat().st_uid, who)
 
 
 # --- which one counts -------------------------------------------------------------------------------------------------

@@ -39,10 +39,10 @@ def archive_hand_in(course: ClassDirectory, student: str, time: datetime, data: 
     """Keep a notebook that doesn't count, by its time; whether it is a new one. The same one is kept once."""
     base = _base(course, student)
     for number in range(1000):
-        place = base / (time.strftime(_FOLDER) + (f" {number + 1}" if number else ""))
-        kept = place / f"{course.lesson}.ipynb"
+        folder = base / (time.strftime(_FOLDER) + (f" {number + 1}" if number else ""))
+        kept = folder / f"{course.lesson}.ipynb"
         if not kept.exists():
-            place.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             write_atomically(kept, data)
             return True
         if kept.read_bytes() == data:
@@ -120,8 +120,8 @@ def put_best(course: ClassDirectory, book: LessonGradebook, graded: Sequence[tup
     student = graded[0][0].submission.student
     by_time = sorted(graded, key=lambda pair: pair[0].time or UNKNOWN_TIME)
     earned = [book.earns(student, result, attempt.time) for attempt, result in by_time]
-    _most, place = max((mark, place) for place, mark in enumerate(earned))
-    best = by_time[place][0]
+    _most, index = max((mark, index) for index, mark in enumerate(earned))
+    best = by_time[index][0]
     when = (best.time or UNKNOWN_TIME).strftime(FORMAT)
     said = f"{', '.join(f'{mark:g}' for mark in earned)} points; the one of {when} counts"
     if best.in_place:

@@ -40,12 +40,12 @@ class HandedOut:
         found: dict[str, bool] = {}
         others = []
         for cell, text in zip(cells, texts or [""] * len(cells), strict=True):
-            place = self.outline.match(cell, text)
-            role = "" if place is None else self.outline.cells[place].role
-            if place is not None and role in ("solution", OWN_ANSWER):
-                name = _name(self.outline.cells[place])
+            index = self.outline.match(cell, text)
+            role = "" if index is None else self.outline.cells[index].role
+            if index is not None and role in ("solution", OWN_ANSWER):
+                name = _name(self.outline.cells[index])
                 found[name] = found.get(name, False) or self._is_answer(name, cell.source)
-            elif place is None and cell.kind == "code" and not cell.role:
+            elif index is None and cell.kind == "code" and not cell.role:
                 others.append(cell)
         for name in self.outline.exercises:
             for cell in others:

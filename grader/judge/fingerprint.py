@@ -138,8 +138,8 @@ def files_that_decide(names: Iterable[str], own: OwnFiles = ()) -> list[Path]:
 
 def _source(module: str) -> Path | None:
     """The file of a module or package; None for a name inside one."""
-    place = PACKAGE.parent.joinpath(*module.split("."))
-    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    return next((path for path in (path.with_suffix(".py"), path / "__init__.py") if path.is_file()), None)
 
 
 @cache

@@ -89,9 +89,9 @@ def _divided(cents: int, weights: Sequence[float]) -> list[int]:
         return [0] * len(weights)
     exact = [cents * weight / total for weight in weights]
     found = [math.floor(share) for share in exact]
-    order = sorted(range(len(weights)), key=lambda place: found[place] - exact[place])
-    for place in order[: cents - sum(found)]:
-        found[place] += 1
+    order = sorted(range(len(weights)), key=lambda index: found[index] - exact[index])
+    for index in order[: cents - sum(found)]:
+        found[index] += 1
     return found
 
 

@@ -91,11 +91,11 @@ def cells_of(exercise: str, thing: object, names: Mapping[str, Any]) -> tuple[st
 def _add(thing: object, names: Mapping[str, Any], found: dict[str, str]) -> None:
     """Add a thing's cell behind those that it needs, and behind the modules and numbers that it names."""
     codes = list(_codes(thing))
-    place = codes[0].co_filename if codes else ""
-    source = _source(thing, place) if codes and place not in found and len(found) < MOST_CELLS else ""
+    file = codes[0].co_filename if codes else ""
+    source = _source(thing, file) if codes and file not in found and len(found) < MOST_CELLS else ""
     if not source:
         return
-    found[place] = source
+    found[file] = source
     for name in sorted({name for code in codes for name in names_of(code).uses} & names.keys()):
         value = names[name]
         if inspect.isfunction(value) or inspect.isclass(value):
@@ -104,7 +104,7 @@ def _add(thing: object, names: Mapping[str, Any], found: dict[str, str]) -> None
             found.setdefault(name, f"import {value.__name__} as {name}")
         elif isinstance(value, PLAIN):
             found.setdefault(name, f"{name} = {value!r}")
-    found[place] = found.pop(place)
+    found[file] = found.pop(file)
 
 
 def _codes(thing: Any) -> Iterator[CodeType]:
@@ -119,9 +119,9 @@ def _codes(thing: Any) -> Iterator[CodeType]:
         yield from (member.__code__ for member in vars(kind).values() if inspect.isfunction(member))
 
 
-def _source(thing: object, place: str) -> str:
+def _source(thing: object, file: str) -> str:
     """The whole cell, or from a file the function or class alone; nothing for what is installed."""
-    if not os.path.exists(place):
-        return "".join(linecache.getlines(place))
+    if not os.path.exists(file):
+        return "".join(linecache.getlines(file))
     module = getattr(thing, "__module__", "")
     return inspect.getsource(thing) if module == "__main__" else ""  # type: ignore[arg-type]

@@ -253,11 +253,11 @@ def _disk() -> Iterator[Observation]:
 
     shared = exchange()
     places = [Path.cwd(), Path.home(), *([shared] if isinstance(shared, Path) else [])]
-    by_device = {place.stat().st_dev: place for place in reversed(places) if place.exists()}
-    for place in by_device.values():
-        free = shutil.disk_usage(place).free
+    by_device = {folder.stat().st_dev: folder for folder in reversed(places) if folder.exists()}
+    for folder in by_device.values():
+        free = shutil.disk_usage(folder).free
         if free < ROOM:
-            detail = f"{free / 1e6:.0f} MB are left where {_home(place)} lies"
+            detail = f"{free / 1e6:.0f} MB are left where {_home(folder)} lies"
             advice = "Remove what isn't needed, or ask whoever looks after the machine: a full disk saves nothing."
             yield Observation("Disk", detail, advice)
 

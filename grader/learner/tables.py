@@ -125,20 +125,20 @@ def draw_table(
 
 
 def draw_attention(axes: Axes, title: str, words: Sequence[str], row: Tensor, query: int) -> None:
-    """Draw one row of attention weights (T,) into its sentence: lines from the word at place `query` to the others,
+    """Draw one row of attention weights (T,) into its sentence: lines from the word at position `query` to the others,
     the thicker the larger the weight; a word's weight on itself is a dot above it. The weights stand below the words.
     """
     if row.shape != (len(words),):
         raise ValueError(f"row: got shape {tuple(row.shape)}, expected ({len(words)},), a weight for each word")
-    for place, (word, weight) in enumerate(zip(words, row.tolist(), strict=True)):
-        axes.text(place, 0, word, ha="center", va="top", weight="bold" if place == query else "normal")
-        axes.text(place, -0.16, f"{weight:.2f}", ha="center", va="top", color="dimgrey", fontsize=9)
-        if place == query:
-            axes.plot(place, 0.08, "o", color="tab:blue", alpha=0.6, markersize=1.5 * WIDEST * weight)
+    for position, (word, weight) in enumerate(zip(words, row.tolist(), strict=True)):
+        axes.text(position, 0, word, ha="center", va="top", weight="bold" if position == query else "normal")
+        axes.text(position, -0.16, f"{weight:.2f}", ha="center", va="top", color="dimgrey", fontsize=9)
+        if position == query:
+            axes.plot(position, 0.08, "o", color="tab:blue", alpha=0.6, markersize=1.5 * WIDEST * weight)
             continue
-        bend = f"arc3,rad={BEND if place < query else -BEND}"
+        bend = f"arc3,rad={BEND if position < query else -BEND}"
         line = {"arrowstyle": "-", "connectionstyle": bend, "color": "tab:blue", "alpha": 0.6, "lw": WIDEST * weight}
-        axes.annotate("", (place, 0.06), (query, 0.06), arrowprops=line)
+        axes.annotate("", (position, 0.06), (query, 0.06), arrowprops=line)
     axes.set_title(title, loc="left", fontsize=9)
     axes.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.35, 1))
     axes.axis("off")

@@ -183,11 +183,11 @@ class _Notebook:
             return []
 
     def _run(self, number: int, statement: Statement) -> None:
-        place = f"<{self.file}, code cell {number}>"
+        file = f"<{self.file}, code cell {number}>"
         text = self.cells[number - 1]
-        linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)  # for tracebacks
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for tracebacks
         try:
-            exec(compile(ast.Module([statement.node], []), place, "exec", dont_inherit=True), self.space)
+            exec(compile(ast.Module([statement.node], []), file, "exec", dont_inherit=True), self.space)
         except (Exception, SystemExit) as error:  # whatever a learner has written there
             self.wrong |= dict.fromkeys(statement.binds, _short(f"{type(error).__name__}: {error}"))
 

@@ -21,9 +21,9 @@ def cividis(share: float) -> RGB:
     >>> cividis(0), cividis(2)
     ((0, 34, 78), (254, 232, 56))
     """
-    place = min(max(share, 0.0), 1.0) * (len(STOPS) - 1)
-    below = min(int(place), len(STOPS) - 2)
-    return tuple(round(a + (b - a) * (place - below)) for a, b in zip(STOPS[below], STOPS[below + 1], strict=True))
+    position = min(max(share, 0.0), 1.0) * (len(STOPS) - 1)
+    below = min(int(position), len(STOPS) - 2)
+    return tuple(round(a + (b - a) * (position - below)) for a, b in zip(STOPS[below], STOPS[below + 1], strict=True))
 
 
 def ink(colour: RGB) -> str:

@@ -40,14 +40,16 @@ def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None
     folder, root = source_of(layout), Path(layout.root)
     problems: list[SourceProblem] = []
     lessons: list[CourseLesson] = []
-    for place in sorted(path for path in folder.glob(only or "*") if path.is_dir() and not path.name.startswith(".")):
-        wrong = list(_names(place))
+    folders = (path for path in folder.glob(only or "*") if path.is_dir() and not path.name.startswith("."))
+    for lesson_folder in sorted(folders):
+        notebook = lesson_folder / f"{lesson_folder.name}.ipynb"
+        wrong = list(_names(lesson_folder))
         problems += wrong
         try:
             if not wrong:
-                lessons.append(CourseLesson(place / f"{place.name}.ipynb", load(place / f"{place.name}.ipynb")))
+                lessons.append(CourseLesson(notebook, load(notebook)))
         except BrokenNotebook as error:
-            problems.append(SourceProblem(place / f"{place.name}.ipynb", error.why, line=error.line))
+            problems.append(SourceProblem(notebook, error.why, line=error.line))
     problems += _same_numbers(folder, lessons)
     here = {name for lesson in lessons for name, _points in checked_exercises(lesson.notebook)}
     left_out = [
@@ -67,20 +69,20 @@ def _relative(problem: SourceProblem, root: Path) -> SourceProblem:
     return SourceProblem(**{**vars(problem), "path": problem.path.relative_to(root)})
 
 
-def _names(place: Path) -> Iterator[SourceProblem]:
+def _names(folder: Path) -> Iterator[SourceProblem]:
     """nbgrader takes every notebook of the folder, the judge the one that has the folder's name."""
-    notebooks = sorted(path.name for path in place.glob("*.ipynb"))
-    if "+" in place.name:
+    notebooks = sorted(path.name for path in folder.glob("*.ipynb"))
+    if "+" in folder.name:
         yield SourceProblem(
-            place, "nbgrader refuses a + in the name of an assignment: rename the folder and its notebook"
+            folder, "nbgrader refuses a + in the name of an assignment: rename the folder and its notebook"
         )
-    elif not PATTERN.fullmatch(place.name):
+    elif not PATTERN.fullmatch(folder.name):
         yield SourceProblem(
-            place, "nbgrader can't find it: a lesson's name has letters, digits, '_', '-', '.' and spaces"
+            folder, "nbgrader can't find it: a lesson's name has letters, digits, '_', '-', '.' and spaces"
         )
-    elif notebooks != [f"{place.name}.ipynb"]:
+    elif notebooks != [f"{folder.name}.ipynb"]:
         there = ", ".join(notebooks) or "none"
-        yield SourceProblem(place, f"expected one notebook here, {place.name}.ipynb, got {there}")
+        yield SourceProblem(folder, f"expected one notebook here, {folder.name}.ipynb, got {there}")
 
 
 def _same_numbers(folder: Path, lessons: Sequence[CourseLesson]) -> Iterator[SourceProblem]:
@@ -142,7 +144,7 @@ def _judged(lesson: CourseLesson, judge: Judge, root: Path) -> None:
     """The course's own solutions earn full marks, and a teacher's own tests pass."""
     data = lesson.path.read_bytes()
     result = judge.grade(data, outline_of(data, root, lesson.name), "the course's own solutions")
-    places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
+    places = {nbgrader_of(cell).get("grade_id"): index for index, cell in enumerate(lesson.cells)}
     for exercise in result.exercises:
         if not exercise.passed:
             part = next((f": {part.name}: {part.message}" for part in exercise.parts if not part.passed), "")

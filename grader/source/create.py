@@ -55,9 +55,9 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
 def _fill(folder: Path, notebooks: Iterable[Path], course_id: str, exchange: str) -> None:
     _write_secret(folder / SECRET)
     for notebook in notebooks:
-        place = folder / "source" / notebook.stem
-        place.mkdir(parents=True)
-        (place / notebook.name).write_bytes(notebook.read_bytes())
+        lesson_folder = folder / "source" / notebook.stem
+        lesson_folder.mkdir(parents=True)
+        (lesson_folder / notebook.name).write_bytes(notebook.read_bytes())
     base.note_release(folder, {notebook.stem: notebook.read_bytes() for notebook in notebooks})
     line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
     (folder / ".gitignore").write_text("\n".join(_private()) + "\n")

@@ -64,8 +64,8 @@ def _in(cells: Sequence[Cell], cell: Cell) -> bool:
 
 
 def _said(cells: Sequence[Cell], cell: Cell) -> str:
-    place = next(place for place, other in enumerate(cells) if other is cell)
-    return f"cell {place + 1} ({first_line(cell)})"
+    index = next(index for index, other in enumerate(cells) if other is cell)
+    return f"cell {index + 1} ({first_line(cell)})"
 
 
 def _without_tries(cells: Sequence[Cell], kept: list[Cell]) -> tuple[list[Cell], list[Cell]]:
@@ -87,8 +87,8 @@ def _standing_in_the_way(cells: Sequence[Cell], kept: Sequence[Cell]) -> list[st
 
 
 def _missing(cells: Sequence[Cell]) -> Iterator[tuple[Cell, set[str]]]:
-    for place, names in undefined(cells):
-        yield cells[place], names
+    for index, names in undefined(cells):
+        yield cells[index], names
 
 
 def _as_given(cell: Cell) -> None:
@@ -107,8 +107,8 @@ def _keep_text(cell: Cell, kept: Sequence[Cell], exercise: str, done: list[str],
     ends = re.search(r"(?m)^#{1,3} ", cell["source"][found.end() :])
     rest = cell["source"][found.end() + ends.start() :] if ends else ""
     text = cell["source"][: found.start()]
-    place = next(place for place, other in enumerate(kept) if other is cell)
-    following = kept[place + 1] if kept[place + 1 :] else {"cell_type": "markdown", "source": "#"}
+    index = next(index for index, other in enumerate(kept) if other is cell)
+    following = kept[index + 1] if kept[index + 1 :] else {"cell_type": "markdown", "source": "#"}
     if not rest and not is_code(following) and following["source"].lstrip().startswith("#"):
         text = EMPTY_SECTION.sub("", text)
     cell["source"] = "\n\n".join(part for part in (text.rstrip(), rest.strip()) if part)
@@ -118,7 +118,7 @@ def _keep_text(cell: Cell, kept: Sequence[Cell], exercise: str, done: list[str],
 
 def add_question(notebook: dict[str, Any], points: float, name: str, after: str = "") -> int:
     """Add a question with a marking scheme, and a cell for the answer: at the end, or after the check of an exercise.
-    Its place, counted from 0."""
+    Its index, counted from 0."""
     cells: list[Cell] = notebook["cells"]
     if not re.fullmatch(r"[\w-]{1,50}", name, re.ASCII):
         raise CourseError(f"{name!r} can't be a cell's id: at most 50 letters, digits, '_' and '-' (--id).")
@@ -126,15 +126,15 @@ def add_question(notebook: dict[str, Any], points: float, name: str, after: str 
         raise CourseError(f"got {points:g} points, expected 0 or more.")
     if any(nbgrader_of(cell).get("grade_id") == name for cell in cells):
         raise CourseError(f"{name!r} is the id of a cell here already. Another one: --id NAME")
-    checks = [place for place, cell in enumerate(cells) if role_of(cell) == "check" and exercise_of(cell) == after]
+    checks = [index for index, cell in enumerate(cells) if role_of(cell) == "check" and exercise_of(cell) == after]
     if after and not checks:
         raise CourseError(f"There is no check of {after!r} here. Without --after the question comes last.")
-    place = checks[0] + 1 if after else len(cells)
+    index = checks[0] + 1 if after else len(cells)
     worth = int(points) if points == int(points) else points
     task = {"schema_version": 3, "grade_id": name, "grade": False, "solution": False, "locked": True, "task": True}
     question = {"metadata": {"nbgrader": {**task, "points": worth}}, "source": QUESTION.format(points=points)}
     answer: Cell = {"metadata": {}, "source": ANSWER}
     for i, cell in enumerate((question, answer)):
         identity = {"id": f"{name}-answer" if i else name} if notebook["nbformat_minor"] >= 5 else {}
-        cells.insert(place + i, {"cell_type": "markdown", **identity, **cell})
-    return place
+        cells.insert(index + i, {"cell_type": "markdown", **identity, **cell})
+    return index

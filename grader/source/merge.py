@@ -58,7 +58,7 @@ def merge(
     base: Sequence[Cell], mine: Sequence[Cell], new: Sequence[Cell], side_of: Callable[[str], Side] = lambda _name: ""
 ) -> Merged:
     """Merge the cells of three notebooks. `side_of` says of a cell that both changed whose it is to be."""
-    old = {_id(cell, place): cell for place, cell in enumerate(base)}
+    old = {_id(cell, index): cell for index, cell in enumerate(base)}
     theirs = _named(old, new, pair=True)
     own = _named(old, mine)
     merged: Keyed = {}
@@ -104,8 +104,8 @@ def _base(old: Keyed, theirs: Keyed, open_: set[str]) -> list[Cell]:
     return [found[key] for key in keys]
 
 
-def _id(cell: Cell, place: int) -> str:
-    return str(cell.get("id") or f"cell {place}")
+def _id(cell: Cell, index: int) -> str:
+    return str(cell.get("id") or f"cell {index}")
 
 
 def _same(one: Cell, other: Cell) -> bool:
@@ -116,21 +116,21 @@ def _same(one: Cell, other: Cell) -> bool:
 
 def _named(old: Keyed, cells: Sequence[Cell], pair: bool = False) -> Keyed:
     """Cells by the id that they had: by their own, by an equal text where an editor has lost the ids, or, of a release,
-    by their place."""
-    found: dict[int, str] = {place: cell["id"] for place, cell in enumerate(cells) if cell.get("id") in old}
+    by their index."""
+    found: dict[int, str] = {index: cell["id"] for index, cell in enumerate(cells) if cell.get("id") in old}
     free = {key: cell for key, cell in old.items() if key not in found.values()}
-    for place, cell in enumerate(cells):
-        if place not in found:
+    for index, cell in enumerate(cells):
+        if index not in found:
             key = next((key for key, other in free.items() if _text(other) == _text(cell) and cell["source"]), None)
             if key is not None:
-                found[place] = key
+                found[index] = key
                 del free[key]
     if pair:
         found |= _pairs(list(old.items()), [(found.get(i, ""), cell) for i, cell in enumerate(cells)])
     named: Keyed = {}
-    for place, cell in enumerate(cells):
-        key = found.get(place) or _id(cell, place)
-        named[key if key not in named else f"{key} {place}"] = cell
+    for index, cell in enumerate(cells):
+        key = found.get(index) or _id(cell, index)
+        named[key if key not in named else f"{key} {index}"] = cell
     return named
 
 
@@ -146,14 +146,14 @@ def _pairs(old: Sequence[tuple[str, Cell]], cells: Sequence[tuple[str, Cell]]) -
     found: dict[int, str] = {}
     for _kind, i, i_end, j, j_end in matcher.get_opcodes():
         free = [(key, cell) for key, cell in old[i:i_end] if key not in kept]
-        for place in range(j, j_end):
-            key, cell = cells[place]
+        for index in range(j, j_end):
+            key, cell = cells[index]
             if key:
                 continue
             alike = [(_likeness(other, cell), -at) for at, (_key, other) in enumerate(free)]
             best, at = max(alike, default=(0.0, 0))
             if best >= ALIKE:
-                found[place] = free.pop(-at)[0]
+                found[index] = free.pop(-at)[0]
     return found
 
 
@@ -195,8 +195,8 @@ def _order(old: list[str], own: list[str], theirs: list[str], wanted: set[str]) 
     moved = common != [key for key in old if key in own]
     first, second = (own, theirs) if moved else (theirs, own)
     order = [key for key in first if key in wanted]
-    for place, key in enumerate(second):
+    for index, key in enumerate(second):
         if key in wanted and key not in order:
-            before = next((earlier for earlier in reversed(second[:place]) if earlier in order), None)
+            before = next((earlier for earlier in reversed(second[:index]) if earlier in order), None)
             order.insert(0 if before is None else order.index(before) + 1, key)
     return order

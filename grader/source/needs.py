@@ -20,17 +20,17 @@ ANYTHING = ("import *", "%run", "%pylab", "%load", "globals()")  # may define an
 def undefined(cells: Sequence[Cell]) -> Iterator[tuple[int, set[str]]]:
     """The places of cells that use such names, and the names. A function may call what a later cell defines. A cell
     that isn't Python is passed over; behind one that may define any name nothing is known."""
-    known = [(place, names_in(cell["source"])) for place, cell in enumerate(cells) if is_code(cell)]
+    known = [(index, names_in(cell["source"])) for index, cell in enumerate(cells) if is_code(cell)]
     anywhere = {name for _place, found in known if found is not None for name in found[0].binds}
     defined: set[str] = set(ALWAYS)
-    for place, found in known:
-        if any(word in cells[place]["source"] for word in ANYTHING):
+    for index, found in known:
+        if any(word in cells[index]["source"] for word in ANYTHING):
             return
         if found is not None:
             names, at_once = found
             defined |= names.binds
             if missing := {name for name in names.uses - defined if name in at_once or name not in anywhere}:
-                yield place, missing
+                yield index, missing
 
 
 @cache

@@ -73,9 +73,9 @@ class CourseLesson:
     def cells(self) -> list[Cell]:
         return list(self.notebook["cells"])
 
-    def add(self, place: int, message: str, line: int = 0, note: bool = False) -> None:
-        """A problem of the cell at a place, counted from 0."""
-        self.found.append(SourceProblem(self.path, message, place + 1, line, first_line(self.cells[place]), note))
+    def add(self, index: int, message: str, line: int = 0, note: bool = False) -> None:
+        """A problem of the cell at an index, counted from 0."""
+        self.found.append(SourceProblem(self.path, message, index + 1, line, first_line(self.cells[index]), note))
 
 
 def first_line(cell: Cell) -> str:
@@ -98,7 +98,7 @@ def _metadata(lesson: CourseLesson) -> None:
     """Note where the lesson's cells break nbgrader's own rules on metadata (ids, kinds, points)."""
     validator = MetadataValidatorV3()
     seen: dict[str, int] = {}
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         own = nbgrader_of(cell)
         if not own:
             continue
@@ -106,64 +106,64 @@ def _metadata(lesson: CourseLesson) -> None:
             validator.validate_cell(nbformat.from_dict(cell))
         except (ValidationError, SchemaMismatchError, KeyError) as error:
             said = error.args[0] if error.args else error
-            lesson.add(place, f"nbgrader can't read this cell's settings: {str(said).splitlines()[0]}")
+            lesson.add(index, f"nbgrader can't read this cell's settings: {str(said).splitlines()[0]}")
             continue
         if own["grade_id"] in seen:
             other = seen[own["grade_id"]] + 1
-            lesson.add(place, f"has the id {own['grade_id']}, as cell {other} has: an id belongs to one cell")
-        seen.setdefault(own["grade_id"], place)
+            lesson.add(index, f"has the id {own['grade_id']}, as cell {other} has: an id belongs to one cell")
+        seen.setdefault(own["grade_id"], index)
         if own.get("grade") and own.get("task"):
-            lesson.add(place, TWICE)
+            lesson.add(index, TWICE)
         points = own.get("points", 0)
         if (own.get("grade") or own.get("task")) and (not isinstance(points, int | float) or points < 0):
-            lesson.add(place, f"has {points!r} points: expected a number that isn't below 0")
+            lesson.add(index, f"has {points!r} points: expected a number that isn't below 0")
 
 
 def _regions(lesson: CourseLesson) -> None:
     """Regions are closed, and stand where nbgrader takes them."""
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         for name, may, kind in REGIONS:
             opened = 0
             for number, line in enumerate(cell["source"].splitlines(), 1):
                 if f"BEGIN {name}" in line:
                     if opened:
-                        lesson.add(place, f"BEGIN {name} inside another one, of line {opened}", number)
+                        lesson.add(index, f"BEGIN {name} inside another one, of line {opened}", number)
                     opened = number
                     if not may(nbgrader_of(cell)):
-                        lesson.add(place, f"BEGIN {name} in a cell that isn't {kind}: nbgrader refuses it", number)
+                        lesson.add(index, f"BEGIN {name} in a cell that isn't {kind}: nbgrader refuses it", number)
                 elif f"END {name}" in line:
                     if not opened:
-                        lesson.add(place, f"END {name} without BEGIN {name}", number)
+                        lesson.add(index, f"END {name} without BEGIN {name}", number)
                     opened = 0
             if opened:
-                lesson.add(place, f"BEGIN {name} is never closed", opened)
+                lesson.add(index, f"BEGIN {name} is never closed", opened)
 
 
 def _syntax(lesson: CourseLesson) -> None:
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         if is_code(cell):
             try:
                 compile_cell(cell["source"], "<cell>")
             except SyntaxError as error:
                 if "await" not in error.msg:  # a notebook may wait at the top level
-                    lesson.add(place, f"isn't Python: {error.msg}", error.lineno or 0)
+                    lesson.add(index, f"isn't Python: {error.msg}", error.lineno or 0)
             except ValueError as error:
-                lesson.add(place, f"isn't Python: {error}")
+                lesson.add(index, f"isn't Python: {error}")
 
 
 def _ids(lesson: CourseLesson) -> None:
     counted = Counter(cell["id"] for cell in lesson.cells if "id" in cell)
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         if counted[cell.get("id", "")] > 1:
-            lesson.add(place, f"has the cell id {cell['id']}, as another cell has: copy its text into a new cell")
+            lesson.add(index, f"has the cell id {cell['id']}, as another cell has: copy its text into a new cell")
 
 
 def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) -> None:
     """Every exercise has one answer and, behind it, one check, as nbgrader knows them."""
     places: dict[str, dict[str, list[int]]] = {}
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         if role_of(cell) in ("solution", "check"):
-            places.setdefault(exercise_of(cell), {"solution": [], "check": []})[role_of(cell)].append(place)
+            places.setdefault(exercise_of(cell), {"solution": [], "check": []})[role_of(cell)].append(index)
     for name, found in places.items():
         answers, checks = found["solution"], found["check"]
         first = min(answers + checks)
@@ -175,36 +175,36 @@ def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) 
             lesson.add(first, f"the answer to {name} has no check cell: nobody gets points for it")
         elif min(checks) < min(answers):
             lesson.add(min(checks), f"the check of {name} stands before its answer, cell {min(answers) + 1}")
-        for place in answers[1:] + checks[1:]:
-            lesson.add(place, f"is there twice: {name} has one answer and one check")
+        for index in answers[1:] + checks[1:]:
+            lesson.add(index, f"is there twice: {name} has one answer and one check")
         for role, ids in (("solution", name), ("check", f"{name}{CHECK}")):
-            for place in found[role][:1]:
-                own = nbgrader_of(lesson.cells[place])
+            for index in found[role][:1]:
+                own = nbgrader_of(lesson.cells[index])
                 flag = "solution" if role == "solution" else "grade"
                 if not own.get(flag) or own.get("grade_id") != ids:
                     kind = "Autograded answer" if role == "solution" else "Autograder tests"
-                    lesson.add(place, f"is the {role} of {name}: in nbgrader it has to be {kind!r} with the id {ids!r}")
+                    lesson.add(index, f"is the {role} of {name}: in nbgrader it has to be {kind!r} with the id {ids!r}")
 
 
-def _is_own(lesson: CourseLesson, place: int, name: str, root: Path) -> bool:
+def _is_own(lesson: CourseLesson, index: int, name: str, root: Path) -> bool:
     """Whether an exercise is the teacher's own. A file of theirs that doesn't load is a problem of its cell."""
     try:
         text = text_in(root, name)
         return text is not None and name in exercises(((name, text),))
     except CourseError as error:
-        lesson.add(place, error.message)
+        lesson.add(index, error.message)
         return True
 
 
 def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
     """No cell uses what no cell before it defines."""
     reported: set[str] = set()
-    for place, names in undefined(lesson.cells):
+    for index, names in undefined(lesson.cells):
         for name in sorted(names - reported):
             hint = ": its exercise is left out. Remove this cell too, or put the answer's back (.grader/base/ has it)"
             given = f" and keep it as given code: {command(lesson.name, name)}"
             message = f"uses {name}, which no cell before it defines"
-            lesson.add(place, message + (hint + given if name in known else ""))
+            lesson.add(index, message + (hint + given if name in known else ""))
         reported |= names
 
 
@@ -215,9 +215,9 @@ def command(lesson: str, exercise: str) -> str:
 
 def placeholders(lesson: CourseLesson, root: Path) -> None:
     """What the course's commands have left to be filled in, in the notebook and in the files of its own exercises."""
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         for number, words in unfinished(cell["source"]):
-            lesson.add(place, f"is not filled in: {words}", number)
+            lesson.add(index, f"is not filled in: {words}", number)
     for name in dict.fromkeys(exercise_of(cell) for cell in lesson.cells if role_of(cell) == "check"):
         with suppress(CourseError):  # what can't be read is told beside its cell
             for number, words in () if is_taken(name) else unfinished(text_in(root, name) or ""):
@@ -227,7 +227,7 @@ def placeholders(lesson: CourseLesson, root: Path) -> None:
 def _points(lesson: CourseLesson) -> None:
     """What the text says of points is what the cell has: a task's own text, and that of an exercise."""
     worth = dict(checked_exercises(lesson.notebook))
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         own, source = nbgrader_of(cell), cell["source"]
         if is_code(cell):
             continue
@@ -241,16 +241,16 @@ def _points(lesson: CourseLesson) -> None:
         found = [*POINTS.finditer(text)]
         if found and all(float(match[1]) != points for match in found):
             line = source[: source.index(text) + found[0].start()].count("\n") + 1
-            lesson.add(place, f"says {found[0][0]}, but nbgrader gives {points:g} here", line)
+            lesson.add(index, f"says {found[0][0]}, but nbgrader gives {points:g} here", line)
 
 
 def _prose(lesson: CourseLesson, left_out: Sequence[str]) -> None:
     """Text that speaks of an exercise that is left out, for somebody to read."""
     given = {exercise_of(cell) for cell in lesson.cells if role_of(cell) == "given"}
-    for place, cell in enumerate(lesson.cells):
+    for index, cell in enumerate(lesson.cells):
         spoken = [name for name in left_out if name not in given and f"`{name}`" in cell["source"]]
         if spoken and not is_code(cell):
-            lesson.add(place, f"speaks of {', '.join(spoken)}, which is left out", note=True)
+            lesson.add(index, f"speaks of {', '.join(spoken)}, which is left out", note=True)
 
 
 def points_of(own: Mapping[str, Any]) -> float:

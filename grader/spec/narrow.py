@@ -112,10 +112,10 @@ def _first_difference(session: Session) -> Iterator[str]:
                 return
             wrong = (~FLOAT32.close(value, expected)).nonzero()
             if len(wrong) and wrong.shape[1]:  # a single number is told already
-                place = wrong[0].tolist()
-                got, right_one = (float(tensor[tuple(place)]) for tensor in (value, expected))
+                index = wrong[0].tolist()
+                got, right_one = (float(tensor[tuple(index)]) for tensor in (value, expected))
                 yield (
-                    f"Of “{case.name}”, the first number that is wrong is {got:.4g} at index {place}; expected "
+                    f"Of “{case.name}”, the first number that is wrong is {got:.4g} at index {index}; expected "
                     f"{right_one:.4g}. Work that one number out by hand: which step gives another?"
                 )
                 return

@@ -131,10 +131,10 @@ def float64(
 def _rounds(session: Session, case: Case) -> bool:
     """Whether a change of the first float64 tensor that float32 can't hold leaves a function's result as it is."""
     args = list(case.args.values())
-    place = next((i for i, arg in enumerate(args) if isinstance(arg, Tensor) and arg.dtype == torch.float64), None)
-    if place is None or case.setup is not None:
+    index = next((i for i, arg in enumerate(args) if isinstance(arg, Tensor) and arg.dtype == torch.float64), None)
+    if index is None or case.setup is not None:
         return False
-    args[place] = args[place].float().double() * (1 + 1e-12)
+    args[index] = args[index].float().double() * (1 + 1e-12)
     moved, before = session.ask(Request("call", session.exercise.name, tuple(args))), session.call(case)
     return moved.ok and before.ok and all(map(same, tensors_in(moved.value), tensors_in(before.value)))
 

@@ -57,14 +57,14 @@ class Ruleset:
     def allow(self, path: str, rights: int) -> None:
         """Allow this of a file, or of all that is in a folder. What isn't there is passed over."""
         try:
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except FileNotFoundError:
             return
-        if not stat.S_ISDIR(os.fstat(place).st_mode):
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= OF_FILES
-        rule = struct.pack("<Qi", rights & self._rights, place)
+        rule = struct.pack("<Qi", rights & self._rights, descriptor)
         _checked(_libc.syscall(ADD_RULE, self.descriptor, PATH_BENEATH, rule, 0), f"landlock_add_rule for {path}")
-        os.close(place)
+        os.close(descriptor)
 
     def take_on(self) -> None:
         """From here on this process is held to it, and gains no privilege by a program either."""

@@ -154,8 +154,8 @@ def instruction(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes
     return struct.pack("HBBI", code, if_so, if_not, value)
 
 
-def _argument(place: int) -> bytes:
-    return instruction(LOAD, ARGUMENTS + 8 * place)
+def _argument(position: int) -> bytes:
+    return instruction(LOAD, ARGUMENTS + 8 * position)
 
 
 def _return(verdict: int) -> bytes:

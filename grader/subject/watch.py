@@ -122,13 +122,13 @@ def _caller(frame: FrameType | None) -> str:
     """What of torch's Python code asks: a module's `forward`, as "nn._BatchNorm.forward" (called directly, it passes
     the hook by), torch.fx if a graph of its does, or a function that clips gradients. Empty for a student's code."""
     clipping = ""
-    while frame is not None and (place := frame.f_globals.get("__name__", "")).startswith("torch."):
+    while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith("torch."):
         name = frame.f_code.co_name
-        if place.startswith("torch.nn.modules.") and name == "forward":
+        if module.startswith("torch.nn.modules.") and name == "forward":
             return f"nn.{frame.f_code.co_qualname}"
-        if place == "torch.fx.interpreter":
+        if module == "torch.fx.interpreter":
             return FX
-        if place == "torch.nn.utils.clip_grad" and "clip" in name:
+        if module == "torch.nn.utils.clip_grad" and "clip" in name:
             clipping = f"nn.utils.{name}"
         frame = frame.f_back
     return FX if frame is not None and frame.f_code.co_filename.startswith("<eval_with_key>") else clipping
@@ -138,14 +138,14 @@ def _caller(frame: FrameType | None) -> str:
 def function_name(func: Callable[..., Any]) -> str:
     """A torch function as a student would write it: `F.softmax`, `torch.softmax`, `Tensor.softmax`."""
     name = getattr(func, "__name__", None) or str(func).split(".")[-1]
-    place = getattr(func, "__module__", None)
-    if place is None and hasattr(Tensor, name):
+    module = getattr(func, "__module__", None)
+    if module is None and hasattr(Tensor, name):
         return f"Tensor.{name}"
-    if place is not None and place.startswith("torch._ops.") and place.split(".")[2] not in NAMESPACES:
+    if module is not None and module.startswith("torch._ops.") and module.split(".")[2] not in NAMESPACES:
         return LIBRARY
-    if place == "torch._ops.aten":
+    if module == "torch._ops.aten":
         name = str(func).removeprefix("aten.")
-    return PLACES.get(place or "", f"{place}." if place else "") + name
+    return PLACES.get(module or "", f"{module}." if module else "") + name
 
 
 @contextmanager

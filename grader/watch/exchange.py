@@ -74,15 +74,15 @@ class Inbound:
         foreign = foreign_exchange(layout.config)
         if foreign:
             raise CourseError(NOT_OURS.format(", ".join(foreign)))
-        place = CollectRegularFiles(coursedir=layout, config=layout.config)
-        if not Path(place.root).is_dir():
+        collector = CollectRegularFiles(coursedir=layout, config=layout.config)
+        if not Path(collector.root).is_dir():
             raise CourseError(
-                f"The exchange {place.root} isn't there: nobody can hand in. `grader doctor` says what to do."
+                f"The exchange {collector.root} isn't there: nobody can hand in. `grader doctor` says what to do."
             )
-        self.folder = Path(place.root) / layout.course_id / "inbound"
+        self.folder = Path(collector.root) / layout.course_id / "inbound"
         self.seen: set[str] = set()
         self.nobodys: set[str] = set()
-        self._check_owner, self._roster = bool(place.check_owner), roster
+        self._check_owner, self._roster = bool(collector.check_owner), roster
         self.known, self._looked_up = roster(), time.monotonic()
 
     def new(self) -> list[Arrival]:
@@ -227,8 +227,8 @@ def release(course: ClassDirectory, students: Collection[str]) -> tuple[set[str]
 def is_released(course: ClassDirectory, student: str, root: Path) -> bool:
     """Whether the pages under `feedback/` are in the exchange as they are."""
     pages = list(_pages(course, student))
-    place = root / course.layout.course_id / "feedback"
-    return bool(pages) and all(_same(page, place / f"{name}.html") for page, name in pages)
+    folder = root / course.layout.course_id / "feedback"
+    return bool(pages) and all(_same(page, folder / f"{name}.html") for page, name in pages)
 
 
 def _pages(course: ClassDirectory, student: str) -> Iterator[tuple[Path, str]]:

@@ -17,11 +17,11 @@ PACKET = 1 << 20
 
 def stub(name: str) -> ModuleType:
     """Makes the stub pass for this module."""
-    place = importlib.util.spec_from_file_location(name, Path(__file__).with_name("grader_stub.py"))
-    assert place is not None
-    assert place.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("grader_stub.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
