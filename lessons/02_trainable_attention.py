@@ -139,7 +139,7 @@ print("x @ U runs too, but is wrong:", torch.allclose(x @ U_key, keys))
 #
 # ### In a batch, and numbers that nobody can repeat
 #
-# A second tutorial, "the batched tutorial" from here on, has a batch axis in front (B = 1, T = 3, E = 4) and three
+# A second tutorial, here called "the batched tutorial", has a batch axis in front (B = 1, T = 3, E = 4) and three
 # layers `nn.Linear(4, 4, bias=False)`. Its first query is printed as [0.1149, 0.3946, -0.5309, 0.0528]. When you run
 # its cells you get a different one, because new layers are random and it sets no seed. A result that nobody can repeat
 # can't be checked, but you can work backwards. The first token is [1, 0, 1, 0], so its query is column 0 of the weight
@@ -914,7 +914,7 @@ for label, entries in broken.items():
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `divisor` (a number, to two decimals): `x` has the shape (8, 16), `u_query` and `u_key` have (32, 16), and
-#    `u_value` has (64, 16). By what does `trainable_self_attention` divide the scores?
+#    `u_value` has (64, 16). What does `trainable_self_attention` divide the scores by?
 # 2. `why_scale` (a letter): why are the scores divided by √d_k?
 #    - a. to make each row of weights sum to one;
 #    - b. to save memory;
@@ -956,9 +956,9 @@ check(quiz_02, "quiz_02")
 # %% [markdown]
 # ## What you can do now
 #
-# You can write attention as `nn.Linear` stores it, and measure how widely a row is spread. You have seen the chain that
-# the square root breaks, from wide vectors and large scores to a saturated softmax without a gradient. And you have
-# trained attention until it found out what "it" is, which took two layers.
+# You can write attention with matrices stored as in `nn.Linear`, and measure how widely a row is spread. You have seen
+# the chain that the square root breaks, from wide vectors and large scores to a saturated softmax without a gradient.
+# And you have trained attention until it found out what "it" is, which took two layers.
 #
 # **To read next**
 #
