@@ -16,22 +16,22 @@
 # %% [markdown]
 # # 02 · Attention that learns
 #
-# Lesson 01 ended with small random matrices, and every word got nearly the plain average. Only training can change
-# that. You write attention in the form in which models store it, find out what happens to a model that doesn't divide
-# its scores by a square root, and then train your own on the robot and the crate.
+# Lesson 01 ended with small random matrices, which gave every word nearly the plain average, and only training can
+# change that. You write attention in the form in which models store it, and find out what happens to a model that
+# doesn't divide its scores by a square root. Then you train your own on the robot and the crate.
 #
-# **You need** lesson 01: dot product, softmax, and what queries, keys and values are for. Also what a gradient
-# is: the slope along which training moves a parameter.
+# **You need** lesson 01: dot product, softmax, and what queries, keys and values are for. You also need gradients, the
+# slopes along which training moves parameters.
 #
 # **Afterwards you can**
 #
 # - write trainable self-attention with weight matrices stored as `nn.Linear` stores them;
 # - measure with one number how widely a word spreads its attention;
-# - explain, with the numbers at hand, why unscaled scores make a model hard to train;
+# - explain, with figures at hand, why unscaled scores make a model hard to train;
 # - train attention, and say what one layer can't learn and two can;
 # - tell whether a printed table of attention weights can be right.
 #
-# **Time:** <!-- time -->. A good place for a break is the end of section 4. Letters for shapes are lesson 01's.
+# **Time:** <!-- time -->. A good place for a break is the end of section 4. The letters for shapes are lesson 01's.
 
 # %%
 import math
@@ -52,8 +52,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # ## 1 · Three matrices that can be trained
 #
 # The chapter of lesson 01 goes on with its eight words. Each gets a query, a key and a value from three matrices of
-# **parameters**, numbers that training may change. At first they are random, here from `torch.rand`. They are stored
-# with the *output* axis first, (d_out, d_in), so for a single vector the matrix is the left factor.
+# **parameters**, numbers that training may change. At first they are random, here from `torch.rand`, and they are
+# stored with the *output* axis first, (d_out, d_in). So for a single vector the matrix is the left factor.
 
 # %%
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -72,9 +72,9 @@ query_2, key_2 = U_query.matmul(x_2), U_key.matmul(x_2)
 value_2 = U_value.matmul(x_2)
 
 # %% [markdown]
-# For all words at once the chapter puts the words into columns, multiplies, and transposes the result, so that
-# each word has a row again. Row 1 must then be the key that was computed alone. Then it scores, scales, takes softmax
-# and mixes the values, all for "you".
+# For all words at once the chapter puts them into columns, multiplies, and transposes the result, so that each word has
+# a row again. Row 1 must then be the key that was computed by itself. Then the chapter computes the scores of "you",
+# scales them, takes the softmax and mixes the values.
 
 # %%
 keys = U_key.matmul(embedded_sentence.T).T
@@ -105,16 +105,16 @@ draw_attention(axes, title, words, attention_weights_2, query=1)
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the eight words in a row. A thick arc leads from "you" to "to", a thinner one to "translate";
-# all other weights are 0.00, also that of "you" itself.
+# *The picture in words:* the eight words in a row. A thick arc leads from "you" to "to", and a thinner one to
+# "translate". All other weights are 0.00, including that of "you" itself.
 #
-# "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That is not *useful*
-# yet, but it is no longer forced, and the scores are no longer symmetric.
+# "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That isn't *useful* yet, but it
+# is no longer forced, and the scores are no longer symmetric.
 #
 # ## 2 · The form in which `nn.Linear` stores it
 #
-# Transposing a product swaps its factors, (A · B)ᵀ = Bᵀ · Aᵀ. So the chapter's `U.matmul(x.T).T` equals `x @ U.T`.
-# `nn.Linear` works the same way: it stores its weight matrix as (d_out, d_in), and computes with the transpose.
+# Transposing a product swaps its factors, (A · B)ᵀ = Bᵀ · Aᵀ, so the chapter's `U.matmul(x.T).T` equals `x @ U.T`.
+# `nn.Linear` works the same way, storing its weight matrix as (d_out, d_in) and computing with the transpose.
 
 # %%
 layer = nn.Linear(16, 32, bias=False)
@@ -126,25 +126,25 @@ print("F.linear, the same result:   ", torch.allclose(F.linear(x, U_key), keys))
 print("x @ U runs too, but is wrong:", torch.allclose(x @ U_key, keys))
 
 # %% [markdown]
-# The last line is a trap. Because U is 16 × 16 here, the forgotten transpose raises no error; the numbers are
-# just wrong. Test with sizes that differ.
+# The last line is a trap. Because U is 16 × 16 here, a forgotten transpose raises no error but gives a wrong result, so
+# test with sizes that differ.
 #
 # <details><summary>Two slips in the chapter's code</summary>
 #
-# It writes both comparisons of keys and values in one cell without `print`. A notebook shows only the last value
-# of a cell, so the first could have been `False` and nobody would have seen it. And it writes `.T` for a single
-# vector, `keys[2].T`. A vector has one axis and nothing to transpose. PyTorch warns that this will be an error.
+# It compares both keys and values in one cell, without `print`. A notebook shows only the last value of a cell, so the
+# first could have been `False` and nobody would have seen it. It also transposes a single vector, in `keys[2].T`. A
+# vector has one axis and nothing to transpose, and PyTorch warns that this will be an error.
 #
 # </details>
 #
 # ### In a batch, and numbers that nobody can repeat
 #
-# A second tutorial, "the batched tutorial", has a batch axis in front (B = 1, T = 3, E = 4) and three layers
-# `nn.Linear(4, 4, bias=False)`. It prints [0.1149, 0.3946, -0.5309, 0.0528] as the first query. Run its cells and you
-# get other numbers, because new layers are random and it sets no seed. A result that nobody can repeat can't be
-# checked. But you can work backwards. The first token is [1, 0, 1, 0]: its query is column 0 of the weight matrix plus
-# column 2. The second is [0, 2, 0, 2]: twice column 1 plus twice column 3. So put the first query into column 0, half of
-# the second into column 1, and zeros elsewhere.
+# A second tutorial, here called "the batched tutorial", has a batch axis in front (B = 1, T = 3, E = 4) and three
+# layers `nn.Linear(4, 4, bias=False)`. Its first query is printed as [0.1149, 0.3946, -0.5309, 0.0528]. When you run
+# its cells you get a different one, because new layers are random and it sets no seed. A result that nobody can repeat
+# can't be checked, but you can work backwards. The first token is [1, 0, 1, 0], so its query is column 0 of the weight
+# matrix plus column 2. The query of the second, [0, 2, 0, 2], is twice column 1 plus twice column 3. So put the first
+# query into column 0, half of the second into column 1, and zeros elsewhere.
 
 # %%
 printed = [  # the first two queries, keys and values
@@ -176,21 +176,21 @@ show(tables, three, form=".4f")
 show(output[0], three, title="output", form=".4f")
 
 # %% [markdown]
-# The third query is the tutorial's too, and we never put it in. The third token is the first plus half the second, a
-# projection keeps such relations, and all the rest follows to the last printed digit. (It prints four decimals but
-# computed with more. So do we: a fifth one is chosen such that all figures agree.)
+# The third query is the tutorial's too, although we never put it in. The third token is the first plus half the second,
+# a projection keeps such relations, and all the rest follows to the last printed digit. (It prints four decimals but
+# computed with more. So do we, with a fifth one chosen so that all figures agree.)
 #
 # ### Exercise 1: `trainable_self_attention`
 #
 # Difficulty 2 of 5
 #
-# Self-attention whose matrices are stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), `u_value` is
-# (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ. This is the function that you will train.
+# Write self-attention with matrices stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), and `u_value` is
+# (d_v, E). Divide the scores by √d_k. In the check E, d_k and d_v all differ. This is the function that you will train.
 #
-# <details><summary>Right on the sentence, wrong (or an error) in the check</summary>
+# <details><summary>It works on the sentence, but not in the check</summary>
 #
-# On the sentence E, d_k and d_v are all 16, so the code runs without the transpose, and √16 is the root of any of
-# them. For each of your three products and for the scale: which size do you mean, and which axis of which tensor
+# On the sentence E, d_k and d_v are all 16, so the code runs without the transpose, and √16 is the root of any of them.
+# Go through your three products and the scale. Which size do you mean in each of them, and which axis of which tensor
 # has it?
 #
 # </details>
@@ -201,10 +201,10 @@ show(output[0], three, title="output", form=".4f")
 #
 # </details>
 #
-# <details><summary>The check says that no gradient reaches <code>u_query</code></summary>
+# <details><summary>The check reports that no gradient reaches <code>u_query</code></summary>
 #
-# Copying a matrix into a new `nn.Linear` makes a new parameter; the gradient then stops there and never
-# reaches the argument. Use the matrix itself.
+# Copying a matrix into a new `nn.Linear` makes a new parameter. The gradient then stops there and never reaches the
+# argument, so use the matrix itself.
 #
 # </details>
 
@@ -233,28 +233,29 @@ def trainable_self_attention(
 check(trainable_self_attention)
 
 # %% role="try"
-# Try it: chapter and tutorial in one call each; zero, up to rounding.
+# Try it: one call for the chapter, one for the tutorial. The differences are
+# zero, up to rounding.
 mine = trainable_self_attention(embedded_sentence, U_query, U_key, U_value)
 print((mine[1][1] - attention_weights_2).abs().max().round(decimals=4))
 print((mine[0][1] - context_vector_2).abs().max().round(decimals=4))
 gap = (mine[1] - mine[1].T).argmax().item()
-print("the two directions differ most:", words[gap // 8], "at", words[gap % 8])
+print("least symmetric pair:", words[gap // 8], "and", words[gap % 8])
 mine = trainable_self_attention(x, W_q.weight, W_k.weight, W_v.weight)
 print((mine[0] - output).abs().max().round(decimals=4))
 
 # %% [markdown]
 # ## 3 · One number for a row: entropy
 #
-# You will soon compare thousands of rows of attention weights. Whether a row is spread out or concentrated, the
-# **entropy** says in one number (Shannon 1948):
+# You will soon compare thousands of rows of attention weights. The **entropy** of a row measures in one number how far
+# it is spread out (Shannon 1948):
 #
 # $$H(w) = -\sum_j w_j \ln w_j$$
 #
-# With the natural logarithm its unit is the *nat*. Three rows of four weights:
+# With the natural logarithm its unit is the *nat*. Here is the entropy of three rows of four weights.
 
 # %%
 rows = {
-    "all alike": [0.25, 0.25, 0.25, 0.25],
+    "uniform": [0.25, 0.25, 0.25, 0.25],
     "two of four": [0.5, 0.5, 0.0, 0.0],
     "mostly one": [0.97, 0.01, 0.01, 0.01],
 }
@@ -269,36 +270,37 @@ print("ln 0 =", zero.log().item(), end="  ")
 print("and 0 times that =", (zero * zero.log()).item())
 
 # %% [markdown]
-# Read the last column as "this row attends to about so many tokens". Equal weights on n tokens have the
-# entropy ln n, the largest possible. A row that puts everything on one token has 0.
+# Read the last column as "this row attends to about this many tokens". Equal weights on n tokens have the entropy ln n,
+# the largest possible, while a row that puts everything on one token has 0.
 #
-# Note the `if w > 0`. Softmax rounds small weights to exactly 0, and masks (lesson 04) make zeros on purpose. Such a
-# term counts as 0, because w · ln w goes to 0 as w does. Without this rule you get the NaN of the last line.
+# We need the `if w > 0` because softmax rounds small weights to exactly 0, and masks (lesson 04) make zeros on purpose.
+# The term of such a weight counts as 0, since w · ln w goes to 0 as w does. Without this rule you get the NaN of the
+# last line.
 #
 # ### Exercise 2: `attention_entropy`
 #
 # Difficulty 3 of 5
 #
-# The entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
-# NaN. (The gradient at such a weight isn't judged: there the slope of -w · ln w is infinite.)
+# Compute the entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
+# NaN. (The gradient at such a weight isn't judged, because there the slope of -w · ln w is infinite.)
 #
 # <details><summary>Some of my entropies are NaN</summary>
 #
-# Print the row: it has a zero in it. Give the logarithm something harmless in that place *before* you take it. (A 0
-# put in afterwards makes the value right, but its gradient NaN.) `torch.where` chooses between two tensors, entry by
-# entry.
+# If you print the row, you find a zero in it. Give the logarithm something harmless in that place *before* you take it.
+# (A 0 put in afterwards makes the value right, but its gradient NaN.) To choose between two tensors, entry by entry,
+# use `torch.where`.
 #
 # </details>
 #
-# <details><summary>My numbers are larger than expected by a factor of about 1.44</summary>
+# <details><summary>My entropies are larger than expected by a factor of about 1.44</summary>
 #
-# That is 1 / ln 2. What base is your logarithm?
+# That factor is 1 / ln 2. So which base does your logarithm have?
 #
 # </details>
 #
-# <details><summary>Values right, "changed its argument in place"</summary>
+# <details><summary>The values are right, but I get "changed its argument in place"</summary>
 #
-# `weights[weights == 0] = ...` writes into what the caller gave you. Work on a new tensor.
+# `weights[weights == 0] = ...` writes into what the caller gave you, so work on a new tensor.
 #
 # </details>
 
@@ -320,7 +322,7 @@ def attention_entropy(weights: Tensor) -> Tensor:
 check(attention_entropy)
 
 # %% role="try" claim="rand_is_sharp"
-# Try it: how widely does each word look, through two kinds of matrices?
+# Try it: how widely does each word look around, with two kinds of matrices?
 generator = torch.Generator().manual_seed(0)
 fair = torch.randn(3, 16, 16, generator=generator) / math.sqrt(16)
 starts = {"torch.rand": (U_query, U_key, U_value), "both signs": fair}
@@ -335,10 +337,10 @@ show(entropies, list(starts), words, title="entropy")
 #
 # ### Step 1: dot products spread as vectors get wider
 #
-# Take a query and a key whose entries are independent random numbers with mean 0 and variance 1. (*Variance* is the
-# mean of the squared distance from the mean; its root is the typical distance.) The product of two such entries has
-# mean 0 and variance 1 as well. The dot product adds up d_k of them, and variances of independent numbers add: it has
-# **variance d_k**, and its typical size is √d_k. Measured on 5000 random pairs:
+# Take a query and a key whose components are independent random numbers with mean 0 and variance 1. (*Variance* is the
+# mean of the squared distance from the mean; its root is the typical distance.) The product of two such components has
+# mean 0 and variance 1 as well. The dot product adds up d_k of them, and variances of independent numbers add, too. So
+# it has **variance d_k**, and its typical size is √d_k. The cell below measures this on 5000 random pairs.
 
 # %% claim="variance_is_the_width"
 generator = torch.Generator().manual_seed(0)
@@ -352,9 +354,9 @@ for width in (1, 4, 16, 64, 256, 1024):
 # %% [markdown]
 # ### Step 2: large scores saturate softmax
 #
-# With scores of size 8 (d_k = 64) the best key is often several points ahead of the next, and takes almost
-# everything: the row is **saturated**. Below, 2000 random queries attend to 10 random keys. The entropy can be at most
-# ln 10 = 2.30. The last column belongs to step 3.
+# With scores of size 8 (d_k = 64) the best key is often several points ahead of the next. It then takes almost all the
+# weight, and the row is **saturated**. Below, 2000 random queries attend to 10 random keys, so the entropy can be at
+# most ln 10 = 2.30. The last column belongs to step 3.
 
 
 # %% claim="unscaled_rows_saturate"
@@ -377,16 +379,16 @@ for width in (4, 64, 1024):
 # %% [markdown]
 # ### Step 3: a saturated softmax has no slope
 #
-# Training asks: if this score were a little larger, how would the weights change? For a weight and its own score the
+# Training depends on how the weights would change if a score were a little larger. For a weight and its own score that
 # slope is w · (1 − w). With two keys, one of which scores higher, it is 0.25 at a lead of 0, 0.1 at 2, 5e-05 at 10 and
 # 2e-09 at 20. The last column above adds it up over a row. Almost nothing is left of a gradient that passes through a
-# saturated row, so the query and key matrices don't learn. Vaswani et al. (2017) give this as their reason for the
-# scale: softmax is pushed "into regions where it has extremely small gradients". (What is usually called *vanishing
-# gradients* is something else: gradients that shrink from layer to layer in a deep network.)
+# saturated row, so the query and key matrices don't learn. Vaswani et al. (2017) give this as their reason, since
+# without the scale softmax is pushed "into regions where it has extremely small gradients". (By *vanishing gradients*
+# people usually mean something else, namely gradients that shrink from layer to layer in a deep network.)
 #
-# Watch it happen. Both sides below have the same random queries and keys; on the right their scores are
-# divided by √d_k. The slider says how many entries of each vector count. Move it to 64: what happens to the rows on
-# the left, to their entropy and their slope? And on the right?
+# Below you can watch it happen. Both sides have the same random queries and keys, and on the right their scores are
+# divided by √d_k. The slider sets how many components of each vector count. When you move it to 64, what happens to the
+# entropy and the slope of the rows on the left, and of those on the right?
 
 # %% role="draw"
 from grader.views import ScalingExplorer
@@ -399,9 +401,9 @@ ScalingExplorer(random_queries, random_keys)
 # %% [markdown]
 # ### Step 4: does it matter when you train?
 #
-# Training is the same few lines in every lesson, so here they are once and for all. `next_loss()` computes how wrong
-# the model is. `backward` finds the slope of that number along every parameter, and the optimizer moves each of them a
-# little downhill. Slopes add up from call to call, so `zero_grad` empties them first.
+# Training takes the same few lines in every lesson, so here they are once and for all. `next_loss()` computes the loss,
+# that is, how wrong the model is. `backward` finds the slope of the loss along every parameter, and the optimizer moves
+# each of them a little downhill. Slopes add up from call to call, so `zero_grad` clears them first.
 
 
 # %%
@@ -418,15 +420,15 @@ def train(optimizer, next_loss, steps):
 
 
 # %% [markdown]
-# A small task: each of eight random tokens should fetch the one before it, and only the query and key matrices may
-# change. With and without the scale, training starts from the same matrices. But the same step size (`rate`) is not
-# the same step: without the scale each score is 8 times as large, and so is its gradient. So both sides get five step
-# sizes, and four seeds for each.
+# In our small task, each of eight random tokens should fetch the one before it, and only the query and key matrices may
+# change. With and without the scale, training starts from the same matrices. But the same step size (`rate`) doesn't
+# mean the same step, because without the scale each score is 8 times as large, and so is its gradient. So both sides
+# get five step sizes, with four seeds for each.
 
 
 # %%
 def fetch(scale, rate, seed, steps=600, width=64):
-    """Learn to fetch the token before. How many of the 8 are found."""
+    """Learn to fetch the token before. Returns how many of the 8 are found."""
     start = torch.Generator().manual_seed(seed)
     tokens = torch.randn(8, width, generator=start, dtype=torch.float64)
     u = torch.randn(2, width, width, generator=start, dtype=torch.float64)
@@ -448,14 +450,14 @@ predict(
     "With the best step size, does the unscaled run find all eight tokens?",
     [
         "yes, as the scaled run does",
-        "no, but more than with the others",
+        "no, but it finds more than with the others",
         "no, the step size makes no difference",
     ],
 )
 
 # %% role="answer" timed=true claim="no_step_size_is_enough"
 found_at = {1.0: [], 64**-0.5: []}  # by scale, a number for each step size
-print("tokens found of 8, mean of 4 seeds\n  rate   unscaled   scaled")
+print("tokens found, of 8 (mean of 4 seeds)\n  rate   unscaled   scaled")
 for rate in (0.003, 0.01, 0.03, 0.1, 0.3):
     for scale, found in found_at.items():
         found.append(sum(fetch(scale, rate, seed) for seed in range(4)) / 4)
@@ -465,28 +467,28 @@ for rate in (0.003, 0.01, 0.03, 0.1, 0.3):
 best, worst = max(found_at[1.0]), min(found_at[1.0])
 outcome = "no, the step size makes no difference"
 if best > worst + 1:
-    outcome = "no, but more than with the others"
+    outcome = "no, but it finds more than with the others"
 if best == 8:
     outcome = "yes, as the scaled run does"
 compare_guess("02_step_sizes", outcome)
 
 # %% [markdown] role="answer"
-# No step size is enough. Some suit the unscaled run better than others, but at none does it find all eight. The scaled
-# run does at every one from 0.01 to 0.3, a thirtyfold range: it needs no search for the one step size that just works. It
-# is the width that makes the difference: try 16 in place of 64, above and in the cell of this answer (a click on its three
-# dots opens it).
+# No step size is enough. Some suit the unscaled run better than others, but none lets it find all eight. The scaled run
+# does so with every one from 0.01 to 0.3, a thirtyfold range, and needs no search for the one that works. The width
+# makes the difference, as you see if you try 16 in place of 64, above and in the cell of this answer (a click on its
+# three dots opens it).
 
 # %% [markdown]
-# The argument of step 1 starts from mean 0 and variance 1. `torch.rand` of section 1 draws from 0 to 1, so the products
-# in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw in their entropy.
-# Scale and starting values belong together, and layers start from small random numbers of both signs. This is a good
-# place for a break.
+# The argument of step 1 starts from mean 0 and variance 1. But `torch.rand` in section 1 draws from 0 to 1, so the
+# products in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw from
+# their entropy. Scale and starting values belong together, and layers start from small random numbers of both signs.
+# This is a good place for a break.
 #
 # ## 5 · The robot and the crate
 #
 # Now train your own attention on hundreds of sentences like lesson 01's. They are made from twenty nouns, which may
-# lift or be lifted, four endings that speak of what is lifted, and four that speak of who lifts. One in five pairs of
-# a noun and an ending is kept for the test: in training that noun and that ending never meet.
+# lift or be lifted, four endings that describe what is lifted, and four that describe who lifts. One in five pairs of a
+# noun and an ending is kept for the test, so those two never meet in training.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -527,13 +529,14 @@ train_ids, train_places = examples(800, new=False)
 test_ids, test_places = examples(500, new=True)
 
 # %% [markdown]
-# The model looks up a row of numbers for each word, adds a row for its place in the sentence, and lets the words look
-# around. `attend` will be your function. What "it" takes is added to what "it" was, and the next layer goes on from
-# there. Only "it" may change, so that there is one way to the answer and you can see it.
+# The model looks up a vector for each word, adds one for its place in the sentence, and lets the words look around with
+# `attend`, your function. What "it" takes is added to what "it" was, and the next layer goes on from there. Only "it"
+# may change, so that there is one way to the answer and you can see it.
 #
-# The answer is the word to which "it" attends most in the last layer. The loss is −ln of the weight on the right noun:
-# 0 if all of it is there, ln 2 = 0.69 if it is torn evenly between the two nouns. Now and then a start is unlucky: the
-# model gets stuck and learns nothing more. So each is trained from three starts, and the one with the lowest loss is kept.
+# The answer is the word to which "it" attends most in the last layer. The loss is −ln of the weight on the right noun.
+# It is 0 if all the weight is there, and ln 2 = 0.69 if the two nouns share it evenly. Now and then a start is unlucky,
+# and the model gets stuck and learns nothing more. So each model is trained from three starts, and the one with the
+# lowest loss is kept.
 
 
 # %% long="the model, in one piece"
@@ -562,7 +565,7 @@ class Reader(nn.Module):
 
 # %%
 def solve(attend, num_layers, steps=400, rate=0.005):
-    """The best of three readers, its losses, its share of right answers."""
+    """The best of three readers, its losses, and its accuracy."""
 
     def next_loss():
         some = torch.randint(800, (64,))
@@ -584,7 +587,7 @@ def solve(attend, num_layers, steps=400, rate=0.005):
 # %%
 predict(
     "02_one_layer",
-    "One layer, trained in 400 steps. How many new sentences will be right?",
+    "After 400 steps, how many new sentences does one layer get right?",
     low=0,
     high=100,
     unit="%",
@@ -603,18 +606,18 @@ for ending in ("heavy", "weak"):
 compare_guess("02_one_layer", round(100 * share, 1))
 
 # %% [markdown] role="answer"
-# One layer does no better than a coin. Training found that only the two nouns matter, and took the weight away from all
-# other words. There it was stuck, torn between the two. Compare the two lines: the ratio of their weights is the same for
-# "heavy" and for "weak", to the last digit, since "it" asks the same in both sentences and the nouns answer the same. No
-# matrices can change that in a layer like this one.
+# One layer does no better than tossing a coin. Training found that only the two nouns matter, and took the weight away
+# from all other words. There it got stuck, unable to choose between the two. Both lines above have the same ratio, to
+# the last digit, because "it" asks the same in both sentences and the nouns answer the same. No matrices can change
+# that in a layer like this one.
 
 # %% [markdown]
-# Add a second layer. "It" may look around, and what it took is part of it when it looks once more.
+# With a second layer, "it" may look around again, and by then what it took is part of it.
 
 # %%
 predict(
     "02_first_look",
-    "Two layers. Where does most of the weight of the first one go?",
+    "In the first of two layers, where does most of the weight go?",
     ["to the lifter", "to the lifted", "to the ending", "to itself"],
 )
 
@@ -642,30 +645,30 @@ compare_guess("02_first_look", outcome)
 
 # %% [markdown] role="answer"
 # *The picture in words:* the sentence four times, with arcs from "it". In the first layer a thick arc leads to the
-# ending, "heavy" or "weak". In the second layer, the thick arc leads to "crate" in the sentence with "heavy", and to
-# "robot" in the one with "weak".
+# ending, "heavy" or "weak". In the second layer it leads to "crate" in the sentence with "heavy", and to "robot" in the
+# one with "weak".
 #
-# In the first layer "it" reads the ending. What it takes from there is added to its vector, so in the second
-# it *asks* differently: after "heavy" for what is lifted, after "weak" for who lifts. And it is right about nouns
-# and endings that it never saw together. Nobody told it what "heavy" means. It found out what to look for from 800
-# sentences, with the function that you wrote.
+# In the first layer "it" reads the ending, and what it takes from there is added to its vector. So in the second it
+# *asks* differently, after "heavy" for what is lifted, and after "weak" for who lifts. The model is also right about
+# nouns and endings that it never saw together. Nobody told it what "heavy" means, but from 800 sentences it found out
+# what to look for, with the function that you wrote.
 #
-# The picture shows one way, not the only one, and the starts were chosen to make it clear. From others, say 0, 1 and 2,
-# "it" may heed one kind of ending only, since not to find it is an answer too. Or let all words change (delete `is_it *`)
-# and train again: the answers stay right, but now a noun may read the ending and tell "it" who is meant.
-# What weights explain is disputed (Jain and Wallace 2019).
+# The picture shows one way, not the only one, and the starts were chosen to make it clear. From others, such as 0, 1
+# and 2, "it" may look for one kind of ending only, since not finding it is an answer too. Or let all words change
+# (delete `is_it *`) and train again. The answers stay right, but now a noun may read the ending and tell "it" who is
+# meant. How much attention weights explain is disputed (Jain and Wallace 2019).
 
 # %% [markdown]
 # ## 6 · Going deeper: reading tutorials critically
 #
-# This section takes printed examples apart, and ends with a test for attention weights of your own.
+# This section takes printed examples apart, and ends with your own test for attention weights.
 #
 # ### Weights without their scores
 #
-# The tutorial of lesson 01 explains how softmax reacts to large scores. [10, 1, 1] becomes [0.99, 0.005, 0.005], it says,
-# and [100, 1, 1] becomes [0.99999, 0.00001, 0.00001]. Then it works through "The cat sat". It prints the scores
-# below and, after "scale, then softmax", these weights. Scaling multiplies all scores by one positive number, and you
-# know what the ratio of two weights depends on.
+# The tutorial of lesson 01 explains how softmax reacts to large scores. It says that [10, 1, 1] becomes [0.99, 0.005,
+# 0.005], and [100, 1, 1] becomes [0.99999, 0.00001, 0.00001]. For "The cat sat" it then prints the scores below and,
+# after "scale, then softmax", the weights that follow. Scaling multiplies all scores by the same positive number, and
+# you know what the ratio of two weights depends on.
 
 # %%
 cat = ["The", "cat", "sat"]
@@ -679,7 +682,7 @@ show(tutorial_weights, cat, title="the tutorial's weights")
 
 predict(
     "02_cat_scales",
-    "Multiply the scores by which number, and softmax gives these weights?",
+    "Which number times the scores gives these weights, after the softmax?",
     ["1 / 2, since d_k may be 4", "some other number", "no number at all"],
 )
 
@@ -699,21 +702,20 @@ compare_guess("02_cat_scales", outcome)
 
 # %% [markdown] role="answer"
 # The log of the ratio of two weights, divided by the difference of their scores, is the number that the scores were
-# multiplied by. Six pairs, six numbers. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet both get the weight
-# 0.20. **No scaling of these scores gives these weights.**
+# multiplied by. But these six pairs give six different numbers. In the row of "cat", "The" scores 1.5 and "sat" 2.1,
+# yet both get the weight 0.20. **No scaling of these scores gives these weights.**
 
 # %% [markdown]
-# There is a second slip, one step earlier. In the input each number grows by 0.4 from word to word, so "sat" is twice
-# "cat" minus "The". Projections keep such a relation, whatever the matrices are, and so do dot products. Look for it in
-# the printed scores, and in real ones from random matrices. The last two lines are what the softmax of [10, 1, 1] and
-# of [100, 1, 1] really is.
+# There is a second slip, one step earlier. In the input each component grows by 0.4 from word to word, so "sat" is
+# twice "cat" minus "The". Projections keep such a relation, whatever the matrices are, and so do dot products. Look for
+# it in the printed scores, and in real ones from random matrices. The last two lines show what softmax really makes of
+# [10, 1, 1] and [100, 1, 1].
 #
 # <details><summary>The same in the language of matrices</summary>
 #
-# The *rank* of a table says how many of its rows are independent, that is, can't be made from the others by
-# multiplying and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product never has a higher rank than
-# its factors. Tables like the tutorial's can show what a row of attention weights means. Don't use them to check your
-# code.
+# The *rank* of a table is the number of its independent rows, those that can't be made from the others by multiplying
+# and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product never has a higher rank than its factors. Tables
+# like the tutorial's can show what a row of attention weights means, but don't use them to check your code.
 #
 # </details>
 
@@ -736,12 +738,12 @@ print("[10, 1, 1]  ->", ", ".join(f"{weight:.5f}" for weight in ten))
 print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
 
 # %% [markdown]
-# Neither table follows from the one before it: not the scores from the input, and not the weights from the scores.
+# So the scores don't follow from the input, nor the weights from the scores.
 #
 # ### Tests that can't fail
 #
-# The chapter writes its two loops as matrix products, and tests both in the last two lines of this cell. A test is worth
-# something if a wrong answer makes it fail.
+# The chapter writes its two loops as matrix products, and tests both in the last two lines of the cell below. A test is
+# worth something only if a wrong answer makes it fail.
 
 # %%
 attention_weights = F.softmax(embedded_sentence @ embedded_sentence.T, dim=1)
@@ -773,18 +775,19 @@ told[True, False], told[False, True] = "the first only", "the second only"
 compare_guess("02_which_test", told[first, second])
 
 # %% [markdown] role="answer"
-# The cell tried wrong answers: a table of features in place of words, and the plain average. The first test refuses the
-# one, the second lets the other pass, since it compares a thing with itself. Compare with something that was computed
-# **another way**, as the checks in this course do.
+# The cell tried two wrong answers, a table of features in place of words and the plain average. The first test rejects
+# the one, but the second lets the other pass, since it compares a thing with itself. Compare with something that was
+# computed **another way**, as the checks in this course do.
 
 # %% [markdown]
-# Attention weights can also be tested by themselves. Every entry is **finite**, no NaN and no infinity; every entry lies
-# **within** [0, 1]; every row **sums** to one. Here are the tutorial's tests for that, in its order.
+# Attention weights can also be tested by themselves, with three rules. Every entry is **finite**, no NaN and no
+# infinity; every entry lies **within** [0, 1]; and every row **sums** to one. Here are the tutorial's tests for that,
+# in its order.
 
 
 # %%
 def tutorial_verdict(weights):
-    """The tutorial's tests, in its order. Returns what its message says."""
+    """The tutorial's tests, in its order. Returns its message, or "fine"."""
     row_sums = weights.sum(dim=-1)
     if not torch.allclose(row_sums, torch.ones_like(row_sums)):
         return "a row does not sum to one"
@@ -802,7 +805,7 @@ def tutorial_verdict(weights):
 # %%
 predict(
     "02_never_shown",
-    "Two of its five messages can never appear. Which?",
+    "Which two of its five messages can never appear?",
     [
         "a weight is negative, a weight is greater than one",
         "NaN found, infinity found",
@@ -829,43 +832,41 @@ never = [one for one in messages if one not in verdicts.values()]
 compare_guess("02_never_shown", ", ".join(never))
 
 # %% [markdown] role="answer"
-# The last row is sound but for a rounding error, and is refused. A test needs a **tolerance**, for the range as well as
-# for the sum. A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row sum
-# always fails first, and the function sends you looking for the wrong fault. And `<`, `>` and `==` with a NaN are always
-# False, so whether a NaN passes depends on how you ask.
+# The last row is sound except for a rounding error, but it is rejected. A test needs a **tolerance**, for the range as
+# well as for the sum. A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row
+# sum always fails first, and the function sends you looking for the wrong fault. And `<`, `>` and `==` with a NaN are
+# always False, so whether a NaN passes depends on how you ask.
 
 # %% [markdown]
 # ### Exercise 3: `validate_attention`
 #
 # Difficulty 2 of 5
 #
-# Easier than the last one. Return `None` for sound weights. Otherwise raise `ValueError` for the **first** rule broken,
-# in this order; its message must hold the word in bold:
+# This is easier than the last exercise. Return `None` for sound weights. Otherwise raise `ValueError`, with the word in
+# bold in its message, for the **first** rule broken in this order:
 #
 # 1. all entries are **finite**;
 # 2. all entries are **within** [0, 1];
 # 3. each row's **sum** is one.
 #
-# Allow a tolerance of 1e-4 in rules 2 and 3: an entry of −0.00002 passes, and so does a row that sums to
-# 1.00005.
+# Allow a tolerance of 1e-4 in rules 2 and 3, so that an entry of −0.00002 and a row that sums to 1.00005 both pass.
 #
 # <details><summary>"Boolean value of Tensor with more than one value is ambiguous"</summary>
 #
-# A comparison gives a tensor of True and False. To use it in an `if`, say whether *any* or *all* of them must
-# hold.
+# A comparison gives a tensor of True and False. To use it in an `if`, decide whether *any* or *all* of them must hold.
 #
 # </details>
 #
-# <details><summary>My function refuses sound weights</summary>
+# <details><summary>My function rejects sound weights</summary>
 #
-# Do you compare with exactly zero or exactly one? Rounding needs room on both sides, in the rule for the
-# range as well as in the rule for the sum. Also look at which axis you sum over.
+# Do you compare with exactly zero or exactly one? Rounding needs room on both sides, in the rule for the range as well
+# as in the rule for the sum. Also check which axis you sum over.
 #
 # </details>
 #
 # <details><summary>NaN passes, or gets the wrong message</summary>
 #
-# `<`, `>` and `==` with NaN are all False. Use a test that NaN cannot pass, and use it first.
+# With NaN, any comparison by `<`, `>` or `==` is False. Use a test that NaN can't pass, and use it first.
 #
 # </details>
 
@@ -901,8 +902,8 @@ for label, entries in broken.items():
         print(f"{label:16s} {problem}")
 
 # %% [markdown]
-# These rules are necessary, not sufficient. Softmax over the wrong axis breaks rule 3, but a forgotten √d_k
-# breaks no rule at all, and the weights are wrong. That is why the checks in this course compare values too.
+# These rules are necessary but not sufficient. Softmax over the wrong axis breaks rule 3, but a forgotten √d_k breaks
+# no rule at all, and the weights are still wrong. That is why the checks in this course compare values too.
 #
 # ## 7 · Quiz
 #
@@ -912,18 +913,17 @@ for label, entries in broken.items():
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `divisor` (a number, to two decimals): `x` has shape (8, 16), `u_query` and `u_key` (32, 16), `u_value` (64, 16). By
-#    what does `trainable_self_attention` divide the scores?
-# 2. `why_scale` (a letter): why are scores divided by √d_k?
+# 1. `divisor` (a number, to two decimals): `x` has the shape (8, 16), `u_query` and `u_key` have (32, 16), and
+#    `u_value` has (64, 16). What does `trainable_self_attention` divide the scores by?
+# 2. `why_scale` (a letter): why are the scores divided by √d_k?
 #    - a. to make each row of weights sum to one;
 #    - b. to save memory;
 #    - c. because otherwise a longer sequence would have larger scores;
-#    - d. because dot products spread more the wider the keys are, which would push softmax to its extremes.
-# 3. `entropy` (a number, to two decimals): a query attends to 8 keys with equal weights. What is the entropy,
-#    in nats?
-# 4. `second_layer` (a letter): with two layers the model solves the sentence. What does the first one do for "it"?
+#    - d. because dot products spread out more when keys are wider, which would push softmax to its extremes.
+# 3. `entropy` (a number, to two decimals): a query attends to 8 keys with equal weights. What is the entropy in nats?
+# 4. `second_layer` (a letter): with two layers the model solves the sentence. What does the first of them do for "it"?
 #    - a. it chooses between the robot and the crate;
-#    - b. it brings the ending into the vector of "it", so that the second one's query depends on it;
+#    - b. it brings the ending into the vector of "it", so that the query of the second layer depends on it;
 #    - c. it makes the robot and the crate more alike;
 #    - d. it hides the words that don't matter.
 # 5. `properties` (a letter): which three properties do all attention weights have?
@@ -956,20 +956,20 @@ check(quiz_02, "quiz_02")
 # %% [markdown]
 # ## What you can do now
 #
-# You can write attention as `nn.Linear` stores it, and measure how widely a row is spread. You have seen the chain that
-# the square root breaks: wide vectors, large scores, a saturated softmax, no gradient. And you have trained attention
-# until it found out what "it" is, which took two layers.
+# You can write attention with matrices stored as in `nn.Linear`, and measure how widely a row is spread. You have seen
+# the chain that the square root breaks, from wide vectors and large scores to a saturated softmax without a gradient.
+# And you have trained attention until it found out what "it" is, which took two layers.
 #
 # **To read next**
 #
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.1: the scale, and in footnote 4 the argument
-#   of section 4.
-# - Glorot and Bengio (2010), *Understanding the difficulty of training deep feedforward neural networks*,
-#   section 4.2: how large starting weights should be, and why.
-# - Jain and Wallace (2019), *Attention is not Explanation*, and Wiegreffe and Pinter (2019), *Attention is
-#   not not Explanation*: what a picture of weights does and doesn't tell you.
-# - Shannon (1948), *A Mathematical Theory of Communication*, section 6: entropy, and the three demands that
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.1, on the scale, with the argument of our section 4
+#   in footnote 4.
+# - Glorot and Bengio (2010), *Understanding the difficulty of training deep feedforward neural networks*, section 4.2,
+#   show how large starting weights should be, and why.
+# - Jain and Wallace (2019), *Attention is not Explanation*, and Wiegreffe and Pinter (2019), *Attention is not not
+#   Explanation*, argue about what a picture of weights does and doesn't explain.
+# - Shannon (1948), *A Mathematical Theory of Communication*, section 6, introduces entropy with the three demands that
 #   lead to it.
 #
-# **Next lesson:** 03, *Many heads*. One row of weights can look for one kind of thing; several heads, side by
-# side, look for several.
+# **Next lesson:** 03, *Many heads*. One row of weights can look for one kind of thing, but several heads, side by side,
+# look for several.

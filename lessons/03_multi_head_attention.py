@@ -21,8 +21,8 @@
 # weights, and so one mixture of the others. *Multi-head attention* does this several times side by side, each time with
 # fewer columns, and joins the results.
 #
-# What is new is bookkeeping. Axes are cut, swapped and joined, and most mistakes still give the right shape. At the end
-# you train your own heads, see what each of them is for, and give them the robot and the crate.
+# What is new is the bookkeeping, since axes are cut, swapped and joined, and most mistakes still give the right shape.
+# At the end you train your own heads, see what each of them is for, and give them the robot and the crate.
 #
 # **You need** lessons 01 and 02: queries, keys, values, scores, softmax, and `nn.Linear`, which stores its matrix
 # transposed.
@@ -64,8 +64,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # ## 1 · Why more than one?
 #
 # "Sat" needs who from "she" and where from "bank". Let two columns of the values stand for who and two for where. One
-# row of weights must serve all four columns. It can give half to each word, and then half of what arrives comes from
-# the wrong one. Two rows of weights, one for each half of the columns, fetch both exactly.
+# row of weights must then serve all four columns. It can give half to each word, but then half of what arrives comes
+# from the wrong one. Two rows of weights, one for each half of the columns, fetch both exactly.
 
 # %%
 four = ["she", "sat", "bank", "river"]
@@ -104,7 +104,7 @@ plt.show()
 # ## 2 · Cut into heads
 #
 # The small example is lesson 01's "birds build nests". Each projection is now a 4 × 4 matrix, whose first two columns
-# belong to head 0 and last two to head 1.
+# belong to head 0 and whose last two belong to head 1.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -139,13 +139,13 @@ listed = torch.cat(outputs, dim=-1)
 show(listed, three, halves, title="one after the other", form=".4f")
 
 # %% [markdown]
-# This is multi-head attention, and it is right. Everything up to section 5 does the same job without the loop, so that
-# 12 heads in a batch of 64 sequences take one call in place of 768.
+# This is already multi-head attention, and it is right. Everything up to section 5 does the same job without the loop,
+# so that 12 heads in a batch of 64 sequences take one call in place of 768.
 #
 # ### All heads in one tensor
 #
-# `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2. The first two lines below are what head 0 and head 1
-# see of "birds". Compare them with the first row of `queries`.
+# `view(3, 2, 2)` cuts the last axis, with its 4 columns, into 2 heads of 2. Compare the first two lines below, which
+# are what head 0 and head 1 see of "birds", with the first row of `queries`.
 
 # %%
 query_heads = queries.view(3, 2, 2)
@@ -161,13 +161,13 @@ show(tables, rows, form=".0f")
 
 # %% [markdown]
 # These are arranged (T, H, D), by token, head and column. But `@` works on the *last two* axes, and inside one head we
-# want a table of tokens. So the head axis should come first, as in (H, T, D).
+# want a table with a row for each token. So the head axis should come first, as in (H, T, D).
 #
 # ### What `view` does and what `transpose` does
 #
 # To see where entries go, we number them by word (the tens) and column (the ones).
 #
-# In memory a tensor is one long line of entries. **`view` never touches that line**, it only redefines where it is cut
+# In memory a tensor is one long line of entries. **`view` never touches that line**, and only redefines where it is cut
 # into rows. **`transpose` swaps two axes**, so the entry at [i, j] is found at [j, i] afterwards.
 
 # %%
@@ -191,10 +191,10 @@ show(tables, three)
 # rows of "birds" and never sees "nests". You get no error, since the shape is right, and the rows of the softmax will
 # sum to one.
 #
-# Follow the entries yourself in the view below. Steps 1 to 3 take the numbered tensor into heads, and steps 4 to 7, the
-# way back, belong to the next section. Choose a number (click it, or use the arrow keys), press Next and see where it
-# goes. Step 3 has a cross wherever the short cut is wrong. Then change the sizes at the top. For which sizes is the
-# short cut right?
+# In the view below you can follow the entries yourself. Steps 1 to 3 take the numbered tensor into heads, and steps 4
+# to 7, the way back, belong to the next section. Choose a number (click it, or use the arrow keys), press Next and see
+# where it goes. Step 3 has a cross wherever the short cut is wrong. Then change the sizes at the top. For which of them
+# is the short cut right?
 
 # %% role="draw"
 from grader.views import HeadSplitter
@@ -216,22 +216,22 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 #
 # <details><summary>It works on the small example, but not on a batch</summary>
 #
-# `transpose(0, 1)` counts axes from the front, and a batch moves them along. Count from the end: which axis
-# is the tokens', which the heads', before the swap?
+# `transpose(0, 1)` counts axes from the front, and a batch moves them along. If you count from the end, which axis is
+# the tokens' before the swap, and which is the heads'?
 #
 # </details>
 #
-# <details><summary>The check says that each head holds pieces of several tokens</summary>
+# <details><summary>The check reports that each head holds pieces of several tokens</summary>
 #
-# Try your function on `numbered` and read the tens. `view` may only cut the last axis; the other axes must
-# appear in it unchanged, in their order. Swapping is `transpose`'s business.
+# Try your function on `numbered` and read the tens. `view` may only cut the last axis; the other axes must appear in it
+# unchanged, in their order, since swapping is `transpose`'s business.
 #
 # </details>
 #
 # <details><summary>"shape '[...]' is invalid for input of size ..."</summary>
 #
-# The product of the sizes that you give `view` must be the number of entries. How wide is one head? `//`
-# gives a whole number, `/` gives a float.
+# The product of the sizes that you give `view` must be the number of entries. How wide is one head? For its width, `//`
+# gives a whole number, but `/` gives a float.
 #
 # </details>
 
@@ -265,7 +265,7 @@ show({f"head {h}": table for h, table in enumerate(mine)}, three)
 # ## 3 · Join the heads again
 #
 # After each head has done its work there is a tensor (H, T, D), and every word should get its row of E entries back. It
-# is the same way in reverse, so we swap two axes and then join two. Joining is `view` again, and here many people meet
+# is the same way in reverse, so we swap two axes and then join two. We join by `view` again, and here many people meet
 # this error for the first time:
 
 # %%
@@ -278,7 +278,7 @@ except RuntimeError as error:
     print("RuntimeError:", str(error).split(" (")[0])
 
 # %% [markdown]
-# `transpose` moves no entries either. It only changes the **strides**, the steps in memory from one entry to the next
+# `transpose` moves no entries either, and only changes the **strides**, the steps in memory from one entry to the next
 # along each axis. `view` can join two axes only if their entries can be read in one go, with the same step all the way.
 # `contiguous()` copies the entries into the order of the axes.
 
@@ -297,13 +297,13 @@ show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 
 # %% [markdown]
 # The strides (2, 6, 1) of `back` mean that the next token is 2 entries further in memory, the next head 6 and the next
-# column 1, so the columns of a token aren't side by side. After the copy they are, and `view` can join. `reshape` is a
-# `view` where that is possible, and copies where it isn't. Go back to the view of section 2 and walk through its steps
-# 4 to 7. At which of them does the order in memory change?
+# column 1, so the columns of a token aren't side by side. After the copy they are, and `view` can join them. `reshape`
+# is a `view` where that is possible, and copies where it isn't. Go back to the view of section 2 and walk through its
+# steps 4 to 7. At which of them does the order in memory change?
 #
-# You can "fix" the error by dropping the transpose, or by one `reshape` in place of `transpose` and `view`. Both only
-# hide it. In the last table, which is the short cut on the way back, the row of "birds" holds entries of "birds" and
-# "build".
+# You can "fix" the error by dropping the transpose, or by one `reshape` in place of `transpose` and `view`, but both
+# only hide it. In the last table, which is the short cut on the way back, the row of "birds" holds entries of "birds"
+# and "build".
 #
 # ### Exercise 2: `merge_heads`
 #
@@ -313,12 +313,12 @@ show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 #
 # <details><summary>"view size is not compatible with input tensor's size and stride"</summary>
 #
-# Don't drop the transpose; it is needed. What does `view` ask of the entries in memory, and which two ways out did the
-# text name?
+# Don't drop the transpose, because you need it there. What does `view` ask of the entries in memory, and which two ways
+# out did the text name?
 #
 # </details>
 #
-# <details><summary>The shape is right, the numbers are not</summary>
+# <details><summary>The shape is right, but the entries are wrong</summary>
 #
 # Only neighbouring axes can be joined, and the first of the two should be the heads'. Which two axes are
 # neighbours when you join?
@@ -355,8 +355,8 @@ for my_heads in (2, 3, 4):
 #
 # ### einsum: name the axes
 #
-# `torch.einsum` does it for all heads at once. Each input gets a letter for each axis, and the letters after
-# the arrow say which axes the result has:
+# `torch.einsum` does it for all heads at once, in a notation that gives each axis of an input a letter. The letters
+# after the arrow are the axes of the result:
 #
 # ```text
 # "thd, shd -> hts"
@@ -392,7 +392,7 @@ print(f"largest difference from the loops: {(looped - scores).abs().max():g}")
 # %%
 predict(
     "03_which_letters",
-    "Which of these holds every score of every head, only in another order?",
+    "Which of these has every score of every head, but in a different order?",
     ["thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"],
 )
 
@@ -407,9 +407,9 @@ for letters in ("thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"):
 compare_guess("03_which_letters", outcome)
 
 # %% [markdown] role="answer"
-# The first sums over the heads. The second pairs head h of the query with *every* head of the key, and sums. The third
-# lets query t meet only key t. The fourth is correct but transposed, so its rows are keys. (Here each table is
-# symmetric, and you don't see it.) The shape doesn't reveal the second and the fourth, since (2, 3, 3) is that of the
+# The first sums over the heads, while the second pairs head h of the query with *every* head of the key, and sums. The
+# third lets query t meet only key t. The fourth is correct but transposed, so its rows are keys. (Here each table is
+# symmetric, so you don't see it.) The shape doesn't reveal the second and the fourth, since (2, 3, 3) is that of the
 # scores, too.
 
 # %% [markdown]
@@ -440,8 +440,8 @@ plt.show()
 # *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper line, head 0 and head 1
 # are equal. In the lower one, head 0 has other scores in the rows of "birds" and "nests".
 #
-# Both heads have the same table, and it is symmetric. That is an accident of these round numbers, gone when one entry
-# changes, since a head sees only its own columns.
+# Both heads have the same table, and it is symmetric. That is an accident of these round numbers, and it is gone when
+# one entry changes, since a head sees only its own columns.
 #
 # ### Exercise 3: `multi_head_scores`
 #
@@ -459,12 +459,12 @@ plt.show()
 #
 # <details><summary>The shape is (T, S), or the numbers are too large</summary>
 #
-# Some heads were added up. Go through your letters: which ones are missing after the arrow, and does the head
-# have the same letter in both inputs?
+# Some heads were added up, so go through your letters. Which ones are missing after the arrow, and does the head have
+# the same letter in both inputs?
 #
 # </details>
 #
-# <details><summary>It works on the small example only</summary>
+# <details><summary>It only works on the small example</summary>
 #
 # There T and S are equal, so one letter for both axes goes unnoticed. Give the keys' tokens a letter of their
 # own.
@@ -533,10 +533,10 @@ plt.show()
 # heads, (H, T, D). Two boxes side by side, one for each head, attend by themselves. Merging gives (T, E) again, and the
 # last linear layer, O, computes the output (T, E).
 #
-# Now we finish the small example. After the scale and the softmax over the keys, each head has a table of attention
-# weights, and mixes its own values with it. Side by side, the mixtures are what the loop over single heads gave in
-# section 2. So far the heads don't know of each other. The **output projection**, a last matrix, lets every column of
-# the output use all heads. The line with the products works out its first entry.
+# To finish the small example, we scale the scores and take the softmax over the keys. Each head then has a table of
+# attention weights, and mixes its own values with it. Side by side, the mixtures are what the loop over single heads
+# gave in section 2. So far the heads don't know of each other. The **output projection**, a last matrix, lets every
+# column of the output use all heads. The line with the products works out the output's first entry.
 
 # %%
 weights = (scores / math.sqrt(2)).softmax(dim=-1)  # head_dim is 2
@@ -583,8 +583,8 @@ plt.show()
 # ### The root of what?
 #
 # Lesson 02's batched tutorial goes on with heads, and scales their scores by `embedding_dim ** 0.5`, the root of
-# d_model. Remember *why* we scale (lesson 02). The typical size of a dot product grows as the root of the vectors'
-# width.
+# d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows as the root of
+# the vectors' width.
 
 # %%
 predict(
@@ -617,17 +617,17 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 # %% [markdown] role="answer"
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one.
 # √d_model is too much, and the weights become too flat, closer to the plain average. Rows still sum to one, no error is
-# raised, and with one head the two roots are the same. The slip is easily copied, and lesson 07 meets it in another
-# tutorial.
+# raised, and with one head the two roots are the same. The slip is easily copied, and you will meet it in another
+# tutorial, in lesson 07.
 
 # %% [markdown]
 # ### Exercise 4: `multi_head_attention`
 #
 # Difficulty 3 of 5
 #
-# Project, split, attend in every head, merge, project once more. `x` may have any leading axes; all four
-# matrices are (E, E) and are applied as `x @ w`. Use your `split_heads` and `merge_heads`; if one of them is
-# still wrong, the check names it.
+# Project, split, attend in every head, merge, and project once more. `x` may have any leading axes; all four matrices
+# are (E, E) and are applied as `x @ w`. Use your `split_heads` and `merge_heads`; if one of them is still wrong, the
+# check names it.
 #
 # <details><summary>Is it the number of heads, head_dim or d_model under the root?</summary>
 #
@@ -635,16 +635,16 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 #
 # </details>
 #
-# <details><summary>The attention weights are right, the output is not</summary>
+# <details><summary>The attention weights are right, but the output is wrong</summary>
 #
 # Three steps lie between them, which are attention weights times values, merge, and last projection. Compare the last
-# two with the small example: "concatenated", "output".
+# two with "concatenated" and "output" in the small example.
 #
 # </details>
 #
-# <details><summary>The check says that <code>num_heads</code> is never used</summary>
+# <details><summary>The check reports that <code>num_heads</code> is never used</summary>
 #
-# With one head everything runs as well. `num_heads` has to be used before the scores are computed.
+# With one head everything runs as well, so use `num_heads` before the scores are computed.
 #
 # </details>
 
@@ -687,9 +687,9 @@ for name, ours, shown in zip(
 #
 # ## 6 · A matrix for each head
 #
-# Vaswani et al. (2017) write heads in a second way, not by cutting but with **a small matrix for each head**. Stacked,
-# these matrices are the big one. Here `u` is stored as `nn.Linear` stores its matrix, output first, (H, D, E). The
-# width of a head can then be chosen freely, and `d_model` needn't be `num_heads * head_dim`.
+# Vaswani et al. (2017) write heads in a second way, not by cutting but with **a small matrix for each head**. Stack
+# these matrices, and you have the big one. Here `u` is stored as `nn.Linear` stores its matrix, output first, (H, D,
+# E). The width of a head can then be chosen freely, and `d_model` needn't be `num_heads * head_dim`.
 
 # %%
 torch.manual_seed(2)
@@ -711,21 +711,22 @@ for h in range(2):
 #
 # <details><summary>I get a size mismatch</summary>
 #
-# `u` is stored output first, as in `nn.Linear`. With `@`, its last two axes have to be swapped; with `einsum`,
-# E needs the same letter in both inputs.
+# `u` is stored output first, as in `nn.Linear`, so with `@` its last two axes have to be swapped. With `einsum`, E
+# needs the same letter in both inputs.
 #
 # </details>
 #
 # <details><summary>It works without a batch, but not with one</summary>
 #
-# `x` (B, T, E) and `u` (H, D, E): in `@`, B would meet H. Where will the heads be in the result? An axis of
-# length 1 in that place makes room for them. `einsum` has another way to say "any leading axes".
+# In `@`, the B of `x` (B, T, E) would meet the H of `u` (H, D, E). Where will the heads be in the result? An axis of
+# length 1 in that place makes room for them. In `einsum`, there is another way to say "any leading axes".
 #
 # </details>
 #
 # <details><summary>The shape is (..., T, H, D)</summary>
 #
-# The heads come after the tokens. The order of the letters after the arrow, or one more swap, decides that.
+# The heads come after the tokens, but you can change that by the order of the letters after the arrow, or by one more
+# swap.
 #
 # </details>
 
@@ -754,8 +755,8 @@ print(tuple(mine.shape), f"largest difference {gap:.4f}")
 # %% [markdown]
 # ## 7 · A module
 #
-# In a model the four matrices are parameters, so attention becomes an `nn.Module`, a class that keeps its
-# layers as attributes and computes in `forward`. Here is a small one. Each layer that is put into an attribute after
+# In a model the four matrices are parameters, so attention becomes an `nn.Module`, a class that keeps its layers as
+# attributes and computes in `forward`. In the small one below, each layer that is put into an attribute after
 # `super().__init__()` is registered under that name, so that an optimizer and `load_state_dict` find its parameters.
 
 
@@ -782,7 +783,7 @@ print("called like a function:", tuple(module(x).shape))
 # the number of keys.
 #
 # **A mask.** Sometimes a token must not be looked at, because it is padding or in the future. The mask is a tensor of
-# True and False that fits the scores, and here **True means: may attend**. Where it is False the score becomes minus
+# True and False that fits the scores, and here **True means "may attend"**. Where it is False the score becomes minus
 # infinity *before* the softmax, and exp(−∞) is zero. (Lesson 04 is all about masks.)
 
 # %%
@@ -794,7 +795,7 @@ rows = ["weights without a mask", "scores with it", "weights with it"]
 show(table, rows, three)
 
 # %% [markdown]
-# The hidden key gets no weight, and the others all of it. A mask needn't have the full shape, because broadcasting
+# The hidden key gets no weight, and the others get all of it. A mask needn't have the full shape, because broadcasting
 # makes (Tq, Tk) count for every sequence and head. A mask (B, 1, 1, Tk) counts for every head and query, and hides the
 # keys that are padding in each sequence.
 #
@@ -802,35 +803,35 @@ show(table, rows, three)
 #
 # Difficulty 4 of 5
 #
-# A module with four `nn.Linear(d_model, d_model)` named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The check
-# loads its own parameters into them by these names, biases too. `nn.MultiheadAttention` and
-# `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`. Later lessons use your
-# module and read its `num_heads`, so keep that too.
+# Write a module with four layers `nn.Linear(d_model, d_model)`, named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The
+# check loads its own parameters into them by these names, including the biases. You may use your `split_heads` and
+# `merge_heads`, but not `nn.MultiheadAttention` or `F.multi_head_attention_forward`. Later lessons use your module and
+# read its `num_heads`, so keep that too.
 #
 # <details><summary>"The module has no parameter or buffer <code>q_proj.weight</code>"</summary>
 #
-# Parameters are found by the names of attributes, as in `TwoSteps`. A local variable or a Python list of layers
-# is not seen. Keep the line `super().__init__()` first; it prepares the place for them.
+# Parameters are found by the names of attributes, as in `TwoSteps`. A local variable or a Python list of layers isn't
+# seen. Keep the line `super().__init__()` first; it prepares the place for them.
 #
 # </details>
 #
 # <details><summary>Everything is right unless there is a mask</summary>
 #
-# `masked_fill` fills where *its* argument is True, and your mask is True where nothing is to be filled. And it returns
-# a new tensor: if you don't keep the result, the scores stay as they were.
+# `masked_fill` fills where *its* argument is True, and your mask is True where the scores should stay. It also returns
+# a new tensor, so if you don't keep the result, the scores stay as they were.
 #
 # </details>
 #
 # <details><summary>It fails where query and key differ in length</summary>
 #
-# Don't take sizes from `query` for everything. It is best to write no lengths at all, since `split_heads` reads them
-# from its argument.
+# Don't take all the sizes from `query`; it is best to write no lengths at all, since `split_heads` reads them from its
+# argument.
 #
 # </details>
 #
 # <details><summary>My output doesn't change when I change <code>value</code></summary>
 #
-# Follow each argument through your code. There are three projections and three arguments, and each is used once.
+# Follow each argument through your code, where each of the three projections and three arguments should be used once.
 #
 # </details>
 
@@ -891,12 +892,12 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # %% [markdown]
 # ## 8 · The same as PyTorch's
 #
-# PyTorch has all this built in as `nn.MultiheadAttention`, and with its parameters, your module must give its output.
-# There are three differences:
+# PyTorch has all this built in as `nn.MultiheadAttention`, and with its parameters your module must give its output.
+# PyTorch's module differs in three ways:
 #
 # - it keeps the three input projections in one tall matrix, `in_proj_weight` (3E, E), query first;
-# - its mask has the opposite meaning: **True means hidden**;
-# - it averages the attention weights over the heads unless you say `average_attn_weights=False`.
+# - in its mask **True means hidden**, which is the opposite of yours;
+# - it averages the attention weights over the heads unless you pass `average_attn_weights=False`.
 #
 # Below, its parameters go into your module, and both get two different sequences and a mask, each in its own
 # convention. (`batch_first=True` makes it take (B, T, E).)
@@ -911,7 +912,8 @@ count = sum(parameter.numel() for parameter in theirs.parameters())
 print(f"parameters {count}, 4 · (16 · 16 + 16) = {4 * (16 * 16 + 16)}")
 
 # %% role="try"
-# Try it: your module with PyTorch's parameters; zero, up to rounding.
+# Try it: your module with PyTorch's parameters. The differences are zero, up
+# to rounding.
 mine = MultiHeadAttention(16, 8).requires_grad_(False)
 thirds = theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)
 my_layers = mine.q_proj, mine.k_proj, mine.v_proj
@@ -932,12 +934,13 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 # ## 9 · What two heads learn
 #
 # Does training find out that a word may want two things from two places? Our small test has eight random letters, and
-# two questions about each. Which letter comes **before** it? (Before the first comes the last.) And which letter is the
+# two questions about each. Which letter comes **before** it (before the first comes the last), and which letter is the
 # **first** of all?
 #
-# The model is your module alone. A token has 16 components, eight for which letter it is and eight for where it stands.
-# The output is 16 scores, eight for each answer, one per letter. Softmax turns each eight into weights, and
-# `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is lesson 02's, line for line.
+# The model is your module and nothing else. A token has 16 components, eight for which letter it is and eight for where
+# it stands. The output is 16 scores, eight for each answer, one per letter. Softmax turns each eight into weights, and
+# `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is taken from lesson 02, line for
+# line.
 
 
 # %%
@@ -982,7 +985,7 @@ test_tokens, test_answers = draw_letters(500)
 
 
 def share_right(model):
-    """In percent: the letter before, the first letter."""
+    """The accuracy in percent, for the letter before and the first letter."""
     output, _ = model(test_tokens, test_tokens, test_tokens)
     said = output.unflatten(-1, (2, 8)).argmax(-1)
     return 100 * (said == test_answers).float().mean((0, 1))
@@ -990,7 +993,7 @@ def share_right(model):
 
 # %% [markdown]
 # A head is **switched off** by making its output zero. It fills eight columns of what goes into `out_proj`, so we set
-# the eight columns of the matrix that multiply them to zero.
+# to zero the eight columns of the matrix that multiply them.
 
 
 # %%
@@ -1003,11 +1006,11 @@ def without(model, h):
 
 predict(
     "03_one_head_off",
-    "Head 0 of the two trained heads is off. What becomes of the answers?",
+    "If head 0 of two trained heads is off, what happens to the answers?",
     [
-        "no answer is lost: head 1 can give both",
+        "no answer is lost, since head 1 can give both",
         "one is lost, the other stays right",
-        "both are lost: the heads only work together",
+        "both are lost, since the heads only work together",
     ],
 )
 
@@ -1026,9 +1029,9 @@ for h, panel in enumerate(axes):
 plt.show()
 
 outcome = (
-    "no answer is lost: head 1 can give both",
+    "no answer is lost, since head 1 can give both",
     "one is lost, the other stays right",
-    "both are lost: the heads only work together",
+    "both are lost, since the heads only work together",
 )
 lost = (right[1] < 50).sum().item()  # of the answers without head 0
 compare_guess("03_one_head_off", outcome[lost])
@@ -1038,17 +1041,17 @@ compare_guess("03_one_head_off", outcome[lost])
 # since every letter looks at the first. In the other a diagonal just left of the main one is yellow, and the right end
 # of the first row, since every letter looks at the one before it. All other cells are dark.
 #
-# Nobody told the heads to share the work. Yet one looks at the first letter and the other at the one before. When one
-# is switched off, its question is lost, and the answers to the other stay right. (Now and then a start comes out
-# otherwise, and both heads serve both questions.) Heads of real models are studied by such an **ablation**, too
+# Nobody told the heads to share the work, and yet one looks at the first letter and the other at the one before. When
+# one is switched off, its question is lost, and the answers to the other stay right. (Now and then a start comes out
+# differently, and both heads serve both questions.) Heads of real models are studied by such an **ablation**, too
 # (lesson 10).
 
 # %% [markdown]
-# Would one head have been enough? It is twice as wide, but it has only one row of weights for each letter. Half on one
-# letter and half on the other, it would know which two they are, and not which is which.
+# Would one head have been enough? It is twice as wide, but it has only one row of weights for each letter. With half
+# the weight on one letter and half on the other, it would know which two they are, but not which is which.
 
 # %% role="try" timed=true claim="one_head_makes_mistakes"
-# Try it: a few seconds; on a busy machine half a minute.
+# Try it: this takes a few seconds, or half a minute on a busy machine.
 my_shares, names = [], []
 for num_heads in (1, 2):
     for seed in range(3):
@@ -1059,15 +1062,15 @@ right = torch.stack(my_shares)
 show(right, names, ["before", "first"], title="% right", form=".1f")
 
 # %% [markdown]
-# Two heads answer everything, whatever the start. One head is wrong now and then. It finds ways around its single row,
-# but slowly. With four times the steps (`steps=2400`) nearly all its answers are right.
+# Two heads answer everything, whatever the start, while one head is wrong now and then. It finds ways around its single
+# row, but slowly. With four times the steps (`steps=2400`) nearly all its answers are right.
 
 # %% [markdown]
 # ## 10 · The robot and the crate, once more
 #
 # *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no
-# better than a coin, since in one row the robot's weight and the crate's keep their ratio whatever the ending is, so it
-# took two layers. Here are the same sentences, for a single layer with two heads.
+# better than tossing a coin, since in one row the robot's weight and the crate's keep their ratio, whatever the ending
+# is. There it took two layers, and here are the same sentences for a single layer with two heads.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1111,7 +1114,7 @@ test_ids, test_nouns = examples(500, new=True)
 # "It" looks once, through your module, with one query for twelve keys. Then the model has to *name* a word. Its output
 # is compared with all words of the vocabulary, by dot products, and the word that fits best is the answer. As in lesson
 # 02, the test has nouns and endings that it never saw together. How many of these sentences will two heads get right,
-# on average over five starts? (Ten readers take about ten seconds, on a busy machine half a minute.)
+# on average over five starts? (Ten readers take about ten seconds, or half a minute on a busy machine.)
 
 
 # %%
@@ -1133,7 +1136,7 @@ class Reader(nn.Module):
 
 # %%
 def read(attention_class, num_heads, seed, width=32, steps=600, rate=0.01):
-    """A trained reader, and its share of new sentences right, in percent."""
+    """A trained reader, and its accuracy on new sentences, in percent."""
     torch.manual_seed(seed)
     model = Reader(attention_class(width, num_heads), width)
 
@@ -1147,7 +1150,7 @@ def read(attention_class, num_heads, seed, width=32, steps=600, rate=0.01):
     return model, 100 * (said == test_nouns[:, 0]).double().mean().item()
 
 
-question = "Two heads: how many of the new sentences are right?"
+question = "How many of the new sentences do two heads get right?"
 predict("03_robot", question, low=0, high=100, unit="%")
 
 # %% role="try" long="ten readers, and what the last one looks at" timed=true claim="two_heads_read_the_robot"
@@ -1177,8 +1180,8 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # "crate", the other one to "heavy". With "weak", the first head's thick arc leads to "weak", the other one's to
 # "robot".
 #
-# One head does no better than a coin, and two heads find nearly every answer, in a single layer. How can that be?
-# Lesson 02's rule still holds, as you can read in the titles. In each head, robot over crate is the same for both
+# One head does no better than tossing a coin, and two heads find nearly every answer, in a single layer. How can that
+# be? Lesson 02's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
 # endings. But the ratio between the weights of a noun and of the *ending* is not. One head looks at the crate, unless
 # an ending like "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" does.
 # So only one of the two heads brings a noun, and `out_proj` adds up what they bring. A single head can't do this,
@@ -1199,17 +1202,18 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 #    value (2, 7, 12). What is the shape of the attention weights?
 # 2. `after_split` (a whole number): `x` has 3 tokens of 6 components, and entry [t, e] is 10·t + e. What is the entry
 #    of `split_heads(x, 3)` in head 1, token 2, first column?
-# 3. `more_heads` (a letter): you use 8 heads instead of 4 and leave `d_model` as it is. Then
+# 3. `more_heads` (a letter): what changes if you use 8 heads instead of 4 and leave `d_model` as it is?
 #    - a. each head is as wide as before, and there are twice as many parameters;
 #    - b. each head is half as wide, and there are as many parameters as before;
 #    - c. each head is half as wide, and there are half as many parameters;
 #    - d. the tables of attention weights are half as large.
 # 4. `contiguous` (a letter): why does `heads.transpose(1, 2).view(B, T, E)` raise an error after attention?
-#    - a. `view` works on tensors with three axes only;
+#    - a. `view` only works on tensors with three axes;
 #    - b. `transpose` has lost the gradient;
-#    - c. the numbers are in a different order in memory from the axes, and `view` copies nothing;
+#    - c. the entries are in a different order in memory from the axes, and `view` copies nothing;
 #    - d. B·T·E is not the number of entries.
-# 5. `two_heads` (a letter): one layer, "it was too heavy" and "it was too weak". What can two heads do that one can't?
+# 5. `two_heads` (a letter): in one layer, with "it was too heavy" and "it was too weak", what can two heads do that one
+#    can't?
 #    - a. change the ratio of the weights on "robot" and "crate" in a row;
 #    - b. look at the ending before they look at the nouns;
 #    - c. bring the robot in one head and the crate in the other, and let the ending silence one of them;
@@ -1240,15 +1244,17 @@ check(quiz_03, "quiz_03")
 # ## What you can do now
 #
 # You have written multi-head attention as a function and as a module, equal to PyTorch's. You can follow an entry
-# through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no shape reveals. You have
-# seen what your heads are for, and a second way to read the robot and the crate, with two heads in place of two layers.
+# through view, transpose and contiguous, you can read `einsum`, and you know the mistakes that no shape reveals. You
+# have seen what your heads are for, and a second way to read the robot and the crate, with two heads in place of two
+# layers.
 #
 # **To read next**
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.2; the pictures on its last pages show heads of a
 #   trained model.
-# - Voita et al. (2019), *Analyzing Multi-Head Self-Attention*, sections 5 and 6: what heads do in a translator.
-# - Michel, Levy and Neubig (2019), *Are Sixteen Heads Really Better than One?*, section 3: each is switched off.
+# - Voita et al. (2019), *Analyzing Multi-Head Self-Attention*, sections 5 and 6, on what heads do in a translator.
+# - Michel, Levy and Neubig (2019), *Are Sixteen Heads Really Better than One?*, section 3, in which each head is
+#   switched off by itself.
 # - Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, section 3, with code in einsum.
 #
 # **Next lesson:** 04, *Masks*. There the future and the padding are hidden, and a row may look at nothing at all.
@@ -1313,7 +1319,7 @@ print("one head: query, key, value", *(tuple(t.shape) for t in (q_h, k_h, v_h)))
 print("one head: weights, output  ", tuple(w_h.shape), tuple((w_h @ v_h).shape))
 print("eight heads side by side   ", tuple(side_by_side.shape))
 print("projected back             ", tuple((side_by_side @ u_out.T).shape))
-show(embedded.sum(-1), "sum of its numbers", eight)
+show(embedded.sum(-1), "sum of its components", eight)
 
 # %% role="draw"
 figure, grid = plt.subplots(
@@ -1339,6 +1345,6 @@ plt.show()
 # roughly the same thing, a sum of all features (the printed line). A score is about the product of two such sums. So
 # "can" and "sentence", whose sums are positive, look at the largest sum, "sentence". The words with negative sums look
 # at the most negative ones, "to" and "translate", and "this", close to zero, can't decide. The weights are sharp for
-# the reason that lesson 02 gives: the 32 products in a score mostly have the same sign and add up.
+# the reason given in lesson 02, since the 32 products in a score mostly have the same sign and add up.
 #
 # </details>
