@@ -529,7 +529,7 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
 #
 # <details><summary>My result is half of what is expected</summary>
 #
-# In the loop above that fills the cache, how many tensors is a cache?
+# In the loop above, how many tensors make up the cache?
 #
 # </details>
 #
@@ -706,8 +706,8 @@ for my_layers in range(1, 5):
 compare_guess("09_reach", my_seen.sum().item() - 1)
 
 # %% [markdown] role="answer"
-# Every layer adds window − 1 tokens, which makes, for Mistral 7B with a window of 4096 and 32 layers, 32 · 4095 =
-# 131 040 tokens.
+# Every layer adds window − 1 tokens. In Mistral 7B, with a window of 4096 and 32 layers, that makes 32 · 4095 = 131 040
+# tokens.
 
 # %% [markdown]
 # ## 5 · Shared keys and values
@@ -906,7 +906,7 @@ compare_guess("09_is_causal", (weights["with the flag"] > 0).sum().item())
 #
 # <details><summary>What does the cache look like on the first call?</summary>
 #
-# There is nothing to join yet, so the new keys and values *are* the cache, still returned as a pair.
+# There is nothing to join yet, so the new keys and values *are* the cache, and you still return a pair.
 #
 # </details>
 
@@ -1246,9 +1246,9 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* four 12 × 12 grids, with yellow scores in memory, grey ones made and thrown away, and dark
-# blue ones still to come. Naive has all 144 in yellow, chunked a band of three whole rows, and online a band of three
-# whole columns. Fused has a tile of three rows and three columns, 9 scores; the rows above it and the columns to its
-# left are done.
+# blue ones still to come. The naive grid has all 144 in yellow, the chunked one a band of three whole rows, and the
+# online one a band of three whole columns. The fused one has a tile of three rows and three columns, 9 scores; the rows
+# above it and the columns to its left are done.
 #
 # A chunk has whole rows, and a block has whole columns. If both are cut, the size of a *tile* doesn't depend on the
 # length. PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation, in which the
@@ -1327,10 +1327,10 @@ fused = F.scaled_dot_product_attention
 draw_measured(measure({"naive": naive_attention, "fused": fused}))
 
 # %% [markdown]
-# *The picture in words:* points are measured, and lines are predicted. On the left the naive points lie on a line of
-# slope 2, so doubling the length takes four times the memory. The fused points lie on a line of slope 1, far below. On
-# the right both rise with a slope near 2. For long sequences they lie above the grey line of the bare arithmetic,
-# because exponentials, sums, and moving numbers to and from memory take time, too.
+# *The picture in words:* points are measured, lines predicted. On the left the naive points lie on a line of slope 2,
+# so doubling the length takes four times the memory. The fused points lie on a line of slope 1, far below. On the right
+# both rise with a slope near 2. For long sequences they lie above the grey line of the bare arithmetic, because
+# exponentials, sums, and moving numbers to and from memory take time, too.
 #
 # The next cell adds your two functions to this picture, with pieces of 64.
 
@@ -1416,9 +1416,10 @@ print("fused", fused_output[0, 0], sep="\n")
 print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %% [markdown]
-# With any mask but `is_causal`, the fused kernel takes a matrix, and computes hidden scores as well. **FlexAttention**
-# (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions, and compiles a fused
-# kernel for it. This kernel skips tiles in which everything is hidden, so a sliding window saves time, not only memory.
+# For any mask other than `is_causal`, the fused kernel takes a matrix, and computes hidden scores as well.
+# **FlexAttention** (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions,
+# and compiles a fused kernel for it. This kernel skips tiles in which everything is hidden, so a sliding window saves
+# time, not only memory.
 #
 # **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
 # that is its output. So besides query, key and value the whole matrix is kept, even if it is cut into chunks. Fused
