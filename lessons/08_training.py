@@ -21,8 +21,8 @@
 # translation task, which a single core learns in about ten seconds (on a busy machine in a minute). You watch the loss
 # fall, and the cross-attention turn from noise into a map from answer to question.
 #
-# **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of
-# PyTorch's `optim`: an optimiser changes the parameters so that the loss gets smaller.
+# **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of PyTorch's `optim`,
+# where an optimiser changes the parameters so that the loss gets smaller.
 #
 # **Afterwards you can**
 #
@@ -103,9 +103,9 @@ for form in range(6):
 # learns from them, and they will show whether it has understood the dates or learnt them by heart. For that, no answer
 # may be on both sides, so a date with the same answer as a held-out one is left out of the training.
 #
-# The held-out dates form two sets. We **watch** 200 of them while the model learns, and use them to choose the number
-# of steps and the learning rate. Once a date has influenced a choice, it is no longer a fair test, so the others are
-# kept for the end, as the **test** set.
+# Of the held-out dates, we **watch** 200 while the model learns, and use them to choose the number of steps and the
+# learning rate. Once a date has influenced a choice, it is no longer a fair test, so the others are kept for the end,
+# as the **test** set.
 #
 # Leap years come for free, since `datetime` knows that 2000 was one and 1900 wasn't.
 
@@ -139,7 +139,7 @@ print("leap days that are held out:", [text for text, _ in leap_days])
 # %% [markdown]
 # ### From characters to numbers
 #
-# A token is one character here. The vocabulary of the source has every character that occurs, and that of the target
+# A token is one character here, so the vocabulary of the source has every character that occurs, and that of the target
 # has the digits and the dash. Both begin with **padding**, and the target's also has **bos** (begin of sequence) and
 # **eos** (end of sequence), three tokens that people never write.
 
@@ -189,21 +189,21 @@ for title, line in lines.items():
     print(f"{title:10}", *(f"{token:>6}" for token in line))
 
 # %% [markdown]
-# Read the table column by column. At position 0 the decoder has seen bos, and should write 2. At position 7 it has seen
-# all of the date, and should write eos.
+# Read the table column by column. At position 0 the decoder has seen bos and should write 2, and at position 7 it has
+# seen all of the date and should write eos.
 #
-# If both lines were the same, it would only have to copy what it is given. Section 10 shows how well that goes.
+# If both lines were the same, it would only have to copy what it is given, and section 10 shows how well that goes.
 #
 # ### Exercise 1: `shift_target`
 #
 # Difficulty 1 of 5
 #
-# From a batch of targets, bos and eos included, make the two tensors, each with one column fewer than the target.
-# Padding is a token like any other here.
+# From a batch of targets, bos and eos included, make the two tensors, each with one column fewer than the target, where
+# padding is a token like any other.
 #
 # <details><summary>I don't know which end to cut off</summary>
 #
-# Which token of the answer is never given, since no token comes after it? Which one should the decoder never write?
+# Which token of the answer is never given, since no token comes after it, and which one should the decoder never write?
 #
 # </details>
 #
@@ -238,7 +238,7 @@ for my_row in shift_target(my_trg):
 # %% [markdown]
 # ## 3 · How wrong is it?
 #
-# At every position the model gives 14 scores, one for each token, the **logits**. Softmax turns them into
+# At every position the model gives 14 scores, one for each token, the **logits**, and softmax turns them into
 # probabilities. The loss of one position is called **cross-entropy**, and it is minus the logarithm of the probability
 # that the *right* token got. It is 0 if the model was sure and right, and large if it was sure and wrong.
 
@@ -281,15 +281,14 @@ print(f"over all 10: {each.mean():.2f}")
 # loss looks.
 #
 # There are several ways to take the mean, and they differ as soon as something is padded. We add up the losses of all
-# real labels of the batch and divide by how many there are, so that a label counts the same in a short answer as in a
-# long one.
+# real labels of the batch and divide by their number. So a label counts the same in a short answer as in a long one.
 #
 # ### Exercise 2: `sequence_loss`
 #
 # Difficulty 3 of 5
 #
-# Compute the mean cross-entropy over the labels that are not padding, and return 0 if all of them are. The result is a
-# tensor with no axes, the 0 too, so that it can be differentiated. You may use `F.cross_entropy`.
+# Compute the mean cross-entropy (you may use `F.cross_entropy`) over the labels that are not padding, and return 0 if
+# all of them are. The result is a tensor with no axes, the 0 too, so that it can be differentiated.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
@@ -300,13 +299,13 @@ print(f"over all 10: {each.mean():.2f}")
 #
 # <details><summary>The loss is right without padding, and too small with it</summary>
 #
-# Leaving the padding out of the sum is only half of it. What do you divide by?
+# Leaving the padding out of the sum is only half of it, so what do you divide by?
 #
 # </details>
 #
 # <details><summary>The loss is NaN if everything is padding</summary>
 #
-# Here a sum of 0 is divided by 0 labels. Keep the divisor from being 0, or treat this case by itself.
+# Since a sum of 0 is divided by 0 labels here, keep the divisor from being 0, or treat this case by itself.
 #
 # </details>
 #
@@ -346,7 +345,7 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 #
 # The **learning rate** sets how far one step changes the parameters. In lesson 05 small first steps helped a stack of
 # twenty-four post-norm blocks, from some starts. Towards the end, large steps jump over the goal and back. So the rate
-# rises first, during the **warm-up**, and falls afterwards. The paper (section 5.3) has one formula for both:
+# rises first, during the **warm-up**, and falls afterwards, and the paper (section 5.3) has one formula for both:
 #
 # $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
 # \text{warmup}^{-1.5}\right)$$
@@ -358,12 +357,12 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 #
 # Difficulty 1 of 5
 #
-# This is easier than the loss, and takes one line. Write the formula as a function of plain numbers, with steps counted
-# from 1. It returns a float.
+# This is easier than the loss, and takes one line. Write the formula as a function of plain numbers that returns a
+# float, with steps counted from 1.
 #
 # <details><summary>"unsupported operand" or "must be Tensor, not int"</summary>
 #
-# No tensor is needed. Python's own `**` and `min` work on numbers, and `x**-0.5` is 1 divided by the root of x.
+# No tensor is needed, since Python's own `**` and `min` work on numbers, and `x**-0.5` is 1 divided by the root of x.
 #
 # </details>
 
@@ -398,8 +397,8 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* three curves from step 1 to 20,000. Each rises in a straight line to the end of its warm-up,
-# has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the peak. To
-# the right all three are the same curve.
+# has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the peak, and
+# to the right all three are the same curve.
 #
 # The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 240, too few for 1/√step
 # to get near 0. Ours rises in a straight line for 40 steps to 0.004, and then falls in a straight line to almost 0.
@@ -420,8 +419,8 @@ for n in (1, 20, 40, 140, 240):
 # %% [markdown]
 # ## 5 · The model
 #
-# The model is lesson 07's Transformer, with the parts that it takes from lessons 03 and 04. The cells with their code
-# are given.
+# The model is lesson 07's Transformer, with the parts that it takes from lessons 03 and 04, and the cells with their
+# code are given.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
@@ -443,8 +442,8 @@ from lesson_07 import Transformer
 
 # %% [markdown]
 # **You train your own**, if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
-# checks. Otherwise you train the course's model. With yours, some figures may differ a little from those in the text.
-# (To train the course's anyway, leave the next cell out.)
+# checks, and otherwise the course's model. With yours, some figures may differ a little from those in the text. (To
+# train the course's anyway, leave the next cell out.)
 
 # %%
 from grader import use_yours
@@ -460,8 +459,7 @@ use_yours(
 )
 
 # %% [markdown]
-# A small model will do, with vectors of 64 components, two layers, and four heads of 16. It has no dropout until
-# section 9.
+# A small model will do, with vectors of 64 components, two layers, four heads of 16, and no dropout until section 9.
 
 
 # %%
@@ -498,10 +496,10 @@ watch_data, test_data = tensors_of(watch_pairs), tensors_of(test_pairs)
 print([tuple(ids.shape) for ids in train_data])
 
 # %% [markdown]
-# Training repeats one step, which guesses, compares and adjusts. PyTorch adjusts in two calls. `loss.backward()`
-# computes the gradient of the loss for every parameter and puts it into that parameter's `.grad`. `optimizer.step()`
-# then moves every parameter a little against its `.grad`. Take one parameter x with the loss (x − 5)², which is
-# smallest at 5.
+# Training repeats one step, which guesses, compares and adjusts. PyTorch adjusts in two calls: `loss.backward()`
+# computes the gradient of the loss for every parameter and puts it into that parameter's `.grad`, and
+# `optimizer.step()` then moves every parameter a little against its `.grad`. Take one parameter x with the loss (x −
+# 5)², which is smallest at 5.
 
 # %%
 predict(
@@ -531,8 +529,8 @@ compare_guess("08_add_up", parameter.grad)
 # take your `sequence_loss`, compute the gradients of this batch alone, and let the optimiser take one step. Keep two
 # things in mind.
 #
-# - **The mode.** `model.train()` switches a model, and everything inside it, to train mode, in which dropout works;
-#   `model.eval()` switches it to eval mode; `model.training` shows the mode. Train in train mode, and leave the model
+# - **The mode** of a model, and of everything inside it, is switched by `model.train()` to train mode, in which dropout
+#   works, and by `model.eval()` to eval mode; `model.training` shows the mode. Train in train mode, and leave the model
 #   in the mode in which it came.
 # - **What you return** is the loss before the step, as the plain number `loss.item()`. The tensor would hold on to
 #   everything that was computed for it.
@@ -592,7 +590,7 @@ check(train_step)
 # ### Your loop
 #
 # The loop around it is yours too, and you write it in the place of the comment. It earns no points (lesson 11 asks for
-# a whole loop as an exercise), but below we run ours with the same rates and rows, so you see whether your losses are
+# a whole loop as an exercise). But below we run ours with the same rates and rows, so you see whether your losses are
 # right. The optimiser is Adam, which gives every parameter a step size of its own.
 #
 # <details><summary>What goes into the loop?</summary>
@@ -662,8 +660,8 @@ print(len(sixty), "losses, every tenth:", *(f"{x:.2f}" for x in sixty[9::10]))
 # with teacher forcing. It holds as long as no position sees what comes after it, and you will meet that condition
 # again.
 #
-# Now and then, the model does write one date, so that we can watch it get better. It gets bos, takes the likeliest
-# token, gets that as well, takes the next one, and so on until it takes eos. This is called **greedy** decoding.
+# Now and then, the model does write one date, so that we can watch it get better. In **greedy** decoding, as this is
+# called, it gets bos, takes the likeliest token, gets that as well, takes the next one, and so on until it takes eos.
 # (`no_grad` keeps PyTorch from preparing for `backward`.)
 
 
@@ -785,13 +783,13 @@ monitor
 
 # %% [markdown]
 # *The picture in words:* at the top is one date, as the model wrote it at several steps, at first unlike any date, then
-# with the right form, then right. Below it are two curves. One is the loss, on a scale on which each line is a tenth of
-# the one above it. It starts near 3 and falls, jagged, to about a thousandth of that. The other is the fraction of the
-# dates that are right. For about 40 steps it is next to nothing, then it rises steeply, and from step 150 on it is near
-# 100 %.
+# with the right form, then right. Of the two curves below it, one is the loss, on a scale on which each line is a tenth
+# of the one above it. It starts near 3 and falls, jagged, to about a thousandth of that. The other is the fraction of
+# the dates that are right. For about 40 steps it is next to nothing, then it rises steeply, and from step 150 on it is
+# near 100 %.
 #
-# Both curves show the same training. First the loss falls, but hardly any date is right. Later the loss still falls,
-# but nearly all dates are right already. **Look at the thing you want, not only at the loss.**
+# Both curves show the same training. First the loss falls, but hardly any date is right, and later the loss still
+# falls, but nearly all dates are right already. **Look at the thing you want, not only at the loss.**
 #
 # ### Was the warm-up needed?
 #
@@ -853,27 +851,28 @@ for text, right_answer in test_pairs[:3]:
 print("all tokens of one:", write(translator, "May 2024"))
 
 # %% [markdown]
-# In `write`, the next token is read from `logits[0, -1]`. The logits have a row for every position, but the rows before
-# the last one are about tokens that are written already, and only the last row is about the next one.
+# In `write`, the next token is read from `logits[0, -1]`, since only the last row is about that token. The logits have
+# a row for every position, but the rows before the last one are about tokens that are written already.
 #
 # ### Exercise 5: `greedy_decode`
 #
 # Difficulty 4 of 5
 #
-# Do the same for a whole batch at once. Three things are new:
+# Do the same for a whole batch at once, where three things are new:
 #
-# - **Sequences end at different steps.** Once a sequence has produced eos it repeats eos, until every sequence has
-#   ended or there are `max_length` columns, bos among them. It may stop earlier, once all have ended.
-# - **The model is somebody else's.** Decode in eval mode, and leave it in the mode in which it came, as in exercise 4.
-# - **Nobody needs gradients**, so none should be recorded.
+# - **Sequences end at different steps.** Once a sequence has produced eos it repeats eos, until there are `max_length`
+#   columns, bos among them. Your function may stop earlier, once every sequence has ended.
+# - **The model is somebody else's**, so decode in eval mode, and leave it in the mode in which it came, as in exercise
+#   4.
+# - **Nobody needs gradients**, so none of them should be recorded.
 #
 # The check uses stand-ins for a model. What they write makes no sense, but `model(src, trg)` gives logits (B, T, V),
 # the same every time.
 #
 # <details><summary>All rows get the same token again and again</summary>
 #
-# At which position do you read the logits? And is the new token part of what you pass in the next round? Print the
-# shape of what you pass.
+# At which position do you read the logits? And when you print the shape of what you pass in the next round, is the new
+# token part of it?
 #
 # </details>
 #
@@ -893,7 +892,7 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # <details><summary>How do I leave no trace in the model?</summary>
 #
-# Exercise 4 shows how to put the mode back. `with torch.no_grad():` keeps gradients from being recorded.
+# Exercise 4 shows how to put the mode back, and `with torch.no_grad():` keeps gradients from being recorded.
 #
 # </details>
 
@@ -936,7 +935,7 @@ for my_date, my_row in zip(my_dates, my_rows, strict=True):
     print(my_date, "->", my_text)
 
 # %% [markdown]
-# The model doesn't know calendars. In training it never learnt that 2023 had no 29 February, so it writes what it
+# The model doesn't know calendars, and in training it never learnt that 2023 had no 29 February, so it writes what it
 # reads. A form that it has never seen is another matter, and "24th Dec 1968", which mixes two of ours, may come out
 # wrong. What about a year that it has never seen? The training ends with 2099.
 
@@ -973,14 +972,15 @@ compare_guess("08_year", outcomes[round(2 * far_share)])
 #
 # <details><summary>Where does a row end?</summary>
 #
-# For one row as a list: `row.index(eos_idx)` is the place of the first eos, if there is one. For a tensor: `(row ==
-# eos_idx).cumsum(-1)` is 0 before the first eos.
+# For one row as a list, `row.index(eos_idx)` is the place of the first eos, if there is one. For a tensor,
+# `(row == eos_idx).cumsum(-1)` is 0 before the first eos.
 #
 # </details>
 #
 # <details><summary>The widths differ, and the comparison fails</summary>
 #
-# Cut both rows at their eos first; then compare, lengths included. Two rows of different lengths aren't equal.
+# Cut both rows at their eos first, and then compare, lengths included, since two rows of different lengths aren't
+# equal.
 #
 # </details>
 #
@@ -1042,8 +1042,8 @@ AlignmentView(album_pairs, album)
 #    digits are made from a few letters that differ from month to month.
 #
 # It is tempting to conclude that this is *why* it wrote a 5. Be careful, since the weights only show where a layer took
-# its information from. How it was used is decided elsewhere, and the encoder has mixed the characters before. Lesson 10
-# goes into that.
+# its information from. How it was used is decided elsewhere, and the encoder has mixed the characters before, as you
+# will see in lesson 10.
 #
 # ## 9 · Dropout and label smoothing
 #
@@ -1080,10 +1080,10 @@ for mode in ("eval", "train"):
 # that is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
 #
 # Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of them,
-# each once. A model that sees no example twice can hardly learn by heart. With little data it is another matter.
+# each once. A model that sees no example twice can hardly learn by heart, but with little data it is another matter.
 #
-# The paper used **label smoothing** as well (section 5.4). Nine tenths of each target go to the right token, and one
-# tenth is divided among all 14 tokens. Now a model that is quite sure pays for it.
+# With **label smoothing**, which the paper used as well (section 5.4), nine tenths of each target go to the right
+# token, and one tenth is divided among all 14 tokens. Now a model that is quite sure pays for it.
 
 
 # %%
@@ -1126,10 +1126,10 @@ outcomes = ["hardly any", "about half", "nearly all"]
 compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 
 # %% [markdown] role="answer"
-# It gets about as many right as without. The targets give the right token 0.9 + 0.1/14 = 0.907, and the model has
-# learnt just that. A model that predicts exactly this has a loss of 0.55, the smallest possible. So compare two losses
-# only if both are computed in the same way. What is smoothing good for? A model is less sure where it is wrong, too,
-# and the paper's translations got better.
+# It gets about as many dates right as without smoothing. The targets give the right token 0.9 + 0.1/14 = 0.907, and the
+# model has learnt just that. A model that predicts exactly this has a loss of 0.55, the smallest possible. So compare
+# two losses only if both are computed in the same way. What is smoothing good for? A model is less sure where it is
+# wrong, too, and the paper's translations got better.
 
 # %% [markdown]
 # ## 10 · Three bugs that make the loss look good
@@ -1137,10 +1137,10 @@ compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 # All three run without an error, and all three turn up in real code. Each gets a small model with one layer and 120
 # steps, and so does the right code.
 #
-# 1. **No shift.** The labels are what the decoder is given.
-# 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and the loss counts
-#    every column.
-# 3. **Mask forgotten.** The decoder's own attention hides padding, but not the future.
+# 1. **No shift**, so that the labels are what the decoder is given.
+# 2. **Padding counted**, with all answers padded to 40 columns, as if one of that length might come, and a loss that
+#    counts every column.
+# 3. **Mask forgotten**, so that the decoder's own attention hides padding, but not the future.
 
 
 # %%
@@ -1185,8 +1185,8 @@ for bug, (_, its_losses) in runs.items():
     print(f"{bug}: {len(its_losses)} steps")
 
 # %% [markdown]
-# For each we print the loss that it **reports** (the mean of its last ten), the **honest** loss, with the right labels
-# and without padding, and two accuracies, **forced** with teacher forcing and **writes** free-running.
+# For each we print the loss that it **reports** (the mean of its last ten), and the **honest** loss, with the right
+# labels and without padding. Then come two accuracies, **forced** with teacher forcing and **writes** free-running.
 
 
 # %%
@@ -1221,7 +1221,7 @@ lower = sum(row[0] < table[0][0] for row in table)
 compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 
 # %% [markdown] role="answer"
-# The right code's two losses nearly agree, and so do its two accuracies. (The last one is of 50 dates only.)
+# The right code's two losses nearly agree, and so do its two accuracies, the last of which is of 50 dates only.
 #
 # **No shift** reports a tiny loss after a few steps. It has learnt to repeat what it is given, and that is what it
 # does. Given bos it writes bos, for a while at least. With the right labels its loss is far above 2.64. *What gives it
@@ -1240,7 +1240,7 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 # In none of the three does the curve alone show what is wrong.
 
 # %% [markdown]
-# Is the model of "padding counted" lost, or only slow? We give it twice the steps.
+# Is the model of "padding counted" lost, or only slow? To find out, we give it twice the steps.
 
 # %% role="train" timed=true claim="padding_learns_later"
 slow_model, _ = run_with("padding counted", steps=240)
@@ -1253,10 +1253,10 @@ print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
 # ## 11 · Keep what was learnt
 #
 # What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just names,
-# shapes and entries. (`torch.save` stores Python objects with *pickle*. Loading such a file with `weights_only=False`,
-# the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that with a stranger's file.)
-# The vocabularies aren't in it, and without them nobody knows what an id means, so they go into a second file. The
-# sizes that the model was made with aren't in it either, but you find them in `new_model`.
+# shapes and entries. (`torch.save` stores Python objects with *pickle*, and loading such a file with
+# `weights_only=False`, the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that
+# with a stranger's file.) The vocabularies aren't in it, and without them nobody knows what an id means, so they go
+# into a second file. The sizes that the model was made with aren't in it either, but you find them in `new_model`.
 
 # %% role="train"
 import tempfile
@@ -1279,11 +1279,11 @@ apart = (logits[0] - logits[1]).abs().max()
 print(f"largest difference of the logits: {apart:.1f}")
 
 # %% [markdown]
-# The state of the optimiser isn't stored. To resume a training after a restart you would have to keep that as well
+# The state of the optimiser isn't stored, so to resume a training after a restart you would have to keep that as well
 # (`optimizer.state_dict()`).
 #
-# The files are gone with their temporary folder. Lesson 10 looks into the heads of a trained model, and to show it
-# yours, keep the files beside the notebooks: write `Path("dates.safetensors")` and `Path("dates.json")` where they are
+# The files are gone with their temporary folder, but lesson 10 looks into the heads of a trained model. To show it
+# yours, keep the files beside the notebooks, with `Path("dates.safetensors")` and `Path("dates.json")` where they are
 # saved.
 #
 # ## 12 · Quiz
@@ -1294,23 +1294,23 @@ print(f"largest difference of the logits: {apart:.1f}")
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `labels_shape` (a shape): targets are (32, 15), bos and eos included. What shape do the labels have?
-# 2. `blind_loss` (a number, to two decimals): a model gives all 50 tokens of a vocabulary the same logit. What is its
-#    cross-entropy?
+# 1. `labels_shape` (a shape): if targets are (32, 15), bos and eos included, what shape do the labels have?
+# 2. `blind_loss` (a number, to two decimals): what is the cross-entropy of a model that gives all 50 tokens of a
+#    vocabulary the same logit?
 # 3. `diluted` (a number, to two decimals): a batch has 6 real labels, each with a loss of 2.0, and 18 positions of
-#    padding with a loss of 0. Somebody averages over all of them. What do they report?
+#    padding with a loss of 0. What loss does somebody report who averages over all of them?
 # 4. `peak_step` (a whole number): at which step is `noam_rate(step, 256, 800)` highest?
 # 5. `calls` (a whole number): how many times does `greedy_decode` call the model at most, with `max_length` 20?
-# 6. `matches` (a number, to two decimals): eos is 2. Predicted: [[5, 2, 7], [5, 6, 2], [5, 6, 7], [8, 2, 2]]. Target:
-#    [[5, 2, 2], [5, 6, 7], [5, 6, 7], [8, 9, 2]]. What is the share of exact matches?
+# 6. `matches` (a number, to two decimals): eos is 2, the predicted rows are [[5, 2, 7], [5, 6, 2], [5, 6, 7], [8, 2,
+#    2]], and the target is [[5, 2, 2], [5, 6, 7], [5, 6, 7], [8, 9, 2]]. What fraction of the rows are exact matches?
 # 7. `too_good` (a letter): after 30 steps the loss is 0.0001, and the model writes bos again and again. What is
 #    wrong?
 #    - a. the learning rate is too low;
 #    - b. padding is counted;
 #    - c. the labels are not shifted;
 #    - d. the source is masked.
-# 8. `forced` (a letter): with teacher forcing 100 % of the held-out dates are right, decoding freely, none
-#    are. What do you look for first?
+# 8. `forced` (a letter): with teacher forcing 100 % of the held-out dates are right, but free-running none are. What do
+#    you look for first?
 #    - a. a decoder that sees later tokens;
 #    - b. too few training steps;
 #    - c. held-out dates that are in the training data as well;

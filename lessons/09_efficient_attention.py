@@ -16,20 +16,20 @@
 # %% [markdown]
 # # 09 · Attention that scales
 #
-# Every query meets every key. For 10 tokens that is a matrix of 100 scores, for 10 000 tokens one of 100 million. And a
-# model that writes would compute the whole matrix again for every new token. In this lesson you write a text token by
+# Every query meets every key, which makes a matrix of 100 scores for 10 tokens, and one of 100 million for 10 000. And
+# a model that writes would compute the whole matrix again for every new token. In this lesson you write a text token by
 # token without computing anything twice. Then you compute the same output without ever having the whole matrix in
 # memory.
 #
-# **You need** lesson 01 (scores, softmax, why the maximum is subtracted) and lesson 04 (the causal mask). Heads are
-# just one more axis here; nothing else of lesson 03 is needed.
+# **You need** lesson 01 (scores, softmax, why the maximum is subtracted) and lesson 04 (the causal mask). Heads are one
+# more axis here, and you need nothing else from lesson 03.
 #
 # **Afterwards you can**
 #
 # - handle a whole batch at once, and say what attention costs in bytes before you run it;
 # - decode with a key-value cache, and keep it small with a window and with shared key heads;
 # - cut attention by queries, and by keys with an *online softmax*, and say what is in memory at any moment;
-# - measure memory and time, and find out how PyTorch has computed an attention.
+# - measure memory and time, and find out how PyTorch has computed attention.
 #
 # **Time:** <!-- time -->. The plan: the cost of the matrix → a batch → one token at a time → a window → shared heads →
 # several tokens after a cache → a few queries at a time → a few keys at a time → measured → a quiz. That is enough for
@@ -42,7 +42,7 @@
 # | `E` | `d_model`, the width of a token's vector |
 # | `d_k` | width of a query and of a key (`D` for short, with or without heads) |
 # | `d_v` | width of a value |
-# | `...` | any number of leading axes, none included |
+# | `...` | any number of leading axes, or none |
 
 # %%
 import math
@@ -67,9 +67,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · What the matrix costs
 #
-# Memory is easy to predict: count the numbers, and multiply by the bytes of one, 4 in float32. Two questions. **How
-# large is the attention matrix for 1000 tokens? And how much memory does attention take for `d_model` 512 and `d_k`
-# 64?** The first has one answer. The second leaves the length open, so its answer is a function.
+# Memory is easy to predict: count the numbers, and multiply by the size of one, 4 bytes in float32. That answers two
+# questions. **How large is the attention matrix for 1000 tokens? And how much memory does attention take for `d_model`
+# 512 and `d_k` 64?** The first has one answer, but the second leaves the length open, so its answer is a function.
 
 
 # %%
@@ -92,10 +92,10 @@ for name, held in attention_memory(1000).items():
     print(f"  {name:18} {held / 1e6:6.3f} MB")
 
 # %% [markdown]
-# (1 MB is a million bytes here.) For 1000 tokens two matrices, scores and weights, already outweigh everything else.
+# For 1000 tokens the two matrices, scores and weights, already outweigh everything else (1 MB is a million bytes here).
 #
-# A prediction should be measured. `peak_bytes(function, x)` runs `function(x)` and adds up the bytes of all new tensors
-# that exist at the same time. It returns the largest sum. Tensors that existed before, such as `x`, don't count.
+# A prediction should be measured. `peak_bytes(function, x)` runs `function(x)`, adds up the bytes of all new tensors
+# that exist at the same time, and returns the largest sum. Tensors that existed before, such as `x`, don't count.
 
 # %%
 x = torch.zeros(1000)  # 4000 bytes
@@ -106,7 +106,7 @@ print("a view of x    ", peak_bytes(lambda x: x.view(10, 100), x))
 
 
 # %% [markdown]
-# Now attention as you know it, called *naive* from now on. If the list is right, its peak is two matrices.
+# Now measure attention as you know it, called *naive* from now on. If the list is right, its peak is two matrices.
 
 
 # %%
@@ -123,12 +123,12 @@ for seq_len in (256, 512, 1024):
     print(f", two matrices {predicted:9,} bytes")
 
 # %% [markdown]
-# Both are the same, to the byte.
+# The measured sizes are the predicted ones, to the byte.
 
 # %%
 predict(
     "09_ten_times",
-    "10 000 tokens, not 1000: how many times as large are the two matrices?",
+    "With 10 000 tokens, not 1000, how many times as large are the matrices?",
     ["10 times", "20 times", "100 times", "1000 times"],
 )
 
@@ -152,9 +152,9 @@ print("the matrices outweigh all the rest from", heavier, "tokens on")
 compare_guess("09_ten_times", f"{sizes[10_000][0] // sizes[1000][0]} times")
 
 # %% [markdown] role="answer"
-# The matrices grow with the **square** of the length, everything else with the length or not at all. So 100 000 tokens
-# take 80 GB, for a single head. With `d_model` 512 and `d_k` 64 there are eight heads (512 = 8 · 64), each with
-# matrices of its own.
+# The matrices grow with the **square** of the length, and everything else with the length or not at all. So 100 000
+# tokens take 80 GB for a single head, and with `d_model` 512 and `d_k` 64 there are eight heads (512 = 8 · 64), each
+# with its own matrices.
 
 # %% role="draw"
 lengths = [2**n for n in range(6, 18)]
@@ -170,26 +170,28 @@ axes.legend()
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* both axes are logarithmic, so a power of the length is a straight line, and its slope is
-# the exponent. The matrices rise with slope 2. Everything else is flat at first (the projections) and then rises with
+# *The picture in words:* both axes are logarithmic, so a power of the length is a straight line, and its slope is the
+# exponent. The matrices rise with slope 2, while everything else is flat at first (the projections) and then rises with
 # slope 1. The lines cross at a thin vertical line, near 500 tokens.
 #
 # ### Exercise 1: `attention_matrix_bytes`
 #
 # Difficulty 1 of 5
 #
-# The bytes of the attention weights of a whole layer: one matrix for every head of every sequence. One matrix, not two.
+# Compute the bytes of the attention weights of a whole layer, with one matrix (not two) for every head of every
+# sequence.
 #
 # <details><summary>I get a float</summary>
 #
-# Bytes are counted in whole numbers. `/` gives a float, and so does `math.pow`; `*` and `**` of whole numbers don't.
+# Bytes are counted in whole numbers, but `/` gives a float, and so does `math.pow`; `*` and `**` of whole numbers
+# don't.
 #
 # </details>
 #
 # <details><summary>I don't know which arguments to use</summary>
 #
-# All of them. Write down the shape of the weights in multi-head attention for a batch, axis by axis. How many numbers
-# is that?
+# You need all of them. Write down the shape of the weights in multi-head attention for a batch, axis by axis, and count
+# the entries.
 #
 # </details>
 
@@ -216,8 +218,8 @@ for my_length in (1000, 8000, 64_000):
 # %% [markdown]
 # ## 2 · A batch at once
 #
-# A batch of 2 sequences, each of 3 tokens with 4 numbers, is one tensor (2, 3, 4). You could loop over the sequences in
-# Python. There is no need: as in lesson 01, `@` works on the last two axes and keeps the others.
+# A batch of 2 sequences, each of 3 tokens with 4 components, is one tensor (2, 3, 4). You could loop over the sequences
+# in Python, but there is no need. As in lesson 01, `@` works on the last two axes and keeps the others.
 
 # %%
 generator = torch.Generator().manual_seed(9)
@@ -231,9 +233,9 @@ apart = (in_one_go - in_a_loop).abs().max()
 print(f"largest difference from the loop: {apart:.4f}")
 
 # %% [markdown]
-# For the scores, transpose the keys of each sequence separately. The batch axis must stay first. `.mT` swaps the last
-# two axes, as `transpose(-2, -1)` does. (Programs that use NumPy write `K.transpose(0, 2, 1)`.) `permute(2, 1, 0)`
-# reverses *all* axes, as `.T` did for a matrix. And `reshape` gives a new shape, but leaves the numbers in their order.
+# For the scores, transpose the keys of each sequence separately, so that the batch axis stays first. `.mT` swaps the
+# last two axes, as `transpose(-2, -1)` does, or `K.transpose(0, 2, 1)` in NumPy. `permute(2, 1, 0)`, however, reverses
+# *all* axes, as `.T` did for a matrix, and `reshape` gives a new shape, but leaves the numbers in their order.
 
 # %%
 # (B, T, D)
@@ -248,11 +250,11 @@ for name, changed in ways.items():
     print(f"{name:17}{tuple(changed.shape)}  first block {changed[0].tolist()}")
 
 # %% [markdown]
-# The hundreds tell you which sequence a number comes from. After `permute` the first block holds numbers of both
-# sequences. After `reshape` the shape is right, but the first row starts with 0, 1, 10: parts of two tokens.
+# The hundreds show which sequence a number comes from. After `permute` the first block holds numbers of both sequences.
+# After `reshape` the shape is right, but the first row, 0, 1, 10, has parts of two tokens.
 #
-# Why avoid the loop? Each call of a torch function costs a few microseconds before any number is computed.
-# Here are 256 short sequences, one by one and all at once. (Times differ from run to run and from machine to machine.)
+# Why avoid the loop? Each call of a torch function costs a few microseconds before it computes anything. We time 256
+# short sequences, one by one and all at once. (Times differ from run to run and from machine to machine.)
 
 
 # %%
@@ -283,7 +285,7 @@ print(f"all at once {1e3 * batch_time:6.2f} ms", end=", ")
 print(f"{loop_time / batch_time:.0f} times faster")
 
 # %% [markdown]
-# One thing must hold for every batch: **the output of a sequence is the same alone and in a batch.**
+# One rule must hold for every batch: **the output of a sequence is the same alone and in a batch.**
 
 # %%
 predict(
@@ -306,28 +308,29 @@ outcome = "neither of them" if right_shape else "a wrong shape"
 compare_guess("09_wrong_axis", outcome)
 
 # %% [markdown] role="answer"
-# No error, and the shape is right: every number was divided by a sum over the two sequences, so each of them depends on
-# the other. Only the rule above shows it. Alone, and in the batch, the same sequence gets two different outputs.
+# There is no error, and the shape is right. But every exponential was divided by a sum over the two sequences, so each
+# of them depends on the other. Only the rule above shows it: alone and in the batch, the same sequence gets two
+# different outputs.
 
 # %% [markdown]
 # ### Exercise 2: `batched_self_attention`
 #
 # Difficulty 2 of 5
 #
-# Lesson 01's self-attention for a batch: (B, T, E) to (B, T, d_v). Return the output only. No Python loop over the
-# sequences: the check counts how many operations torch runs for 6 sequences and for 30.
+# Write lesson 01's self-attention for a batch, from (B, T, E) to (B, T, d_v), and return the output only. Don't loop
+# over the sequences in Python, since the check counts how many operations torch runs for 6 sequences and for 30.
 #
 # <details><summary>"Expected size for first two dimensions of batch2 tensor to be ..."</summary>
 #
-# You multiply two tensors with three axes, and their batch axes differ. Print both shapes. Which swap leaves the batch
-# where it is?
+# You multiply two tensors with three axes, and their batch axes differ. Print both shapes, and find the swap that
+# leaves the batch where it is.
 #
 # </details>
 #
-# <details><summary>The shape is right, the numbers are not</summary>
+# <details><summary>The shape is right, but the numbers are not</summary>
 #
-# Follow the batch axis through every line. Over which axis does your softmax run? With a batch in front, the keys are
-# no longer on axis 1.
+# Follow the batch axis through every line, and ask over which axis your softmax runs. With a batch in front, the keys
+# are no longer on axis 1.
 #
 # </details>
 #
@@ -359,7 +362,7 @@ def batched_self_attention(
 check(batched_self_attention)
 
 # %% role="try"
-# Try it: the first sequence alone and in the batch. Both lines should agree.
+# Try it: the first sequence in the batch and alone. Both should agree.
 my_weights = [
     torch.randn(4, 2, generator=torch.Generator().manual_seed(seed))
     for seed in (1, 2, 3)
@@ -370,12 +373,12 @@ print(batched_self_attention(sequences[:1], *my_weights)[0])
 # %% [markdown]
 # ## 3 · One token at a time
 #
-# A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is causal,
-# so a new token changes nothing for those before it. Their keys and values stay the same. Yet a plain loop, such as
-# lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
+# A model that writes makes one token, appends it, and runs again to make the next, which is called *decoding*. Its
+# attention is causal, so a new token changes nothing for those before it, and their keys and values stay the same. Yet
+# a plain loop, such as lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
 #
-# So keep keys and values: a **key-value cache**. For a new token make its query, key and value, append the last two
-# to the cache, and let the query attend to all of it. Old *queries* are never used again, so they aren't kept.
+# So keep them in a **key-value cache**. For a new token, make its query, key and value, append the last two to the
+# cache, and let the query attend to all of it. Old *queries* are never used again, so they aren't kept.
 
 # %%
 generator = torch.Generator().manual_seed(6)
@@ -408,7 +411,7 @@ for t in range(5):
 # %%
 predict(
     "09_times_fewer",
-    "Token 1024 is written. How many times fewer multiplications with a cache?",
+    "How many times fewer multiplications does token 1024 take with a cache?",
     ["2 times", "32 times", "1024 times"],
 )
 
@@ -428,8 +431,8 @@ for t in (16, 128, 1024):
 compare_guess("09_times_fewer", f"{plain // cached} times")
 
 # %% [markdown] role="answer"
-# Everything that is done for t tokens without a cache is done for a single one with it: t times fewer multiplications in
-# step t. Does a step take that much less time, too?
+# With a cache, what was done for t tokens is done for a single one, with t times fewer multiplications in step t. Does
+# a step take that much less time, too?
 
 # %% role="draw" timed=true claim="a_cached_step_is_cheaper" long="it measures and draws"
 attend = F.scaled_dot_product_attention
@@ -471,13 +474,13 @@ print(f"these seven steps: {total_plain:.2f} ms without", end=", ")
 print(f"{total_cached:.2f} ms with a cache")
 
 # %% [markdown]
-# *The picture in words:* points are measured; lines are the counted multiplications, drawn through the last point of
-# each. Without a cache the points climb, and the longer the text, the more steeply. With a cache they climb little:
-# such a step has so little arithmetic that calling torch takes most of its time.
+# *The picture in words:* points are measured, and lines are the counted multiplications, drawn through the last point
+# of each. Without a cache the points climb, more and more steeply as the text grows. With a cache they climb little,
+# because such a step has so little arithmetic that calling torch takes most of its time.
 #
-# **How a cache grows.** `torch.cat` is convenient, but it makes a new tensor and copies the whole cache into it, at
-# every step. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row
-# into the next free place. The part written so far is a view of the large tensor, so nothing is copied.
+# **How a cache grows.** `torch.cat` is convenient, but at every step it makes a new tensor and copies the whole cache
+# into it. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row into the
+# next free place. The part written so far is a view of the large tensor, not a copy.
 
 # %%
 room = torch.zeros(8, 4)  # for up to 8 tokens
@@ -511,22 +514,22 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
     print(f"{name:12} {1e3 * spent:7.1f} ms, {held / 1e6:.1f} MB at the peak")
 
 # %% [markdown]
-# At the peak `cat` needs twice the memory: the old cache and the new one exist at the same time. (The exercises
-# below use `cat` all the same. It leaves its arguments unchanged, and short caches are cheap to copy.)
+# At its peak `cat` needs twice the memory, since the old cache and the new one exist at the same time. (The exercises
+# below use `cat` all the same, because it leaves its arguments unchanged, and short caches are cheap to copy.)
 #
-# A cache has a cost, too. It grows with every token, in every layer, and it must stay in memory as long as the text
+# A cache has a cost, too, since it grows with every token, in every layer, and must stay in memory as long as the text
 # is being written.
 #
 # ### Exercise 3: `kv_cache_bytes`
 #
 # Difficulty 2 of 5
 #
-# The bytes of the cache of a whole model. `num_kv_heads` is the number of heads of keys and values. Often there are as
-# many as query heads. In section 5 there are fewer.
+# Compute the bytes of the cache of a whole model. `num_kv_heads` is the number of heads of keys and values, often as
+# many as query heads, but fewer in section 5.
 #
 # <details><summary>My result is half of what is expected</summary>
 #
-# Look at the loop above that fills the cache. How many tensors is a cache?
+# In the loop above, how many tensors make up the cache?
 #
 # </details>
 #
@@ -560,18 +563,19 @@ def kv_cache_bytes(
 check(kv_cache_bytes)
 
 # %% [markdown]
-# Two models. Llama 2 7B has 32 layers, and keys and values for 32 heads in each. Llama 2 70B has ten times the
-# parameters: 80 layers with 64 heads of queries, but keys and values for 8 heads only. In both a head is 128 wide.
+# Compare two models, in both of which a head is 128 wide. Llama 2 7B has 32 layers, and keys and values for 32 heads in
+# each. Llama 2 70B has ten times the parameters, in 80 layers with 64 heads of queries, but keys and values for only 8
+# heads.
 
 # %%
 predict(
     "09_larger_cache",
-    "How large is the cache of Llama 2 70B, beside that of Llama 2 7B?",
+    "How large is the cache of Llama 2 70B, compared with that of Llama 2 7B?",
     ["less than half as large", "more than half as large", "larger"],
 )
 
 # %% role="try"
-# Three published models, each at its full length, 2 bytes a number.
+# Three published models, each at its full length, 2 bytes per number.
 my_models = {
     "GPT-2 small, 12 layers, 12 heads": (1, 12, 12, 64, 1024, 2),
     "Llama 2 7B, 32 layers, 32 heads": (1, 32, 32, 128, 4096, 2),
@@ -588,14 +592,15 @@ if my_share < 0.5:
 compare_guess("09_larger_cache", my_outcome)
 
 # %% [markdown] role="answer"
-# 80 · 8 heads in all are fewer than 32 · 32. The larger model can afford the smaller cache, since eight query heads share each head of keys and values. That is one
-# way to save memory, and section 5 is about it. The other is to drop old keys and values.
+# The larger model has the smaller cache, since eight query heads share each head of keys and values, and 80 · 8 heads
+# in all are fewer than 32 · 32. That is one way to save memory, and section 5 is about it. The other is to drop old
+# keys and values.
 
 # %% [markdown]
 # ## 4 · A window
 #
-# Must a token see everything before it? Often only what is near matters. With a **sliding window** of 3, a query sees
-# three keys: its own and the two before it.
+# Must a token see everything before it, if often only what is near matters? With a **sliding window** of 3, a query
+# sees three keys, its own and the two before it.
 
 # %%
 near = ["1.......", "11......", "111.....", ".111....", "..111..."]
@@ -628,34 +633,34 @@ for axes, (title, mask) in zip(panels, masks.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three 8 × 8 grids, yellow where a query may attend. The causal mask is yellow on the
-# diagonal and everywhere below it. The window is a band, the diagonal and the two diagonals below it. After two
-# layers the band is five diagonals wide.
+# *The picture in words:* three 8 × 8 grids, yellow where a query may attend. The causal mask is yellow on the diagonal
+# and everywhere below it. The window is a band of three diagonals, the main one and the two below it. After two layers
+# the band is five diagonals wide.
 #
-# The number of scores now grows with the length, no longer with its square. The cache stops growing too: no query sees
-# further back than the window, so older keys and values may be dropped. A mask alone saves nothing, though: the hidden
-# scores must not be computed at all (section 9 says how).
+# The number of scores now grows with the length, and no longer with its square. The cache stops growing too, because no
+# query sees further back than the window, and older keys and values may be dropped. But a mask alone saves nothing if
+# the hidden scores are computed all the same (section 9 shows how to skip them).
 #
-# Is the rest of the text lost? The third picture says no. In layer 1 a token sees tokens that saw others in layer 0.
+# Is the rest of the text lost? The third picture shows that it isn't, since in layer 1 a token sees tokens that saw
+# others in layer 0.
 #
 # ### Exercise 4: `sliding_window_mask`
 #
 # Difficulty 2 of 5
 #
-# The mask of a window for `seq_len` tokens: a token sees itself and the `window` − 1 tokens before it. True means *may
-# attend*. The window may be longer than the sequence.
+# Make the mask of a window for `seq_len` tokens, in which a token sees itself and the `window` − 1 tokens before it.
+# True means *may attend*, and the window may be longer than the sequence.
 #
 # <details><summary>How do I begin?</summary>
 #
-# Two ways. Lesson 04 compared positions: how far is each key before each query, and which distances are allowed? Or
-# begin with the causal triangle, and find the triangle to remove. `tril` and `triu` take a second argument, which
-# shifts the diagonal.
+# Compare positions, as in lesson 04: how far is each key before each query, and which distances are allowed? Or find
+# the triangle to remove from the causal one, since `tril` and `triu` take a second argument, which shifts the diagonal.
 #
 # </details>
 #
 # <details><summary>The window is one token too long</summary>
 #
-# Print your mask for a window of 1. Each token should see itself only.
+# Print your mask for a window of 1, where each token should see only itself.
 #
 # </details>
 #
@@ -686,7 +691,7 @@ check(sliding_window_mask)
 # %%
 predict(
     "09_reach",
-    "A window of 3, four layers: how far back does the last token see?",
+    "With a window of 3 and four layers, how far back does the last token see?",
     low=0,
     high=20,
     unit="tokens",
@@ -701,19 +706,19 @@ for my_layers in range(1, 5):
 compare_guess("09_reach", my_seen.sum().item() - 1)
 
 # %% [markdown] role="answer"
-# Every layer adds window − 1 tokens. In Mistral 7B, with a window of 4096 and 32 layers, that is 32 · 4095 = 131 040
+# Every layer adds window − 1 tokens. In Mistral 7B, with a window of 4096 and 32 layers, that makes 32 · 4095 = 131 040
 # tokens.
 
 # %% [markdown]
 # ## 5 · Shared keys and values
 #
-# The cache holds keys and values for every head. But do 64 heads of queries need 64 heads of keys? In **grouped-query
+# The cache holds keys and values for every head, but do 64 heads of queries need 64 heads of keys? In **grouped-query
 # attention** neighbouring query heads share one head of keys and values (a *key head*, for short). At one end is
-# *multi-head* attention, with a key head for each query head. At the other is *multi-query* attention, with one for
+# *multi-head* attention, with a key head for each query head, and at the other is *multi-query* attention, with one for
 # all.
 #
-# Here are 4 query heads and 2 key heads, so a group is 4 / 2 = 2 query heads. Heads 0 and 1 read key head 0, heads 2
-# and 3 read key head 1. Follow query heads 1 and 2:
+# Here are 4 query heads and 2 key heads, so a group is 4 / 2 = 2 query heads. Heads 0 and 1 read key head 0, and heads
+# 2 and 3 read key head 1, as you can follow for query heads 1 and 2.
 
 # %%
 one, other = [[1.0, 0.0]], [[0.0, 1.0]]
@@ -731,14 +736,14 @@ for query_head, key_head in ((1, 0), (2, 1)):
     print(f"    output {(weights @ two_values[key_head]).item():.2f}")
 
 # %% [markdown]
-# The values show which head was read: outputs between 10 and 20 come from key head 0, those between 30 and 40 from key
-# head 1. One way to compute all heads at once is to repeat the key heads until there is one for each query head. Torch
-# has two functions that repeat.
+# The outputs show which head was read, since those between 10 and 20 come from key head 0, and those between 30 and 40
+# from key head 1. One way to compute all heads at once is to repeat the key heads until there is one for each query
+# head, and torch has two functions that repeat.
 
 # %%
 predict(
     "09_repeat",
-    "Key heads 0 and 1, four query heads: which call gives 0, 0, 1, 1?",
+    "For four query heads, which call turns key heads 0, 1 into 0, 0, 1, 1?",
     ["`repeat(2)`", "`repeat_interleave(2)`", "both"],
 )
 
@@ -754,14 +759,14 @@ right = [call for call, order in orders.items() if order == [0, 0, 1, 1]]
 compare_guess("09_repeat", right[0] if len(right) == 1 else "both")
 
 # %% [markdown] role="answer"
-# `repeat` repeats the whole, `repeat_interleave` each entry. The wrong order raises no error and gives the right shape.
+# `repeat` repeats the whole and `repeat_interleave` each entry. The wrong order raises no error and gives the right
+# shape.
 
 # %% [markdown]
-# Another way repeats nothing: give the queries one axis for
-# the groups and one for the heads of a group, (..., Hkv, Hq / Hkv, Tq, D), and let a single key head broadcast over its
-# group. `unflatten` makes two axes out of one.
+# A way without repeating is to give the queries one axis for the groups and one for the heads of a group, (..., Hkv, Hq
+# / Hkv, Tq, D), and let a single key head broadcast over its group (`unflatten` makes two axes out of one).
 #
-# Fewer key heads make the cache smaller. Here are its bytes for the sizes of Llama 2 70B, from your own function:
+# Fewer key heads make the cache smaller, and your own function gives its bytes for the sizes of Llama 2 70B.
 
 # %% role="try"
 # Try it: 64 query heads, and fewer and fewer key heads.
@@ -775,27 +780,27 @@ for my_name, my_kv_heads in my_kinds.items():
 #
 # Difficulty 3 of 5
 #
-# `query` is (..., Hq, Tq, D), `key` (..., Hkv, Tk, D), `value` (..., Hkv, Tk, d_v). Query head h reads key head
-# `h // (Hq / Hkv)`. There is no mask. If Hkv doesn't divide Hq, raise a `ValueError` that names both numbers.
-# `F.scaled_dot_product_attention` is excluded.
+# `query` is (..., Hq, Tq, D), `key` (..., Hkv, Tk, D), and `value` (..., Hkv, Tk, d_v). Query head h reads key head
+# `h // (Hq / Hkv)`, there is no mask, and `F.scaled_dot_product_attention` is excluded. If Hkv doesn't divide Hq, raise
+# a `ValueError` that names both numbers.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
-# Print the shapes of query and key. Which axis differs? Either the keys need one head for each query head, or the
-# queries need one more axis.
+# Print the shapes of query and key, and find the axis that differs. Either the keys need one head for each query head,
+# or the queries need one more axis.
 #
 # </details>
 #
-# <details><summary>The shape is right, the numbers are not</summary>
+# <details><summary>The shape is right, but the numbers are not</summary>
 #
-# Try the four queries of the example: the outputs of heads 0 and 1 lie between 10 and 20. If those of heads 0 and 2 do,
-# your groups are not made of neighbours.
+# In the example, the outputs of heads 0 and 1 lie between 10 and 20. If yours do for heads 0 and 2, your groups aren't
+# made of neighbours.
 #
 # </details>
 #
 # <details><summary>It works with a batch, but not without one</summary>
 #
-# Heads are axis 1 only if there is exactly one axis before them. Which axis is it, counted from the end?
+# Heads are axis 1 only if there is exactly one axis before them. Which axis are they, counted from the end?
 #
 # </details>
 
@@ -833,9 +838,9 @@ print(torchs.flatten())
 # %% [markdown]
 # ## 6 · Several tokens after a cache
 #
-# One new token needs no mask: it may see all keys in the cache. That changes when **several tokens come at once**, as
-# in the *prompt*, the text that the model is given to start with. Then some keys must be hidden. After a cache the mask
-# isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
+# One new token needs no mask, since it may see all keys in the cache. But when **several tokens come at once**, as in
+# the *prompt*, the text that the model is given to start with, some keys must be hidden. After a cache the mask isn't
+# square, as you see for three new tokens after two cached ones, at positions 2, 3 and 4.
 
 # %%
 new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
@@ -849,14 +854,14 @@ show(
 )
 
 # %% [markdown]
-# The diagonal of the first mask ends in the bottom right corner, as it should: the newest token sees everything. That
-# of the second starts in the top left corner, as if nothing came before the new tokens. PyTorch's `is_causal=True`
-# means the second.
+# The diagonal of the first mask ends in the bottom right corner, as it should, because the newest token sees
+# everything. In the second mask it starts in the top left corner, as if the new tokens were the first. PyTorch's flag
+# `is_causal=True` means the second.
 
 # %%
 predict(
     "09_is_causal",
-    "After four cached tokens, with the flag: how many keys does one see?",
+    "With this flag, how many keys does a token see after four cached ones?",
     low=0,
     high=5,
 )
@@ -873,26 +878,26 @@ show(weights, "new token", [f"key {at}" for at in range(5)])
 compare_guess("09_is_causal", (weights["with the flag"] > 0).sum().item())
 
 # %% [markdown] role="answer"
-# With `is_causal=True` the new token sees the oldest key and nothing else, not even itself. There is no error, and the
-# shape is right. But of the whole text only the first token counts.
+# With `is_causal=True` the new token sees only the oldest key, and not even its own. There is no error, and the shape
+# is right, but of the whole text only the first token counts.
 
 # %% [markdown]
 # ### Exercise 6: `attend_with_cache`
 #
 # Difficulty 3 of 5
 #
-# Causal attention that continues after a cache. `query`, `key` and `value` (B, H, Tnew, D) belong to the new tokens,
-# one or many. `cache` is None at first, later the pair `(key, value)` of all tokens so far. Return the output for the
-# new tokens and the new cache. Here `F.scaled_dot_product_attention` is allowed.
+# Write causal attention that continues after a cache, where `query`, `key` and `value` (B, H, Tnew, D) belong to the
+# new tokens, one or many. `cache` is None at first, and later the pair `(key, value)` of all tokens so far. Return the
+# output for the new tokens and the new cache; here `F.scaled_dot_product_attention` is allowed.
 #
 # <details><summary>"Sizes of tensors must match except in dimension ..."</summary>
 #
-# Two tensors may be joined along the axis in which they differ. Old and new tokens differ in number: which axis of (B,
-# H, T, D) counts tokens?
+# Two tensors may be joined along the axis in which they differ. Since old and new tokens differ in number, which axis
+# of (B, H, T, D) counts tokens?
 #
 # </details>
 #
-# <details><summary>Right for a prompt and for single tokens, wrong for several tokens after a cache</summary>
+# <details><summary>It is right for a prompt and single tokens, but wrong for several tokens after a cache</summary>
 #
 # Print your mask for 3 new tokens after 2 cached ones and compare it with the two masks above. `tril` takes a second
 # argument that shifts the diagonal.
@@ -901,7 +906,7 @@ compare_guess("09_is_causal", (weights["with the flag"] > 0).sum().item())
 #
 # <details><summary>What does the cache look like on the first call?</summary>
 #
-# There is nothing to join: the new keys and values *are* the cache. Return a pair all the same, not None.
+# There is nothing to join yet, so the new keys and values *are* the cache, and you still return a pair.
 #
 # </details>
 
@@ -949,12 +954,12 @@ print(f"largest difference {my_difference:.4f}", end=", ")
 print(f"cache {tuple(my_cache[0].shape)}")
 
 # %% [markdown]
-# Half of the lesson is done: a good place for a break.
+# Half of the lesson is done, so this is a good place for a break.
 #
 # ## 7 · A few queries at a time
 #
-# A long prompt still needs a matrix of T · T scores. Does it have to exist all at once? A row of it belongs to one
-# query, and softmax works row by row. No row needs another one:
+# A long prompt still needs a matrix of T · T scores, but does it have to exist all at once? Each row belongs to one
+# query, and softmax works row by row, so no row needs another one.
 
 # %%
 query = torch.randn(6, 4, generator=generator)
@@ -968,11 +973,11 @@ print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
 
 # %% [markdown]
 # So take a chunk of queries, make *its* rows, keep the output, throw the rows away, and take the next chunk. Only
-# `chunk_size` rows of the matrix exist at any time. The keys stay whole: a softmax needs its complete row. With
-# `chunk_size=32`, as in the tutorial, there are 32 rows, however long the text.
+# `chunk_size` rows of the matrix exist at any time, but the keys stay whole, since a softmax needs its complete row.
+# With `chunk_size=32`, as in the tutorial, there are 32 rows, however long the text is.
 #
-# Look closely at how to cut into pieces, because the last piece may be shorter. A slice may reach past the end; it
-# stops there. If the number of pieces is rounded *down*, the rest is lost.
+# Look closely at how to cut into pieces, because the last piece may be shorter. A slice that reaches past the end stops
+# there. But if the number of pieces is rounded *down*, the rest is lost.
 
 # %%
 seven, hundred = torch.arange(7), torch.arange(100)
@@ -988,18 +993,19 @@ print(
 print("chunk(3) makes", len(hundred.chunk(3)))
 
 # %% [markdown]
-# `split(3)` makes pieces of 3. `chunk(3)` makes 3 pieces. With 7 tokens the two look alike, and with 100 they don't.
+# `split(3)` makes pieces of 3 and `chunk(3)` makes 3 pieces, which look alike with 7 tokens but not with 100.
 #
-# And which axis is cut? Code for one sequence, such as `Q[i : i + chunk_size]`, cuts the first. With a batch in front
-# that is the batch: the output may still be right, but every piece holds whole matrices.
+# And which axis is cut? Code for one sequence, such as `Q[i : i + chunk_size]`, cuts the first, which is the batch if
+# there is one. The output may still be right, but every piece holds whole matrices.
 #
 # ### Exercise 7: `chunked_attention`
 #
 # Difficulty 3 of 5
 #
-# The same output as ordinary attention, a chunk of queries at a time. The check records the tensors that torch makes.
-# On long sequences, where T is many times D, no tensor may have Tq · Tk entries or more, for each leading index. If one
-# does, the check names its shape. Torch's softmax is allowed, `F.scaled_dot_product_attention` is not.
+# Compute the same output as ordinary attention, a chunk of queries at a time, with torch's softmax but without
+# `F.scaled_dot_product_attention`. On long sequences, where T is many times D, no tensor may have Tq · Tk entries or
+# more for each leading index. The check records the tensors that torch makes, and names the shape of one that is too
+# large.
 #
 # <details><summary>The last rows are missing, or zero</summary>
 #
@@ -1009,15 +1015,15 @@ print("chunk(3) makes", len(hundred.chunk(3)))
 #
 # <details><summary>It works for one sequence, but not with a batch and heads</summary>
 #
-# Tokens are the last axis but one, whatever comes before. `query[..., start:end, :]` cuts there. For `split` and `cat`
-# the axis is `dim=-2`.
+# Tokens are the last axis but one, whatever comes before, so `query[..., start:end, :]` cuts there, and for `split` and
+# `cat` the axis is `dim=-2`.
 #
 # </details>
 #
 # <details><summary>The check says that a tensor is too large</summary>
 #
-# Look at the shape in the message: which line makes it? It isn't always the scores. A mask, an empty tensor to fill and
-# a collection of weights count as well.
+# Which line makes a tensor of the shape in the message? It isn't always the scores, since a mask, an empty tensor to
+# fill and a collection of weights count as well.
 #
 # </details>
 
@@ -1054,9 +1060,9 @@ for my_size in (1, 4, 6, 32):
 # %% [markdown]
 # ## 8 · A few keys at a time
 #
-# A chunk still has Tk columns: for a million keys one single row takes 4 MB. Can a row be cut as well? Softmax seems to
-# forbid it. It divides by the sum over *all* keys, and before that it subtracts the maximum over all of them. Here is
-# one row of six scores, and one value for each key.
+# A chunk still has Tk columns, so for a million keys a single row takes 4 MB. Can a row be cut as well? Softmax seems
+# to forbid it, since it divides by the sum over *all* keys, and before that it subtracts the maximum over all of them.
+# Here is one row of six scores, with one value for each key.
 
 # %%
 row = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 0.0])
@@ -1070,8 +1076,8 @@ rounded = [round(one, 4) for one in apart]
 print("a softmax for each block:   ", rounded, f"mean {sum(apart) / 3:.4f}")
 
 # %% [markdown]
-# A softmax for each block gives every block the same weight, whatever its scores are. But the division can wait. Keep
-# two sums, the exponentials and the exponentials times the values, and divide at the very end:
+# A softmax for each block gives every block the same weight, whatever its scores are. But the division can wait if you
+# keep two sums, of the exponentials and of the exponentials times the values, and divide at the very end.
 
 # %%
 total, mixed = 0.0, 0.0
@@ -1083,13 +1089,14 @@ higher = sum((s + 100).exp().sum().item() for s, _ in blocks)
 print("the same with scores 100 higher:", higher)
 
 # %% [markdown]
-# Right, until the scores grow: exp(100) is too large for float32. Lesson 01's remedy is to subtract the row's maximum,
-# and that isn't known before the last block. So subtract the largest score **so far**, the *running maximum*. When a
-# larger one comes, everything summed before was computed with the old maximum. It can be corrected without going back:
+# The output is right until the scores grow, since exp(100) is too large for float32. Lesson 01's remedy is to subtract
+# the row's maximum, but that isn't known before the last block. So subtract the largest score **so far**, the *running
+# maximum*. When a larger one comes, everything summed before was computed with the old maximum, but it can be corrected
+# without going back:
 #
 # $$e^{s - m_\text{new}} = e^{s - m_\text{old}} \cdot e^{m_\text{old} - m_\text{new}}$$
 #
-# The last factor is the same for every score that has been seen. So one multiplication corrects a whole sum.
+# The last factor is the same for every score that has been seen, so one multiplication corrects a whole sum.
 
 # %%
 maximum, total, mixed = -math.inf, 0.0, 0.0
@@ -1108,12 +1115,12 @@ for s, v in blocks:
     print(f" {mixed:8.4f} {mixed / total:9.4f}")
 
 # %% [markdown]
-# Follow the second block. The maximum rises from 3 to 5, so both sums shrink by exp(3 − 5) = 0.1353 before the new
-# block is added. In the third block the maximum stays at 5, and the factor is 1. The last line is the output of all at
-# once. This is the **online softmax**: the row is read once, from left to right, and three numbers are kept.
+# In the second block the maximum rises from 3 to 5, so both sums shrink by exp(3 − 5) = 0.1353 before the new block is
+# added. In the third block the maximum stays at 5, and the factor is 1. The last line ends with the same output as all
+# at once. This is the **online softmax**, which reads the row once, from left to right, and keeps three numbers.
 #
-# For many queries the three are columns: a maximum, a sum and a weighted sum of values *for each query*.
-# Step through it.
+# For many queries the three become columns, with a maximum, a sum and a weighted sum of values *for each query*. Step
+# through the blocks below.
 
 # %% role="draw"
 from grader.views import OnlineSoftmax
@@ -1125,44 +1132,44 @@ eight_values = torch.randn(8, 2, generator=generator)
 OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 
 # %% [markdown]
-# *Things to try.* Step to the last block: "output so far" is now the final output. After the first block, where does a
-# factor fall below 1, and what has just happened to the maximum? Now switch rescaling off and step again. Which query
-# comes out right all the same, and why that one? At the end, read the line that says what is in memory. Which of its
-# numbers would grow if there were 8000 keys in place of 8?
+# *Things to try.* Step to the last block, where "output so far" is the final output. After the first block, where does
+# a factor fall below 1, and what has just happened to the maximum? With rescaling switched off, which query comes out
+# right all the same, and why that one? At the end, read the line about what is in memory. Which of its numbers would
+# grow if there were 8000 keys in place of 8?
 #
 # ### Exercise 8: `online_attention`
 #
 # Difficulty 4 of 5
 #
 # Loop over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach Tq · Tk
-# entries, and `F.scaled_dot_product_attention` is excluded. The check tests two more things: that more keys mean more
-# work in the loop, and that rows of scores around +1000 and −1000 come out right.
+# entries, and `F.scaled_dot_product_attention` is excluded. The check also tests that more keys mean more work in the
+# loop, and that rows of scores around +1000 and −1000 come out right.
 #
-# <details><summary>NaN everywhere</summary>
+# <details><summary>Everything is NaN</summary>
 #
-# −∞ − (−∞) is NaN, and 0 · ∞ is too. What is your maximum before the first block, and what do you subtract from what?
-# After the first block the maximum should be finite. The factor is exp(old − new), never exp(new − old).
+# Since −∞ − (−∞) is NaN, and 0 · ∞ is too, what is your maximum before the first block, and what do you subtract from
+# what? After the first block the maximum should be finite, and the factor is exp(old − new), never exp(new − old).
 #
 # </details>
 #
 # <details><summary>The first blocks come out right, then the numbers drift away</summary>
 #
-# In the cell above two things are multiplied by the factor. Both, before the new block is added? And is the factor
-# computed before the old maximum is overwritten?
+# In the cell above two things are multiplied by the factor. Do you multiply both before the new block is added? And is
+# the factor computed before the old maximum is overwritten?
 #
 # </details>
 #
 # <details><summary>The shapes don't match: (..., Tq) and (..., Tq, d_v)</summary>
 #
-# Keep maximum and sum as columns, (..., Tq, 1). `amax(-1, keepdim=True)` and `sum(-1, keepdim=True)` do that, and
-# columns broadcast to any width. `torch.maximum` compares two tensors entry by entry.
+# Keep maximum and sum as columns, (..., Tq, 1), which broadcast to any width. `amax(-1, keepdim=True)` and
+# `sum(-1, keepdim=True)` make such columns, and `torch.maximum` compares two tensors entry by entry.
 #
 # </details>
 #
 # <details><summary>It is right, but not in float64</summary>
 #
-# `torch.zeros(...)` without a dtype is float32. `query.new_zeros(...)` and `query.new_full(..., -math.inf)` take the
-# dtype of the query.
+# `torch.zeros(...)` without a dtype is float32, while `query.new_zeros(...)` and `query.new_full(..., -math.inf)` take
+# the dtype of the query.
 #
 # </details>
 
@@ -1209,8 +1216,8 @@ print(my_blocks.flatten().round(decimals=2))
 print(my_whole.flatten().round(decimals=2))
 
 # %% [markdown]
-# **Tiles.** Which part of the T × T matrix exists at one time? Here is each way, halfway through. The fourth cuts both
-# queries and keys.
+# **Tiles.** Which part of the T × T matrix exists at one time? Here is each way, halfway through, and the fourth cuts
+# both queries and keys.
 
 
 # %% role="draw" long="four pictures, and what is in them"
@@ -1238,22 +1245,22 @@ for axes, (name, state) in zip(panels, ways.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* four 12 × 12 grids. Yellow scores are in memory, grey ones were made and thrown away, dark
-# blue ones are still to come. Naive: all 144 are yellow. Chunked: a band of three whole rows. Online: a band of
-# three whole columns. Fused: a tile of three rows and three columns, 9 scores; the rows above it and the columns to
-# its left are done.
+# *The picture in words:* four 12 × 12 grids, with yellow scores in memory, grey ones made and thrown away, and dark
+# blue ones still to come. The naive grid has all 144 in yellow, the chunked one a band of three whole rows, and the
+# online one a band of three whole columns. The fused one has a tile of three rows and three columns, 9 scores; the rows
+# above it and the columns to its left are done.
 #
-# A chunk has whole rows, a block whole columns. If both are cut, the size of a *tile* doesn't depend on the length.
-# PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation: the scores of a tile
-# stay in the processor's fast memory and are never written to main memory. On a graphics card, in float16 or bfloat16,
-# it is known as FlashAttention.
+# A chunk has whole rows, and a block has whole columns. If both are cut, the size of a *tile* doesn't depend on the
+# length. PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation, in which the
+# scores of a tile stay in the processor's fast memory and are never written to main memory. On a graphics card, in
+# float16 or bfloat16, it is known as FlashAttention.
 #
 # ## 9 · Measured
 #
-# Now time. Every score takes D multiplications and D additions, and so does the weighted sum, with d_v: about 4 · T² ·
-# D operations in all. The product of two large matrices shows how many of them your machine does in a second. So you
-# know about how long attention must take at least. Whole, cut or fused, attention computes the same T² scores:
-# **cutting saves memory, not arithmetic.**
+# For the time, count the operations. Every score takes D multiplications and D additions, and so does the weighted sum,
+# with d_v: about 4 · T² · D operations in all. The product of two large matrices shows how many of them your machine
+# does in a second, so you know about how long attention must take at least. Whole, cut or fused, attention computes the
+# same T² scores, so **cutting saves memory, not arithmetic.**
 
 
 # %%
@@ -1320,9 +1327,9 @@ fused = F.scaled_dot_product_attention
 draw_measured(measure({"naive": naive_attention, "fused": fused}))
 
 # %% [markdown]
-# *The picture in words:* points are measured, lines predicted. On the left the naive points lie on a line of slope 2:
-# every doubling of the length is four times the memory. The fused points lie on a line of slope 1, far below. On the
-# right both rise with a slope near 2. For long sequences they lie above the grey line of the bare arithmetic, since
+# *The picture in words:* points are measured, lines predicted. On the left the naive points lie on a line of slope 2,
+# so doubling the length takes four times the memory. The fused points lie on a line of slope 1, far below. On the right
+# both rise with a slope near 2. For long sequences they lie above the grey line of the bare arithmetic, because
 # exponentials, sums, and moving numbers to and from memory take time, too.
 #
 # The next cell adds your two functions to this picture, with pieces of 64.
@@ -1339,12 +1346,13 @@ my_ways = {
 draw_measured(measure(my_ways))
 
 # %% [markdown]
-# The memory of both should grow in proportion to the length. In time the chunked one stays near the naive one, and the
-# online one may take twice as long. Many small operations cost time. Small pieces fit into the processor's fast memory,
-# and that saves some. The fused one saves both memory and time.
+# The memory of both should grow in proportion to the length. The chunked function takes about as long as the naive one,
+# and the online one may take twice as long. Many small operations cost time, but small pieces fit into the processor's
+# fast memory, and that saves some. The fused operation saves both memory and time.
 #
 # **Which kernel ran?** A *kernel* is the program that does an operation's work. For attention PyTorch chooses among
-# several, and the fused one is only one of them; each is made for certain shapes and types. The profiler lists the operators that really ran.
+# several, each made for certain shapes and types, and the fused one is only one of them. The profiler lists the
+# operators that really ran.
 
 
 # %%
@@ -1383,13 +1391,13 @@ outcome = (
 compare_guess("09_which_kernel", outcome)
 
 # %% [markdown] role="answer"
-# `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
-# formula, with its whole matrix, and it doesn't tell you. On a CPU the fused kernel needs four axes, (B, H, T, D), and
-# values as wide as the keys.
+# The fused kernel is `flash_attention_for_cpu`, but with narrower values PyTorch runs `math` and a softmax. That is the
+# plain formula, with its whole matrix, and PyTorch doesn't warn you. On a CPU the fused kernel needs four axes, (B, H,
+# T, D), and values as wide as the keys.
 
 # %% [markdown]
-# To be sure of a kernel, allow no other. If PyTorch can't use it, it raises an error. Its
-# warnings say why.
+# To be sure of a kernel, allow no other. If PyTorch can't use it, it raises an error, and its warnings give the
+# reasons.
 
 # %%
 with warnings.catch_warnings(record=True) as reasons:
@@ -1408,15 +1416,15 @@ print("fused", fused_output[0, 0], sep="\n")
 print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %% [markdown]
-# Except for `is_causal`, the fused kernel takes a mask as a matrix, and computes hidden scores as well.
+# For any mask other than `is_causal`, the fused kernel takes a matrix, and computes hidden scores as well.
 # **FlexAttention** (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions,
-# and compiles a fused kernel for it. Tiles in which everything is hidden are skipped. So a sliding window saves time,
-# not only memory.
+# and compiles a fused kernel for it. This kernel skips tiles in which everything is hidden, so a sliding window saves
+# time, not only memory.
 #
 # **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
-# that is its output. So besides query, key and value the whole matrix is kept; cut into chunks, it is still kept whole.
-# The fused attention keeps its output and one number for each row instead (maximum and sum in one). It computes its
-# tiles again in the backward pass.
+# that is its output. So besides query, key and value the whole matrix is kept, even if it is cut into chunks. Fused
+# attention keeps its output and one number for each row instead (maximum and sum in one), and computes its tiles again
+# in the backward pass.
 
 
 # %%
@@ -1444,7 +1452,7 @@ print(f"naive keeps         {by_naive:9,} bytes")
 print(f"the fused one keeps {by_fused:9,} bytes")
 
 # %% role="try"
-# Try it: what do your chunks keep? The remedy is to compute them once more
+# Try it: what do your chunks keep? The remedy is to compute them again
 # (torch.utils.checkpoint).
 my_kept = kept_for_backward(chunked_attention, *trained, 64)
 print(f"chunked keeps {my_kept:,} bytes")
@@ -1458,25 +1466,25 @@ print(f"chunked keeps {my_kept:,} bytes")
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `table_entries` (a whole number): one sequence of 1000 tokens, 12 heads. How many numbers are the attention weights
-#    of one layer?
-# 2. `batched_shape` (a shape): `x` is (4, 10, 16), `w_query` and `w_key` are (16, 8), `w_value` is (16, 6). What
+# 1. `table_entries` (a whole number): how many attention weights does a layer with 12 heads compute for one sequence of
+#    1000 tokens?
+# 2. `batched_shape` (a shape): `x` is (4, 10, 16), `w_query` and `w_key` are (16, 8), and `w_value` is (16, 6). What
 #    shape does `batched_self_attention` return?
-# 3. `chunk_scores` (a shape): query (2, 8, 100, 64), key (2, 8, 300, 64), `chunk_size` 16. What is the shape of the
-#    scores of the first chunk in `chunked_attention`?
-# 4. `last_chunk` (a whole number): the same call. How many queries are in the last chunk?
-# 5. `factor` (a number, to two decimals): the running maximum of a row is 3, the next block's largest score is 5. By
-#    what are the sum and the weighted sum so far multiplied?
+# 3. `chunk_scores` (a shape): with query (2, 8, 100, 64), key (2, 8, 300, 64) and `chunk_size` 16, what is the shape of
+#    the scores of the first chunk in `chunked_attention`?
+# 4. `last_chunk` (a whole number): in the same call, how many queries are in the last chunk?
+# 5. `factor` (a number, to two decimals): the running maximum of a row is 3, and the next block's largest score is 5.
+#    By what are the sum and the weighted sum so far multiplied?
 # 6. `running_sum` (a number, to two decimals): a row has the scores 1, 1, 3, 1, read in blocks of two. What is the
 #    running sum after the second block?
-# 7. `twice_as_long` (a letter): a sequence becomes twice as long, `chunk_size` stays. The scores that
+# 7. `twice_as_long` (a letter): a sequence becomes twice as long, and `chunk_size` stays the same. The scores that
 #    `chunked_attention` holds at any moment
 #    - a. take as much memory as before;
 #    - b. take twice as much;
 #    - c. take four times as much;
 #    - d. take half as much, since there are more chunks.
 # 8. `what_is_saved` (a letter): what does a key-value cache save?
-#    - a. memory: less of it is taken than without;
+#    - a. memory, since less of it is taken than without;
 #    - b. the scores of the new token with old keys;
 #    - c. projecting old tokens and attending from them again;
 #    - d. the mask, which hides what comes later.
@@ -1486,14 +1494,14 @@ print(f"chunked keeps {my_kept:,} bytes")
 #    - b. keys 0, 1 and 2;
 #    - c. keys 0 to 4;
 #    - d. key 2 only.
-# 10. `window_scores` (a whole number): how many True does `sliding_window_mask(6, 3)` hold?
+# 10. `window_scores` (a whole number): how many entries of `sliding_window_mask(6, 3)` are True?
 # 11. `key_head` (a whole number): there are 64 query heads and 8 heads of keys and values. Which key head does query
 #     head 37 read?
 #
 # <details><summary>I don't know where to start with the running sum</summary>
 #
-# Make the table of section 8 on paper: after each block the maximum, the factor, the sum. The first block has maximum
-# 1, and both of its exponentials are exp(0).
+# Make the table of section 8 on paper, with the maximum, the factor and the sum after each block. The first block has
+# maximum 1, and both of its exponentials are exp(0).
 #
 # </details>
 
@@ -1533,9 +1541,9 @@ check(quiz_09, "quiz_09")
 # %% [markdown]
 # ## What you can do now
 #
-# You can say in bytes what attention and its cache will cost, and make both smaller: with a window, with shared heads,
-# in pieces. You know what an online softmax keeps, and why a rising maximum means rescaling. Your attention continues
-# after a cache, with its mask aligned to the bottom right. And you can find out which kernel has computed it.
+# You can say in bytes what attention and its cache will cost, and make both smaller, with a window, with shared heads,
+# or in pieces. You know what an online softmax keeps, and why a rising maximum means rescaling. Your attention function
+# continues after a cache, with its mask aligned to the bottom right, and you can find out which kernel PyTorch has run.
 #
 # **To read next**
 #
@@ -1550,4 +1558,4 @@ check(quiz_09, "quiz_09")
 # - Jiang et al. (2023), *Mistral 7B*, section 2: a sliding window, and a cache that drops what lies before it.
 #
 # **Next lesson:** 10, *Reading and debugging attention*. You look into the heads of a trained model, and hunt eight
-# bugs in attentions that you can only call.
+# bugs in attention functions that you can only call.
