@@ -66,7 +66,7 @@ NUMBERS = (
         "Find the table of weights. A row belongs to the word that looks, and a column to the one that is looked at.",
         wrong=_printed(
             {
-                0.75471: "You swapped row and column, so who looks, and who is looked at?",
+                0.75471: "You swapped row and column, so ask who looks and who is looked at.",
                 0.43194: "That is in the row of `birds`, but whose output is asked for?",
                 0.90884: "That is what `build` takes from itself.",
                 0.23785: "That is what `nests` takes from itself.",
@@ -86,7 +86,7 @@ NUMBERS = (
             {
                 0.9: "That is the printed one, whose ratio is 18, but which ratio belongs to a difference of 2?",
                 0.6: "Those are shares of the scores themselves, but what is done to every score first?",
-                0.8808: "There are three scores, so did you count the two equal ones?",
+                0.8808: "There are three scores, but did you count the two equal ones?",
                 0.6134: "There is no scaling here, only the softmax of these three numbers.",
                 0.1065: "That is the second weight.",
                 7.38906: "That is the ratio of the first weight to the second, and a weight lies between 0 and 1.",

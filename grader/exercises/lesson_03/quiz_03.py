@@ -27,8 +27,8 @@ QUESTIONS = (
         wrong={
             "(2, 3, 7, 5)": "Which of the two belongs to the rows of a table, who looks or who is looked at?",
             "(2, 5, 7)": "There is a table for every head, too.",
-            "(2, 3, 5, 5)": "A query looks at the keys, so how many of those are there?",
-            "(2, 3, 7, 7)": "A row belongs to a query, so how many of those are there?",
+            "(2, 3, 5, 5)": "A query looks at the keys, and how many of those are there?",
+            "(2, 3, 7, 7)": "A row belongs to a query, and how many of those are there?",
             "(2, 5, 12)": "That is the shape of the output.",
             "(2, 4, 5, 7)": "That 4 is the width of a head, but how many heads are there?",
             "(2, 12, 5, 7)": "That 12 is the width of all heads together, but how many heads are there?",
@@ -58,7 +58,7 @@ QUESTIONS = (
         wrong={
             "a": "If you multiply, 8 heads of the same width as before would need a larger d_model.",
             "c": "The projections go from d_model to d_model, so does their size depend on how many heads there are?",
-            "d": "A table has a row for every query and a column for every key, so do the heads change that?",
+            "d": "A table has a row for every query and a column for every key, and do the heads change that?",
         },
     ),
     choice(

@@ -57,7 +57,7 @@ QUESTIONS = (
         "What goes wrong if a token sees the one after it, and for which task would that be cheating?",
         wrong={
             "a": "That calls for another mask, but for which one?",
-            "c": "Neither size plays a part, so what is the answer that must not be seen?",
+            "c": "Neither size plays a part, but what is the answer that must not be seen?",
             "d": "In use, what comes later doesn't exist yet, so when does it?",
         },
     ),
