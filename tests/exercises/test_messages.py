@@ -27,7 +27,8 @@ def test_asserts_reject_something():
     """They raise AssertionError where a rule is broken, so it isn't true that nothing is rejected."""
     said = report("validate_attention", sample("validate_attention---assert, three of them")).first_failure.message
     assert said == (
-        "It accepts sound weights, but where a rule is broken it raises AssertionError; a ValueError is asked for."
+        "It accepts sound weights, but where a rule is broken it raises AssertionError, "
+        "not the ValueError that is asked for."
     )
 
 

@@ -45,7 +45,7 @@ class TestQuiz(QuizTests):
         ("scores_shape", (5, 7, 1), "meet and vanish"),
         ("read_weight", 0.75, "swapped row and column"),
         ("read_weight", 0.7547, "swapped row and column"),
-        ("read_weight", 0.43, "Whose output"),
+        ("read_weight", 0.43, "whose output"),
         ("read_weight", torch.tensor(0.91), "from itself"),
         ("read_weight", 12, "the score"),
         ("read_weight", 0.1, "A row belongs to"),

@@ -32,7 +32,7 @@ class TestQuiz(QuizTests):
     hints = [
         ("layer_means", 8, "would be BatchNorm"),
         ("layer_means", 80, "how many numbers"),
-        ("layer_means", 11, "How many tokens"),
+        ("layer_means", 11, "how many tokens"),
         ("by_hand", 1.22, "d - 1"),
         ("by_hand", 1.2247, "d - 1"),
         ("by_hand", 0.67, "variance itself"),
@@ -42,7 +42,7 @@ class TestQuiz(QuizTests):
         ("running_var", 1.0, "Which of the two variances"),
         ("running_var", 1, "Which of the two variances"),
         ("running_var", 0.2, "start at 0"),
-        ("batch_of_two", "b", "What is left of the distance"),
+        ("batch_of_two", "b", "what is left of the distance"),
         ("pre_norm_gradient", "c", "48 layers"),
     ]
     kinds = [

@@ -47,13 +47,13 @@ SHAPES = (
     shape(
         "scores_shape",
         _scores_shape,
-        "Write (5, 16) and, beside it, the shape of the transposed keys. Which axes meet and vanish?",
+        "If you write (5, 16) and, beside it, the shape of the transposed keys, which axes meet and vanish?",
         wrong={
-            "(7, 5)": "The factor on the left gives the product its rows. Which one is it?",
-            "(5, 16)": "That is the query's own shape: a dot product adds up over the features, so they are gone.",
-            "(7, 16)": "That is the key's own shape: a dot product adds up over the features, so they are gone.",
-            "(16, 16)": "That adds up over the tokens. Which axis do `query` and `key.T` have in common?",
-            "(16, 7)": "That is `key.T` alone. What is left of each factor after the product?",
+            "(7, 5)": "The factor on the left gives the product its rows, so which one is it?",
+            "(5, 16)": "That is the query's own shape, but a dot product adds up over the features, so they are gone.",
+            "(7, 16)": "That is the key's own shape, but a dot product adds up over the features, so they are gone.",
+            "(16, 16)": "That adds up over the tokens, but which axis do `query` and `key.T` have in common?",
+            "(16, 7)": "That is `key.T` alone, but what is left of each factor after the product?",
         },
     ),
 )
@@ -63,15 +63,15 @@ NUMBERS = (
         "read_weight",
         _read_weight,
         HALF_A_HUNDREDTH,
-        "Find the table of weights. A row belongs to the word that looks, a column to the one that is looked at.",
+        "Find the table of weights. A row belongs to the word that looks, and a column to the one that is looked at.",
         wrong=_printed(
             {
-                0.75471: "You swapped row and column: who looks, and who is looked at?",
-                0.43194: "That stands in the row of `birds`. Whose output is asked for?",
+                0.75471: "You swapped row and column, so ask who looks and who is looked at.",
+                0.43194: "That is in the row of `birds`, but whose output is asked for?",
                 0.90884: "That is what `build` takes from itself.",
                 0.23785: "That is what `nests` takes from itself.",
-                0.01799: "Those weights were not scaled. Look for the table after the scaling.",
-                12.0: "That is the score. Which table comes after it?",
+                0.01799: "Those weights were not scaled, so look for the table after the scaling.",
+                12.0: "That is the score, but which table comes after it?",
                 9.0: "A weight is a share of one, not a percentage.",
             }
         ),
@@ -80,17 +80,17 @@ NUMBERS = (
         "softmax_by_hand",
         _first_of_three,
         HALF_A_HUNDREDTH,
-        "First the ratio of two weights: it depends on the difference of their scores alone. Then make all three sum "
-        "to one.",
+        "Begin with the ratio of two weights, which depends on the difference of their scores alone. Then make all "
+        "three sum to one.",
         wrong=_printed(
             {
-                0.9: "That is the printed one, whose ratio is 18. Which ratio belongs to a difference of 2?",
-                0.6: "Those are shares of the scores themselves. What is done to every score first?",
-                0.8808: "There are three scores. Did you count the two equal ones?",
-                0.6134: "Nothing is scaled here: it is the softmax of these three numbers.",
+                0.9: "That is the printed one, whose ratio is 18, but which ratio belongs to a difference of 2?",
+                0.6: "Those are shares of the scores themselves, but what is done to every score first?",
+                0.8808: "There are three scores, but did you count the two equal ones?",
+                0.6134: "There is no scaling here, only the softmax of these three numbers.",
                 0.1065: "That is the second weight.",
-                7.38906: "That is the ratio of the first weight to the second. A weight lies between 0 and 1.",
-                20.08554: "That is the exponential of 3. By what is it divided?",
+                7.38906: "That is the ratio of the first weight to the second, and a weight lies between 0 and 1.",
+                20.08554: "That is the exponential of 3, and what is it divided by?",
             }
         ),
     ),
@@ -101,9 +101,9 @@ LETTERS = (
         "symmetric",
         "abcd",
         "c43b547f1272",
-        "Look at `omega` across its diagonal. What does it always share with its mirror image?",
+        "Across its diagonal, what does `omega` always share with its mirror image?",
         wrong={
-            "a": "That can be expressed; in the example nearly every word does it.",
+            "a": "That can be expressed, and in the example nearly every word does it.",
             "b": "Two words at the same angle and of the same length have the same dot product with token 0.",
             "d": "Imagine that all word vectors are zero, or all the same.",
         },
@@ -112,10 +112,10 @@ LETTERS = (
         "one_layer",
         "abcd",
         "9b5728081fec",
-        "Which vectors are the same in both sentences, and which is another? Follow each of them into the row.",
+        "Which vectors are the same in both sentences, and which one differs? Follow each of them into the row.",
         wrong={
-            "a": "The query is the same. But a row also depends on the keys, and one of them is another word's.",
-            "c": "The ratio of two weights follows the difference of their scores. Which vectors make them?",
+            "a": "The query is the same, but a row also depends on the keys, and one of them is another word's.",
+            "c": "The ratio of two weights follows the difference of their scores, so which vectors make those?",
             "d": "Softmax makes every row sum to one, whatever goes in.",
         },
     ),

@@ -80,7 +80,7 @@ def _zeros_judged(session: Session) -> Finding | None:
     bad = int((~torch.isfinite(value)).sum())
     return Finding(
         "not-finite",
-        f"{bad} of {value.numel()} entropies are NaN or inf: those of rows in which a weight is exactly 0.",
+        f"{bad} of {value.numel()} entropies are NaN or inf, those of rows in which a weight is exactly 0.",
     )
 
 

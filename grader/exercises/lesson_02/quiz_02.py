@@ -24,11 +24,11 @@ QUESTIONS = (
         "It is a root of the width of the vectors that meet in the dot product.",
         wrong=_numbers(
             {
-                4: "You took the root of the width of a token. Which vectors meet in the dot product?",
-                8: "You took the root of the width of a value. Values aren't part of the scores.",
-                math.sqrt(8): "You took the root of the number of tokens. It is a width that counts.",
-                32: "Right width, but there is a root in the formula.",
-                16: "Is it the token's width that counts? And there is a root in the formula.",
+                4: "You took the root of the width of a token, but which vectors meet in the dot product?",
+                8: "You took the root of the width of a value, but values aren't part of the scores.",
+                math.sqrt(8): "You took the root of the number of tokens, but it is a width that counts.",
+                32: "The width is right, but there is a root in the formula.",
+                16: "Is it the token's width that counts, and where is the root of the formula?",
             }
         ),
     ),
@@ -36,25 +36,25 @@ QUESTIONS = (
         "why_scale",
         "abcd",
         "e22a2bd52f2c",
-        "Read once more what the first table of section 4 shows: what grows there, and with what?",
+        "Read the first table of section 4 once more. What grows there, and with what?",
         wrong={
-            "a": "The rows sum to one without it: that is what the softmax is for.",
-            "b": "The table of scores is as large as before.",
-            "c": "A score is the dot product of two vectors. Does the number of tokens enter it?",
+            "a": "The rows sum to one without it, since that is what the softmax is for.",
+            "b": "The table of scores is just as large as before.",
+            "c": "A score is the dot product of two vectors, so does the number of tokens enter it?",
         },
     ),
     number(
         "entropy",
         lambda: math.log(8),
         HALF_A_HUNDREDTH,
-        "All eight terms are the same: write one down, take it eight times.",
+        "All eight terms are the same, so write one down and take it eight times.",
         wrong=_numbers(
             {
-                -math.log(8): "The logarithm of a weight is negative; what comes before the sum?",
-                3: "That is in bits. Which logarithm belongs to nats?",
-                8: "So many tokens it attends to; the entropy is the logarithm of such a number.",
-                math.log(8) / 8: "That is one term of the sum. How many are there?",
-                0.125: "That is one of the weights. Put it into the formula.",
+                -math.log(8): "The logarithm of a weight is negative, so what comes before the sum?",
+                3: "That is in bits, but which logarithm belongs to nats?",
+                8: "That is how many tokens it attends to, and the entropy is the logarithm of such a number.",
+                math.log(8) / 8: "That is one term of the sum, but how many are there?",
+                0.125: "That is one of the weights, so put it into the formula.",
                 0: "Entropy 0 belongs to a row with everything on one key.",
             }
         ),
@@ -63,11 +63,11 @@ QUESTIONS = (
         "second_layer",
         "abcd",
         "a3791e2b0134",
-        "Look at the picture of both layers: at which word does `it` look first, and what does it have from there?",
+        "In the picture of both layers, at which word does `it` look first, and what does it take from there?",
         wrong={
-            "a": "Then one layer would be enough. What is it that the first layer can't know?",
+            "a": "Then one layer would be enough, but what is it that the first layer can't know?",
             "c": "The robot and the crate have to stay apart, or the second layer could not choose between them.",
-            "d": "Nothing is hidden here: every row has a weight for every word.",
+            "d": "No word is hidden here, and every row has a weight for every word.",
         },
     ),
     choice(
@@ -78,7 +78,7 @@ QUESTIONS = (
         wrong={
             "b": "Add up the columns of a table of weights that this lesson has printed.",
             "c": "Compare two weights that lie across the diagonal from each other.",
-            "d": "Look at the row of `it` in a picture of section 5: where is its largest entry?",
+            "d": "In a picture of section 5, where is the largest entry in the row of `it`?",
         },
     ),
 )

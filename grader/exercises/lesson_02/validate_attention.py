@@ -147,7 +147,7 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
                 returned = compare.in_words(outcome.value)
                 return Finding(
                     "wrong-type",
-                    f"It returned {returned} for sound weights, expected None: no `return` is needed.",
+                    f"It returned {returned} for sound weights, but None is expected and no `return` is needed.",
                 )
         if _rejects_nothing(session):
             if cases != SOUND:  # said once
@@ -168,10 +168,10 @@ def _what_else(session: Session) -> str:
     for name in (name for names in BROKEN.values() for name in names):
         outcome = session.call(session.cases[name])
         if outcome.raised is not None:
-            return f"where a rule is broken it raises {outcome.raised.name}; a ValueError is asked for."
+            return f"where a rule is broken it raises {outcome.raised.name}, not the ValueError that is asked for."
         if outcome.value is not None:
-            return "where a rule is broken it returns something; a ValueError should be raised."
-    return "it accepts all others too: no rule that is broken makes it raise a ValueError."
+            return "where a rule is broken it returns something and doesn't raise a ValueError."
+    return "it accepts all others too, and no broken rule makes it raise a ValueError."
 
 
 def _rejects(word: str, weight: float) -> Part:
@@ -202,11 +202,11 @@ def _rejected(session: Session, name: str, word: str) -> Finding | None:
         return Finding(
             "wrong-verdict",
             f"For weights with {name} the message should hold the word `{word}`, "
-            f"the first rule broken; it is «{outcome.raised.message}».",
+            f"the first rule broken, but it is «{outcome.raised.message}».",
         )
     error = compare.run_error(outcome, session.exercise)
     what_happened = (
-        error.message if error is not None else f"It returned {compare.in_words(outcome.value)}: `raise` is needed."
+        error.message if error is not None else f"It returned {compare.in_words(outcome.value)}, but `raise` is needed."
     )
     return Finding("wrong-verdict", f"For weights with {name} a ValueError is expected. {what_happened}")
 
@@ -215,7 +215,7 @@ def _tells_rules_apart(session: Session) -> Finding | None:
     verdicts = [verdict(session, cases[0]) for cases in BROKEN.values()]
     if len(set(verdicts)) > 1 and not all(word in text for text in verdicts for word in BROKEN):
         return None
-    return Finding("wrong-verdict", "The message is the same whichever rule is broken: it should tell the first one.")
+    return Finding("wrong-verdict", "The message is the same whichever rule is broken, and should name the first one.")
 
 
 def _unchanged(weight: float) -> Part:
@@ -382,7 +382,7 @@ EXERCISE = Exercise(
         _rejects("finite", 2),
         _rejects("within", 2),
         _rejects("sum", 2),
-        _accepts("minds no rounding errors up to 0.0001", 1, ROUNDED + NEARLY),
+        _accepts("accepts rounding errors up to 0.0001", 1, ROUNDED + NEARLY),
         _unchanged(0.5),
     ),
     mistakes=MISTAKES,

@@ -269,7 +269,7 @@ def _misuse(args: tuple[Any, ...]) -> str:
         dtype = str(x.dtype).removeprefix("torch.")
         return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {expected}"
     if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST or x.shape[:-2].numel() > MATRICES:
-        return f"Your detector called `attention` with shape {tuple(x.shape)}: a few tokens of a few numbers will do."
+        return f"Your detector called `attention` with shape {tuple(x.shape)}, but a few small tokens will do."
     return ""
 
 
@@ -328,7 +328,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
         return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
     claim = "It found no leak in" if leaks else "It returned True for"
     why = "" if leaks else ", whose outputs never depend on later tokens"
-    why = ", whose outputs move in their last digits only: that is rounding, no leak" if name == ROUNDED else why
+    why = ", whose outputs move in their last digits only, which is rounding and no leak" if name == ROUNDED else why
     return Finding("wrong-verdict", f"{claim} {name}{why}.")
 
 
@@ -436,7 +436,7 @@ EXERCISE = Exercise(
         _judges("tells causal attention from attention without a mask", 3),
         _judges("finds a leak between any two positions", 4, *PLACES),
         _judges("finds leaks of every kind", 2, *KINDS),
-        _judges("clears all that keep to the past", 2, *SOUND),
+        _judges("clears all attention that keeps to the past", 2, *SOUND),
     ),
     mistakes=(
         mistake("verdict-inverted", recognise=_inverted),

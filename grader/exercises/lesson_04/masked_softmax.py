@@ -236,8 +236,8 @@ def _gradient_of_empty_rows(weight: float) -> Part:
         if gradient_is_nan(session) and parts.inspect_call(session, session.cases[EMPTY], FLOAT32) is None:
             return Finding(
                 "not-finite",
-                "The weights are right, but the gradient of `scores` holds NaN where nothing is visible: "
-                "it was NaN on the way, and what replaced it came later.",
+                "The weights are right, but the gradient of `scores` holds NaN where nothing is visible, "
+                "because it was NaN on the way, and what replaced it came later.",
             )
         return usual.judge(session)
 

@@ -94,7 +94,7 @@ def _registers(session: Session) -> Finding | None:
         other = "buffers" if place == "parameters" else "parameters"
         if name not in state[place]:
             place_found = f"it is one of its {other}" if name in state[other] else "the module has none of this name"
-            return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {place_found}.")
+            return Finding("wrong-registration", f"`{name}` should be one of the module's {place}, but {place_found}.")
         if name not in state["saved"]:
             return Finding(
                 "wrong-registration",
@@ -108,7 +108,7 @@ def _registers(session: Session) -> Finding | None:
                 shown = ", ".join(map(compare.in_digits, value.tolist()))
             return Finding(
                 "wrong-start",
-                f"`{name}` of a new module of 6 features is {shown}; expected {INITIAL[name]:g} for every feature.",
+                f"`{name}` of a new module of 6 features is {shown}, expected {INITIAL[name]:g} for every feature.",
             )
     return None
 
@@ -129,7 +129,7 @@ def _keeps_no_graph(session: Session) -> Finding | None:
     return Finding(
         "keeps-graph",
         f"After a batch in train mode `{held[0]}` still holds the batch's graph. With every batch it grows, and the "
-        "second `backward()` fails. Statistics are no part of what is trained: `.detach()`, or `torch.no_grad()`.",
+        "second `backward()` fails. Statistics aren't part of what is trained: `.detach()`, or `torch.no_grad()`.",
     )
 
 
@@ -265,7 +265,7 @@ EXERCISE = Exercise(
         parts.after_values(
             Part("keeps no graph in the running statistics", 0.5, _keeps_no_graph, compares_values=False), TRAIN
         ),
-        _several("does as nn.BatchNorm1d over several batches", 1.5, ("output", "mean", "var"), None),
+        _several("does what nn.BatchNorm1d does over several batches", 1.5, ("output", "mean", "var"), None),
         parts.offsets("does not mind a common offset of 1000", 1, OFFSET),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after=TRAIN),
         parts.float64(single=TRAIN, weight=0.5),

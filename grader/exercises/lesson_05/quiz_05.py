@@ -37,15 +37,15 @@ QUESTIONS = (
         "layer_means",
         lambda: torch.empty(2, 5, 8)[..., 0].numel(),
         0,
-        "Every token has a mean of its own. How many tokens are there in the whole batch?",
+        "Every token has a mean of its own, so how many tokens are there in the whole batch?",
         wrong=written(
             {
                 8.0: "That is one for every feature, which would be BatchNorm.",
-                80.0: "That is how many numbers there are. Each mean is taken of several.",
+                80.0: "That is how many numbers there are, but each mean is taken over several.",
                 16.0: "Which axis disappears when LayerNorm takes its means?",
                 40.0: "Which axis disappears when LayerNorm takes its means?",
-                5.0: "That counts the tokens of one sequence. How many sequences are there?",
-                2.0: "That would be one mean for every sequence: are its tokens averaged together?",
+                5.0: "That counts the tokens of one sequence, but how many sequences are there?",
+                2.0: "That would be one mean for every sequence, but are its tokens averaged together?",
                 1.0: "That would be one mean of everything.",
             }
         ),
@@ -54,14 +54,14 @@ QUESTIONS = (
         "by_hand",
         _by_hand,
         HALF_A_HUNDREDTH,
-        "Mean, centred numbers, their squares, the mean of these, its root: write the five lines down.",
+        "Write down five lines: the mean, the centred numbers, their squares, the mean of these and its root.",
         wrong=written(
             {
-                1.2247: "That divides the squares by d - 1. What does LayerNorm divide by?",
-                0.6667: "That divides by the variance itself. What does the formula take of it?",
+                1.2247: "That divides the squares by d - 1, but what does LayerNorm divide by?",
+                0.6667: "That divides by the variance itself, but what does the formula take of it?",
                 2.357: "The mean was not subtracted from the 5.",
-                1.71499: "That is RMSNorm's result: no mean was subtracted.",
-                3.0: "That is the centred number. By what is it divided?",
+                1.71499: "That is RMSNorm's result, since no mean was subtracted.",
+                3.0: "That is the centred number, but what is it divided by?",
                 2.1213: "That is the standard deviation, the divisor.",
                 4.5: "That is the variance.",
                 0.4714: "That is what becomes of the 3.",
@@ -76,10 +76,10 @@ QUESTIONS = (
         wrong=written(
             {
                 0.2857: "That adds eps outside the root.",
-                1.0: "That is the result without eps. Here it is too large to be left out.",
-                0.5547: "That divides the squares by d - 1. What does LayerNorm divide by?",
-                0.2222: "That divides by variance plus eps. A root is missing.",
-                2.0: "That is the centred number. By what is it divided?",
+                1.0: "That is the result without eps, which is too large here to be left out.",
+                0.5547: "That divides the squares by d - 1, but what does LayerNorm divide by?",
+                0.2222: "That divides by variance plus eps, but a root is missing.",
+                2.0: "That is the centred number, but what is it divided by?",
                 3.0: "That is the divisor.",
             }
         ),
@@ -88,13 +88,13 @@ QUESTIONS = (
         "running_var",
         lambda: _first(_remembered([[0.0], [2.0]]).running_var),
         HALF_A_HUNDREDTH,
-        "Two things to look up: where `running_var` starts, and by what the batch's squares are divided.",
+        "Look up two things, where `running_var` starts, and by what the batch's squares are divided.",
         wrong=written(
             {
                 1.0: "Which of the two variances is remembered, the one with N or the one with N - 1?",
                 0.2: "It does not start at 0.",
                 0.1: "It does not start at 0, and another variance is remembered.",
-                2.0: "That is the batch's variance. How far does one batch move the running one?",
+                2.0: "That is the batch's variance, but how far does one batch move the running one?",
                 1.9: "With momentum 0.1 the new value counts a tenth, not nine tenths.",
             }
         ),
@@ -105,9 +105,9 @@ QUESTIONS = (
         "031d9e1deedc",
         "Normalise two numbers of your choice by hand, then two others that lie farther apart.",
         wrong={
-            "b": "Try 1 and 3, then 0 and 100. What is left of the distance?",
-            "c": "In eval mode it is the running statistics that count. Look at the cell with `pair`.",
-            "d": "One sample is too few. The cell with `pair` gives it two.",
+            "b": "If you try 1 and 3, then 0 and 100, what is left of the distance?",
+            "c": "In eval mode it is the running statistics that count, so look at the cell with `pair`.",
+            "d": "One sample is too few, but the cell with `pair` gives it two.",
         },
     ),
     choice(
@@ -116,9 +116,9 @@ QUESTIONS = (
         "2d4c675faed4",
         "Draw the path from the last layer back to the first, and write down what is on it.",
         wrong={
-            "a": "A norm acts on the numbers on the way forward; post-norm stacks have as many.",
+            "a": "A norm acts on the numbers on the way forward, and post-norm stacks have as many.",
             "c": "Both stacks in the picture have 48 layers.",
-            "d": "It is one factor, the same for all layers. What is different from layer to layer?",
+            "d": "It is one factor, the same for all layers, so what is different from layer to layer?",
         },
     ),
 )
