@@ -100,11 +100,11 @@ show(
 # %% [markdown]
 # So the table counts as a layer with weights, whose gradient is that of a matrix product. Only the rows whose ids occur
 # in the batch get a gradient other than 0. But no program multiplies by all those zeros, and PyTorch's `nn.Embedding`
-# looks the rows up instead.
+# looks rows up instead.
 #
-# Now we take the sizes of a real model, with 128 sentences in a batch, 28 tokens per source sentence and 29 per target
-# sentence. Its vectors are 512 wide, and its vocabulary has 10 000 words. Row 0 is a real pair, "the dog bites the man"
-# and "der Hund beißt den Mann", which lesson 07 sends through a whole Transformer. The other rows are random.
+# Now we take the sizes of a real model, with 128 sentences in a batch, 28 tokens per source and 29 per target sentence,
+# vectors 512 wide, and 10 000 words. Row 0 is a real pair, "the dog bites the man" and "der Hund beißt den Mann", which
+# lesson 07 sends through a whole Transformer. The other rows are random.
 
 # %%
 torch.manual_seed(0)
@@ -260,8 +260,8 @@ compare_guess(
 
 # %% [markdown] role="answer"
 # Without a mask the outputs are the same once they are back in order. The causal mask is an exception, since it treats
-# positions differently. The first token sees only itself, and the second sees two tokens. A decoder can use that, but
-# an encoder has no such mask.
+# positions differently. The first token sees only itself, and the second sees two. A decoder can use that, but an
+# encoder has no such mask.
 
 # %% [markdown]
 # So order must be *put in*, and the rest of the lesson shows how.
@@ -285,11 +285,10 @@ dogs = torch.stack([first[1], second[4]])
 show(dogs, ["dog bites", "dog is bitten"], title="output")
 
 # %% [markdown]
-# Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart. (How
-# should a model get the two parts back out of their sum? Section 8 trains a model of this kind, and it does get them
-# back.)
+# Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart. (Can a
+# model get the two parts back out of their sum? The one that section 8 trains can.)
 #
-# Now we do the same with the sizes from above, in the Transformer tutorial's notation, where N and L are our B and T.
+# Now we do the same with the sizes from above, in the Transformer tutorial's notation (N and L are our B and T).
 
 # %%
 torch.manual_seed(0)
@@ -389,10 +388,9 @@ except ValueError as error:
 # A learnt table has an end, and its rows are independent, so a model has to learn from examples that positions 6 and 7
 # are neighbours. The alternative of Vaswani et al. (2017) is **computed**, not learnt.
 #
-# Think of a clock, whose second hand distinguishes moments that are close together but repeats every minute. The hour
-# hand hardly moves, but it tells three o'clock from nine, and together the hands show the exact time. A position is
-# written in the same way, with E/2 hands that turn at different speeds. Two numbers give a hand's direction, a sine and
-# a cosine.
+# Think of a clock, whose second hand tells close moments apart but repeats every minute. The hour hand hardly moves,
+# but it tells three o'clock from nine, and together the hands show the exact time. A position is written in the same
+# way, with E/2 hands that turn at different speeds. Two numbers give a hand's direction, a sine and a cosine.
 #
 # $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}}$$
 #
@@ -436,8 +434,8 @@ plt.show()
 # while column 2 needs 63 for a wave and has done less than two thirds of one. Column 4 rises slowly, almost in a
 # straight line.
 #
-# Now we draw a whole table with more columns, where each row is a position. Where do neighbouring rows differ, and
-# where do they look the same?
+# Now we draw a whole table with more columns and a row per position. Where do neighbouring rows differ, and where do
+# they look the same?
 
 # %% role="draw"
 places, hand = torch.arange(60).unsqueeze(1), torch.arange(32)
@@ -456,8 +454,8 @@ plt.show()
 # row to row. Towards the right the stripes get longer, and the last twenty columns hardly change from top to bottom.
 # There, even columns stay grey, near 0, and odd columns yellow, near 1.
 #
-# Neighbours differ in the fast columns, and positions far apart differ in the slow ones. Every entry is between −1 and
-# 1, and there is no end, so position 5000 has a row as well.
+# Neighbours differ in the fast columns, and positions far apart in the slow ones. Every entry is between −1 and 1, and
+# there is no end, so position 5000 has a row, too.
 #
 # ### Exercise 3: `sinusoidal_encoding`
 #
@@ -569,9 +567,9 @@ compare_guess("06_far", outcome)
 # hands have come round again. The random table shows no such pattern.
 
 # %% [markdown]
-# In the view below, rows are positions and columns are the components of an encoding. Move through it with the arrow
-# keys. One plot shows the column that you are in. The other shows the product of the selected position with all others,
-# by distance, over the curves of all other positions. Try this:
+# In the view below, rows are positions and columns the components of an encoding. Move through it with the arrow keys.
+# One plot shows the column that you are in. The other shows the product of the selected position with all others, by
+# distance, over all other curves. Try this:
 #
 # - In *sinusoidal*, go down from position to position. The curve of products stays on one line, on which all 32 lie. Go
 #   right, and the waves get slower.
@@ -586,8 +584,8 @@ PositionExplorer()
 
 # %% [markdown]
 # So a query that holds a position can find the token three positions before it, if its projection turns the hands back
-# by three positions. That is possible, since a shift by k turns every hand by a fixed angle. This is a product with a
-# matrix that doesn't depend on the position.
+# by three positions. That is possible, since a shift by k turns every hand by a fixed angle. This is a product with one
+# matrix for all positions.
 
 # %%
 k = 3
@@ -606,10 +604,10 @@ for p in (10, 77, 199):
 # %% [markdown]
 # ## 6 · A bias for each distance
 #
-# If it is distance that counts, why use positions at all? (The tutorial of lesson 01 ends with the exercise "implement
-# relative position encoding", and here it is done.) A **relative position bias** leaves the tokens as they are and adds
-# a learnt number to each *score*, depending on how far the key is from the query. The offset is key − query, so it is
-# −1 for the token before and +1 for the one after.
+# If it is distance that counts, why use positions at all? A **relative position bias** leaves the tokens as they are
+# and adds a learnt number to each *score*, depending on how far the key is from the query. (That is the last exercise
+# of lesson 01's tutorial, "implement relative position encoding".) The offset is key − query, so it is −1 for the token
+# before and +1 for the one after.
 
 # %%
 query_len, key_len, m = 5, 5, 2
@@ -618,9 +616,9 @@ queries, keys = ([f"{name} {i}" for i in range(5)] for name in ("query", "key"))
 show(offsets, queries, keys, title="key - query")
 
 # %% [markdown]
-# All entries of a diagonal have the same offset. Sentences may be long, so there is a limit m, and everything farther
-# away than m counts as m away. That leaves 2m + 1 different offsets, from −m to m, and every head learns a number for
-# each. That makes a table (H, 2m + 1), with column 0 for −m, column m for the token itself and column 2m for +m.
+# All entries of a diagonal have the same offset. Sentences may be long, so everything farther away than a limit m
+# counts as m away. That leaves 2m + 1 offsets, from −m to m, and every head learns a number for each. The result is a
+# table (H, 2m + 1), with column 0 for −m, column m for the token itself and column 2m for +m.
 #
 # Here is one head with m = 2, whose table prefers the token before.
 
@@ -636,9 +634,8 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 #
 # Difficulty 3 of 5
 #
-# Return the bias of every head for every pair. Entry [h, q, k] is in row h of the table and column
-# clip(k − q, −m, m) + m, and m follows from the table's width. Queries and keys may differ in number, and both count
-# from 0.
+# Return the bias of every head for every pair. Entry [h, q, k] is in row h of the table, column clip(k − q, −m, m) + m,
+# and m follows from the table's width. Queries and keys may differ in number, and both count from 0.
 #
 # <details><summary>"index 5 is out of bounds"</summary>
 #
@@ -715,8 +712,7 @@ show(weights[0], queries, keys, title="weights")
 #
 # The last idea combines the two before it. Sinusoidal positions are hands that turn, and what counts in the end is the
 # angle *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the components of a
-# query or a key in pairs, (a, b), and treat each pair as a hand. This hand is turned by an angle that grows with the
-# token's position:
+# query or a key in pairs, (a, b), and turn each pair like a hand, by an angle that grows with the token's position:
 #
 # $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)$$
 #
@@ -726,8 +722,8 @@ show(weights[0], queries, keys, title="weights")
 # section 4.
 #
 # A query at position p is turned by pω and a key at position q by qω, where ω is the speed. Their dot product depends
-# on the angle between them, which has changed by (p − q)ω. The positions themselves have cancelled, and only their
-# distance is left. Here is one pair, with numbers.
+# on the angle between them, which has changed by (p − q)ω. The positions have cancelled, and only their distance is
+# left. Here is one pair, with numbers.
 
 
 # %%
@@ -772,8 +768,8 @@ plt.show()
 #
 # - Queries and keys are turned, in every head, after the split. **Values are not**, because they carry content, and the
 #   attention weights already depend on the positions.
-# - `positions` is an argument, usually 0, 1, 2, …, but a model that writes one token at a time computes only the newest
-#   one, which is at position 17, say.
+# - `positions` is an argument, usually 0, 1, 2, …, but a model that writes one token at a time computes only the
+#   newest, at position 17, say.
 # - There are two conventions for which columns make a pair. Here and in Su et al. (2021) they are neighbours, while
 #   many published programs pair column i with column i + D/2. Both work, but a model's parameters are made for one of
 #   them.
@@ -857,7 +853,7 @@ show(my_tables)
 # Which of the four should you take? We let them compete on the smallest task that needs positions. A sentence is
 # sixteen random digits, and at every position the model has to name the digit **three positions before**. The digits
 # themselves don't help, so the model must know where they are. One head is enough, and here it is, with each of your
-# four functions in turn, or with none of them.
+# four functions in turn, or with none.
 
 
 # %% role="try" long="the model, in one piece"
@@ -899,8 +895,8 @@ class MyReader(nn.Module):
 
 
 # %% [markdown]
-# Every model learns only from sentences of 16 digits, and afterwards it gets sentences of 64, four times as long as any
-# that it has seen. (The learnt table has 64 rows so that it can be tried at all.)
+# Every model learns only from sentences of 16 digits, and afterwards it gets sentences of 64, four times as long. (The
+# learnt table has 64 rows so that it can be tried at all.)
 
 
 # %% role="try" long="the training, in one piece"
@@ -979,9 +975,9 @@ compare_guess("06_longer", my_outcome)
 #   at position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are
 #   four times as many of them. (After four times the steps it gives them less, and loses about 3 in 100.)
 #
-# Change a number, such as `steps`, `back` or the rate, and see which of these results remain. With `width=16` the
-# rotary positions have only eight hands, most of them slow, and they fail in long sentences too. (A click on the three
-# dots of a cell opens its code.)
+# Change `steps`, `back` or the rate, and see which of these results remain. With `width=16` the rotary positions have
+# only eight hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens
+# its code.)
 
 # %% [markdown]
 # | | learnt | sinusoidal | relative bias | rotary |
@@ -997,11 +993,10 @@ compare_guess("06_longer", my_outcome)
 #
 # With P = 100 and E = 512 the learnt table has 51,200 parameters, while the bias of eight heads with m = 16 has 264.
 # (The count H · (2m + 1) holds if all layers share one table, as in T5. There, distances from 8 on (from 16 on in the
-# decoder) also share parameters, more and more of them the farther away they are, so that a few parameters reach far.)
+# decoder) also share parameters, and more do so farther away, so that a few parameters reach far.)
 #
-# Does a model need positions at all? An encoder can't do without them, as you have seen. A decoder can, because its
-# causal mask lets the first token see one token and the tenth see ten. From that a deeper model learns where it is
-# (Haviv et al. 2022).
+# An encoder needs positions, as you have seen. A decoder can do without them, because its causal mask lets the first
+# token see one token and the tenth see ten. From that a deeper model learns where it is (Haviv et al. 2022).
 
 # %% [markdown]
 # ## 9 · Quiz
@@ -1016,8 +1011,8 @@ compare_guess("06_longer", my_outcome)
 #    table (500, 256)?
 # 2. `learnt_numbers` (a whole number): how many parameters does that model need for a learnt table of positions, for up
 #    to 100 tokens?
-# 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with tokens 1 and
-#    4 exchanged. What happens to its outputs?
+# 3. `permuted` (a letter): attention without positions or a mask gets the same tokens again, with tokens 1 and 4
+#    exchanged. What happens to its outputs?
 #    - a. they stay as they are;
 #    - b. outputs 1 and 4 are exchanged, the others stay as they are;
 #    - c. all of them change, because every token sees every other;
