@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 06 · Tokens and positions
 #
-# "The dog bites the man" and "the man bites the dog" are made of the same words, and mean different things. Attention
-# compares tokens with each other. Does it see who bites? This lesson is about the very first layer of a Transformer,
-# where words become vectors and get a position.
+# "The dog bites the man" and "the man bites the dog" consist of the same words but mean different things. Attention
+# compares tokens with each other, but does it see who bites? This lesson is about the very first layer of a
+# Transformer, where words become vectors and get a position.
 #
 # **You need** lesson 02 (`nn.Linear`, trainable attention), broadcasting, and sine and cosine. Lesson 03's heads and
 # lesson 04's masks are mentioned.
@@ -26,8 +26,9 @@
 # **Afterwards you can**
 #
 # - turn token ids into vectors, and say why a look-up equals a matrix product;
-# - show with numbers what attention without positions sees of their order;
-# - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by rotating queries and keys (rotary);
+# - show with numbers that attention without positions sees no order;
+# - put positions in by adding vectors (learnt, sinusoidal), by a bias on the scores, and by rotating queries and keys
+#   (rotary);
 # - say which of them depend only on the distance between two tokens, and why that is useful.
 #
 # **Time:** <!-- time -->. The plan: ids → vectors → does attention see order? →
@@ -60,8 +61,8 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # %% [markdown]
 # ## 1 · From words to vectors
 #
-# A model can't multiply words. So every word (or piece of a word) of a *vocabulary* gets a number, its **id**, and a
-# sentence becomes a row of whole numbers. Sentences of a batch are filled up to one length with a padding id, as in
+# A model can't multiply words, so every word (or piece of a word) of a *vocabulary* gets a number, its **id**, and a
+# sentence becomes a row of whole numbers. Shorter sentences of a batch are filled up with a padding id, as in
 # lesson 04.
 
 # %%
@@ -74,8 +75,9 @@ tokens = torch.tensor(tokens)
 print("tokens", tokens, sep="\n")
 
 # %% [markdown]
-# As in lesson 01, ids are labels, not amounts: "man" (3) is not one and a half times "dog" (2). So each id stands for
-# a **vector**, whose numbers training can move: a row of the embedding table (V, E). Row 2 belongs to "dog".
+# As in lesson 01, ids are labels and not amounts, so "man" (3) isn't one and a half times "dog" (2). Each id therefore
+# stands for a **vector**, whose components training can change. It is a row of the embedding table (V, E), and row 2
+# belongs to "dog".
 
 # %%
 torch.manual_seed(0)
@@ -84,8 +86,8 @@ rows = [f"{i}  {word}" for word, i in ids.items()]
 show(table, rows, title="table", form=".1f")
 
 # %% [markdown]
-# In mathematics, picking a row is a matrix product. A *one-hot* row is 0 everywhere except for a 1 at the id. In its
-# product with the table, all rows but one are multiplied by 0.
+# In mathematics, picking a row is a matrix product. A *one-hot* row is 0 everywhere except for a 1 at the id, so in its
+# product with the table all rows but one are multiplied by 0.
 
 # %%
 one_hot = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -96,13 +98,13 @@ show(
 )
 
 # %% [markdown]
-# That is why the table counts as a layer with weights: its gradient is that of a matrix product. Only the rows whose
-# ids occur in the batch get a gradient other than 0. But no program multiplies by all those zeros: PyTorch's
-# `nn.Embedding` looks rows up.
+# So the table counts as a layer with weights, whose gradient is that of a matrix product. Only the rows whose ids occur
+# in the batch get a gradient other than 0. But no program multiplies by all those zeros, and PyTorch's `nn.Embedding`
+# looks rows up instead.
 #
-# Now the sizes of a real model: a batch of 128 sentences, 28 tokens in each source sentence and 29 in each target
-# sentence; vectors 512 wide; 10 000 words. Row 0 is a real pair, "the dog bites the man" and "der Hund beißt den
-# Mann"; lesson 07 sends it through a whole Transformer. The other rows are random.
+# Now we take the sizes of a real model, with 128 sentences in a batch, 28 tokens per source and 29 per target sentence,
+# vectors 512 wide, and 10 000 words. Row 0 is a real pair, "the dog bites the man" and "der Hund beißt den Mann", which
+# lesson 07 sends through a whole Transformer. The other rows are random.
 
 # %%
 torch.manual_seed(0)
@@ -124,31 +126,31 @@ print("numbers in the one-hot of src", one_hot_numbers, end=" ")
 print(f"= {one_hot_numbers * 4 / 1e6:.0f} MB in float32")
 
 # %% [markdown]
-# From (B, T) to (B, T, E): that is all an embedding does to a shape. Each id is replaced by a row.
+# An embedding replaces each id by a row, so the shape (B, T) becomes (B, T, E).
 #
 # ### Exercise 1: `embed_tokens`
 #
 # Difficulty 1 of 5
 #
-# Look up the row of every id. `nn.Embedding` and `F.embedding` are excluded; indexing is not, and neither is the
-# one-hot product.
+# Look up the row of every id. `nn.Embedding` and `F.embedding` are excluded, but indexing and the one-hot product are
+# allowed.
 #
 # <details><summary>"mat1 and mat2 shapes cannot be multiplied"</summary>
 #
-# How wide is a one-hot row, and how many rows does the table have? If the width comes from the ids in the
-# batch, it is too small whenever the last word of the vocabulary doesn't occur.
+# How wide is a one-hot row, and how many rows does the table have? If the width comes from the ids in the batch, it is
+# too small whenever the last word of the vocabulary doesn't occur.
 #
 # </details>
 #
 # <details><summary>"expected m1 and m2 to have the same dtype"</summary>
 #
-# One-hot rows are whole numbers, the table is not. Bring them to the table's dtype, whichever that is.
+# One-hot rows hold whole numbers and the table doesn't, so convert them to its dtype, whichever that is.
 #
 # </details>
 #
 # <details><summary>The shape is (V, B, T)</summary>
 #
-# Then your index picks columns. Is there a comma in your square brackets, and what stands before it?
+# Then your index picks columns, not rows. Is there a comma in your square brackets, and what comes before it?
 #
 # </details>
 
@@ -174,8 +176,8 @@ print(embed_tokens(tokens, table))
 # %% [markdown]
 # ## 2 · Does attention see order?
 #
-# Our two sentences differ only in where "dog" and "man" appear. Attention with trainable matrices is given, from
-# lesson 02:
+# Our two sentences differ only in where "dog" and "man" appear. Lesson 02's attention with trainable matrices is given
+# here.
 
 # %% role="given"
 from lesson_02 import trainable_self_attention
@@ -194,7 +196,7 @@ embedded = F.embedding(tokens, table)
 predict(
     "06_dog",
     'Does "dog" get the same output in both sentences?',
-    ["yes", "no: its place differs", "no: the words before it differ"],
+    ["yes", "no, its position differs", "no, the words before it differ"],
 )
 
 # %% role="answer"
@@ -203,16 +205,16 @@ for sentence, output in zip(sentences, attend(embedded), strict=True):
 
 biting, bitten = attend(embedded)[0, 1], attend(embedded)[1, 4]
 same = torch.allclose(biting, bitten, atol=1e-5)
-compare_guess("06_dog", "yes" if same else "no: its place differs")
+compare_guess("06_dog", "yes" if same else "no, its position differs")
 
 # %% [markdown] role="answer"
-# Compare the two tables. "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the
-# same output, too: nobody who reads it could choose between "der" and "den". Attention is a *sum of values, weighted
-# by attention weights*. Both depend on what the tokens are, never on where they are.
+# In the two tables, "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the same
+# output, too, so nobody who reads it could choose between "der" and "den". Attention is a *sum of values, weighted by
+# attention weights*, and both depend on what the tokens are, never on where they are.
 
 # %% [markdown]
-# In general: permute the tokens, and the outputs are permuted in the same way. Nothing else happens. This is called
-# **permutation equivariance**. The second sentence is the first with tokens 1 and 4 exchanged:
+# In general, permuting the tokens permutes the outputs in the same way and changes nothing else. This is called
+# **permutation equivariance**. Our second sentence is the first with tokens 1 and 4 exchanged.
 
 # %%
 order = [0, 4, 2, 3, 1]
@@ -223,9 +225,9 @@ apart = (first[order] - second).abs().max()
 print(f"largest difference of their outputs: {apart:.3f}")
 
 # %% [markdown]
-# Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time.
-# Here is a whole encoder layer of PyTorch's, with three heads. It will get ten tokens, and the same in a random order;
-# then both with a causal mask.
+# Could the other parts of a Transformer see the order? They can't, because norms and feed-forward layers look at one
+# token at a time. We try a whole encoder layer of PyTorch's, with three heads. It gets ten tokens and the same ten in a
+# random order, first without a mask and then with a causal one.
 
 # %%
 torch.manual_seed(0)
@@ -235,7 +237,7 @@ causal = nn.Transformer.generate_square_subsequent_mask(10)
 
 predict(
     "06_shuffled",
-    "In which of the two runs are the outputs the same, but for their order?",
+    "In which of the two runs are the outputs the same apart from their order?",
     ["in both", "only without the mask", "only with the mask", "in neither"],
 )
 
@@ -257,17 +259,17 @@ compare_guess(
 )
 
 # %% [markdown] role="answer"
-# Without a mask the outputs are the same, back in order. The causal mask is an exception, since it treats positions
-# differently: the first token sees itself only, the second one sees two tokens. A decoder can use that. An encoder has no
-# such mask.
+# Without a mask the outputs are the same once they are back in order. The causal mask is an exception, since it treats
+# positions differently. The first token sees only itself, and the second sees two. A decoder can use that, but an
+# encoder has no such mask.
 
 # %% [markdown]
 # So order must be *put in*, and the rest of the lesson shows how.
 #
 # ## 3 · A learnt vector for each position
 #
-# The simplest idea: positions get a table of their own. Row 0 belongs to the first token, row 1 to the second. The
-# token's vector and the position's vector are **added**.
+# The simplest idea is to give positions a table of their own, in which row 0 belongs to the first token and row 1 to
+# the second. The token's vector and the position's vector are **added**.
 
 # %%
 torch.manual_seed(5)
@@ -283,11 +285,10 @@ dogs = torch.stack([first[1], second[4]])
 show(dogs, ["dog bites", "dog is bitten"], title="output")
 
 # %% [markdown]
-# Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart.
-# (Adding looks like a loss. How should the model get the two parts back? Section 8 trains a model of this kind, and it
-# does get them back.)
+# Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart. (Can a
+# model get the two parts back out of their sum? The one that section 8 trains can.)
 #
-# The same with the sizes from above, in the notation of the Transformer tutorial (its N and L are our B and T):
+# Now we do the same with the sizes from above, in the Transformer tutorial's notation (N and L are our B and T).
 
 # %%
 torch.manual_seed(0)
@@ -314,36 +315,36 @@ for name, row in (("without", word_embedding(src)[0]), ("with", out[0])):
     print(f"distance of the two 'the' {name} positions: {apart:.0f}")
 
 # %% [markdown]
-# All sentences have the same positions. So one table of vectors, (T, E), is enough: broadcasting adds it to each
+# All sentences have the same positions, so one table of vectors (T, E) is enough, and broadcasting adds it to each
 # sentence.
 #
 # ### Exercise 2: `embed_with_positions`
 #
 # Difficulty 2 of 5
 #
-# Token vectors plus position vectors. If a sentence has more tokens than the position table has rows, raise
+# Add the position vectors to the token vectors. If a sentence has more tokens than the position table has rows, raise
 # `ValueError` with a message that names both lengths.
 #
-# (Vaswani et al. 2017, section 3.4, also multiply the token vectors by √d_model. Many programs don't, and neither do
-# we.)
+# (Vaswani et al. 2017, section 3.4, also multiply the token vectors by √d_model, but many programs don't, and neither
+# do we.)
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
-# The message also says at which axis. Write one shape below the other, aligned on the right. How many rows of the
+# The message also names the axis, so write one shape below the other, aligned on the right. How many rows of the
 # position table do you need for this batch?
 #
 # </details>
 #
 # <details><summary>The check says that positions go by the token's id</summary>
 #
-# Which row should the first token get, if its id is 4? The index into the position table is made by counting, not
-# taken from `tokens`.
+# Which row should the first token get, if its id is 4? The index into the position table comes from counting, not from
+# `tokens`.
 #
 # </details>
 #
 # <details><summary>A sentence that is too long gives another error, or none</summary>
 #
-# A slice beyond the end of a table is no error in Python; it is just shorter. So compare the two lengths yourself,
+# A slice beyond the end of a table raises no error in Python, and is only shorter. So compare the two lengths yourself
 # before you add.
 #
 # </details>
@@ -370,7 +371,7 @@ def embed_with_positions(
 check(embed_with_positions)
 
 # %% role="try"
-# Try it: the same as above? And nine tokens for eight places?
+# Try it: the same as above? And nine tokens for eight positions?
 print(
     torch.allclose(embed_with_positions(tokens, table, position_table), placed)
 )
@@ -384,13 +385,12 @@ except ValueError as error:
 # %% [markdown]
 # ## 4 · Sines and cosines
 #
-# A learnt table has an end, and its rows know nothing of each other: that places 6 and 7 are neighbours has to be
-# learnt from examples. The alternative of Vaswani et al. (2017) is **computed**, not learnt.
+# A learnt table has an end, and its rows are independent, so a model has to learn from examples that positions 6 and 7
+# are neighbours. The alternative of Vaswani et al. (2017) is **computed**, not learnt.
 #
-# Think of a clock. The second hand distinguishes moments that are close together, but it repeats every minute.
-# The hour hand hardly moves, but it tells three o'clock from nine. Together the hands say exactly when. A
-# position is written in the same way, with E/2 hands that turn at different speeds. The direction of a hand is
-# two numbers, a sine and a cosine.
+# Think of a clock, whose second hand tells close moments apart but repeats every minute. The hour hand hardly moves,
+# but it tells three o'clock from nine, and together the hands show the exact time. A position is written in the same
+# way, with E/2 hands that turn at different speeds. Two numbers give a hand's direction, a sine and a cosine.
 #
 # $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}}$$
 #
@@ -398,8 +398,8 @@ except ValueError as error:
 #
 # $$\text{column } 2i{+}1 = \cos(\text{angle}_i)$$
 #
-# i counts the hands, 0 to E/2 − 1. For E = 8 there are four, and their speeds are round numbers. (The speeds are also
-# called frequencies.)
+# The hands are counted by i, from 0 to E/2 − 1. For E = 8 there are four, whose speeds (also called frequencies) are
+# round numbers.
 
 # %%
 E = 8
@@ -430,12 +430,12 @@ figure.legend(loc="outside upper center", ncols=3)
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three waves over the positions 0 to 40. Column 0 goes up and down every six positions.
-# Column 2 needs 63 positions for a wave and has done less than two thirds of one. Column 4 rises slowly, almost
-# in a straight line.
+# *The picture in words:* three waves run over the positions 0 to 40. Column 0 goes up and down every six positions,
+# while column 2 needs 63 for a wave and has done less than two thirds of one. Column 4 rises slowly, almost in a
+# straight line.
 #
-# The whole table as a picture, with more columns: each row is a position. Where do neighbouring rows differ,
-# and where do they look the same?
+# Now we draw a whole table with more columns and a row per position. Where do neighbouring rows differ, and where do
+# they look the same?
 
 # %% role="draw"
 places, hand = torch.arange(60).unsqueeze(1), torch.arange(32)
@@ -450,37 +450,37 @@ axes.set(xlabel="column", ylabel="position", title=title)
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* sixty rows and 64 columns. On the left, in the fast columns, the colours change from
-# row to row. Towards the right the stripes get longer, and the last twenty columns hardly change from top to
-# bottom: even columns stay grey, near 0, and odd columns yellow, near 1.
+# *The picture in words:* there are sixty rows and 64 columns. On the left, in the fast columns, the colours change from
+# row to row. Towards the right the stripes get longer, and the last twenty columns hardly change from top to bottom.
+# There, even columns stay grey, near 0, and odd columns yellow, near 1.
 #
-# Neighbours differ in the fast columns, positions far apart in the slow ones. Every number is between −1 and 1, and
-# there is no end: position 5000 has a row as well.
+# Neighbours differ in the fast columns, and positions far apart in the slow ones. Every entry is between −1 and 1, and
+# there is no end, so position 5000 has a row, too.
 #
 # ### Exercise 3: `sinusoidal_encoding`
 #
 # Difficulty 3 of 5
 #
-# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and cosines
-# come in pairs, so an odd `d_model` raises `ValueError`.
+# Make the whole table for positions 0 to `seq_len` − 1, with sines in the even columns and cosines in the odd ones.
+# They come in pairs, so an odd `d_model` raises `ValueError`.
 #
 # <details><summary>Row 0 is right, the others aren't</summary>
 #
-# In row 0 every angle is 0, so it says nothing about the speeds. Take row 1 and go through it with the cell above:
-# which columns share an angle? Does `torch.arange(0, d_model, 2)` give you i or 2i?
+# In row 0 every angle is 0, whatever the speeds are, so take row 1 and go through it with the cell above. Which columns
+# share an angle, and does `torch.arange(0, d_model, 2)` give you i or 2i?
 #
 # </details>
 #
 # <details><summary>How do I bring sines and cosines into alternate columns?</summary>
 #
-# A slice may have a step, on the left of an assignment too: `[:, 0::2]` are columns 0, 2, 4, …
+# A slice may have a step, even on the left of an assignment, so `[:, 0::2]` means columns 0, 2, 4, …
 #
 # </details>
 #
 # <details><summary>How do I get all angles at once?</summary>
 #
-# Positions as a column (T, 1), speeds as a row (E/2,): broadcasting makes the table (T, E/2). `unsqueeze` makes the
-# column.
+# Make the positions a column (T, 1) with `unsqueeze`. With the speeds as a row (E/2,), broadcasting makes the table
+# (T, E/2).
 #
 # </details>
 
@@ -517,13 +517,13 @@ print(sinusoidal_encoding(4, 8))
 # %% [markdown]
 # ## 5 · Only the distance counts
 #
-# Why sines *and* cosines? Take the dot product of two positions' rows. Hand i contributes
+# Why sines *and* cosines? In the dot product of two positions' rows, hand i contributes
 #
 # $$\sin a \, \sin b + \cos a \, \cos b = \cos(a - b)$$
 #
-# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends
-# on their **distance only**: positions 2 and 5 are related as positions 102 and 105 are. Below, the rows are
-# made as hands, points on a circle at an angle; a learnt table, here still random, has no such property.
+# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends **only
+# on their distance**, and positions 2 and 5 are related as positions 102 and 105 are. Below, the rows are made as
+# hands, points on a circle at an angle. A learnt table, here still random, has no such property.
 
 # %%
 # d_model = 64: 32 hands
@@ -562,20 +562,20 @@ if all(abs(product) < 4 for product in from_2[20:]):
 compare_guess("06_far", outcome)
 
 # %% [markdown] role="answer"
-# Three equal columns for the sines: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
-# and less at a distance. It doesn't fall all the way: at 25 it is larger than at 20, because the fast hands
-# have come round again. In the random table there is nothing of the kind.
+# The sines have three equal columns, with 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
+# and less at a distance. But the product doesn't fall all the way. It is larger at 25 than at 20, because the fast
+# hands have come round again. The random table shows no such pattern.
 
 # %% [markdown]
-# In the view below, rows are positions and columns are the numbers of an encoding. Move through it with the arrow
-# keys. One plot shows the column that you are in. The other shows the product of the selected position with all
-# others, by distance, over the curves of all other positions. Try this:
+# In the view below, rows are positions and columns the components of an encoding. Move through it with the arrow keys.
+# One plot shows the column that you are in. The other shows the product of the selected position with all others, by
+# distance, over all other curves. Try this:
 #
-# - *sinusoidal*: go down from position to position. The curve of products stays on one line, on which all 32 lie. Go
+# - In *sinusoidal*, go down from position to position. The curve of products stays on one line, on which all 32 lie. Go
 #   right, and the waves get slower.
-# - *random table*: the same. Now every position has a curve of its own.
+# - Do the same with *random table*, where every position has a curve of its own.
 # - Move the base down to 10. Which columns change, and what happens to far distances?
-# - *rotary* belongs to section 7. Come back then.
+# - *rotary* belongs to section 7, so come back for it then.
 
 # %% role="draw"
 from grader.views import PositionExplorer
@@ -584,8 +584,8 @@ PositionExplorer()
 
 # %% [markdown]
 # So a query that holds a position can find the token three positions before it, if its projection turns the hands back
-# by three positions. That is possible: a shift by k turns every hand by a fixed angle. This is a product with a matrix
-# that doesn't depend on the position.
+# by three positions. That is possible, since a shift by k turns every hand by a fixed angle. This is a product with one
+# matrix for all positions.
 
 # %%
 k = 3
@@ -604,10 +604,10 @@ for p in (10, 77, 199):
 # %% [markdown]
 # ## 6 · A bias for each distance
 #
-# If it is distance that counts, why use positions at all? (The tutorial of lesson 01 ends with the exercise
-# "implement relative position encoding". Here it is done.) A **relative position bias** leaves the tokens as
-# they are and adds a learnt number to each *score*, depending on how far the key is from the query. The offset
-# is key − query: −1 is the token before, +1 the one after.
+# If it is distance that counts, why use positions at all? A **relative position bias** leaves the tokens as they are
+# and adds a learnt number to each *score*, depending on how far the key is from the query. (That is the last exercise
+# of lesson 01's tutorial, "implement relative position encoding".) The offset is key − query, so it is −1 for the token
+# before and +1 for the one after.
 
 # %%
 query_len, key_len, m = 5, 5, 2
@@ -616,11 +616,11 @@ queries, keys = ([f"{name} {i}" for i in range(5)] for name in ("query", "key"))
 show(offsets, queries, keys, title="key - query")
 
 # %% [markdown]
-# Each diagonal has one number: one offset. Sentences may be long, so there is a limit m: everything farther than m
-# counts as m away. That leaves 2m + 1 different offsets, from −m to m. Every head learns a number for each. That makes
-# a table (H, 2m + 1): column 0 belongs to −m, column m to the token itself, column 2m to +m.
+# All entries of a diagonal have the same offset. Sentences may be long, so everything farther away than a limit m
+# counts as m away. That leaves 2m + 1 offsets, from −m to m, and every head learns a number for each. The result is a
+# table (H, 2m + 1), with column 0 for −m, column m for the token itself and column 2m for +m.
 #
-# One head, m = 2. Its table prefers the token before:
+# Here is one head with m = 2, whose table prefers the token before.
 
 # %%
 one_head = torch.tensor([0.0, 4.0, 1.0, 0.0, -1.0])
@@ -634,26 +634,27 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 #
 # Difficulty 3 of 5
 #
-# The bias of every head for every pair: entry [h, q, k] is row h of the table, column clip(k − q, −m, m) + m. The
-# number m follows from the table's width. Queries and keys may differ in number; both count from 0.
+# Return the bias of every head for every pair. Entry [h, q, k] is in row h of the table, column clip(k − q, −m, m) + m,
+# and m follows from the table's width. Queries and keys may differ in number, and both count from 0.
 #
 # <details><summary>"index 5 is out of bounds"</summary>
 #
-# Print your columns for 5 queries and 7 keys. None may be below 0 or above 2m. Which comes first, clipping or looking
-# up?
+# Print your columns for 5 queries and 7 keys, none of which may be below 0 or above 2m. Which comes first in your code,
+# clipping or looking up?
 #
 # </details>
 #
 # <details><summary>The bias of the token before comes from the far end of the table</summary>
 #
-# A negative index counts from the end in Python, and it never complains. What has to be added to the offset so
-# that −m becomes column 0?
+# A negative index counts from the end in Python, and raises no error. What has to be added to the offset so that −m
+# becomes column 0?
 #
 # </details>
 #
 # <details><summary>The shape is (Tq, Tk, H)</summary>
 #
-# You picked rows of a transposed table. Which axis of `table` are the heads', and which one do you want to index?
+# Then you picked rows of a transposed table. Which axis of `table` belongs to the heads, and which one do you want to
+# index?
 #
 # </details>
 
@@ -684,9 +685,9 @@ check(relative_position_bias)
 show(relative_position_bias(one_head.unsqueeze(0), 5, 5)[0], queries, keys)
 
 # %% [markdown]
-# The bias goes where a mask goes: onto the scores, before the softmax. `F.scaled_dot_product_attention` has one
-# argument for both. A bool mask hides, a float mask is added. Here are five equal tokens, so all scores are equal and
-# the bias alone decides. It is written by hand; each diagonal holds one number.
+# The bias goes where a mask goes, onto the scores and before the softmax. `F.scaled_dot_product_attention` has one
+# argument for both, where a bool mask hides and a float mask is added. Here are five equal tokens, so all scores are
+# equal and the bias alone decides. It is written by hand, and each diagonal holds one number.
 
 # %%
 equal = torch.ones(1, 5, 4)
@@ -704,26 +705,25 @@ weights = F.scaled_dot_product_attention(equal, equal, values, attn_mask=bias)
 show(weights[0], queries, keys, title="weights")
 
 # %% [markdown]
-# (With the identity as values, the output *is* the attention weights.) From row 1 on, nine tenths of the weight
-# go to the token before. This head needed five numbers for it, and they serve sentences of any length.
+# (With the identity as values, the output *is* the attention weights.) From row 1 on, nine tenths of the weight goes to
+# the token before. This head needed five numbers for it, and they serve sentences of any length.
 #
 # ## 7 · Rotating queries and keys
 #
-# The last idea combines the two before it. Sinusoidal positions are hands that turn; what counts in the end is
-# the angle *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the numbers
-# of a query or a key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the
-# token's position:
+# The last idea combines the two before it. Sinusoidal positions are hands that turn, and what counts in the end is the
+# angle *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the components of a
+# query or a key in pairs, (a, b), and turn each pair like a hand, by an angle that grows with the token's position:
 #
 # $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)$$
 #
 # $$\theta = \text{position} \cdot \text{base}^{-2i/D}$$
 #
-# Pair i consists of columns 2i and 2i + 1, and D is the width of a head. With a base of 10000 the speeds are those
-# of section 4.
+# Pair i consists of columns 2i and 2i + 1, and D is the width of a head. With a base of 10000 the speeds are those of
+# section 4.
 #
-# A query at position p is turned by pω, a key at position q by qω (ω is the speed). Their dot product depends on the
-# angle between them, and that has changed by (p − q)ω. The positions themselves have cancelled; their distance is
-# left. One pair, with numbers:
+# A query at position p is turned by pω and a key at position q by qω, where ω is the speed. Their dot product depends
+# on the angle between them, which has changed by (p − q)ω. The positions have cancelled, and only their distance is
+# left. Here is one pair, with numbers.
 
 
 # %%
@@ -760,18 +760,19 @@ for axes, (name, speed_shown) in zip(panels, kinds, strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two circles with six hands in each, one for every position from 0 to 5, dark to
-# yellow; all start from the right, the direction (1, 0). In the fast pair they spread over two fifths of the
-# circle. In the slow pair they are close together.
+# *The picture in words:* each of two circles has six hands, one for every position from 0 to 5, from dark to yellow.
+# The first points to the right, in the direction (1, 0). In the fast pair they cover two fifths of the circle, and in
+# the slow pair they are close together.
 #
-# Three things to know before you write it:
+# Before you write it, you need to know three things:
 #
-# - Queries and keys are turned, in every head, after the split. **Values are not**: they carry content, and the
+# - Queries and keys are turned, in every head, after the split. **Values are not**, because they carry content, and the
 #   attention weights already depend on the positions.
-# - `positions` is an argument. Usually it is 0, 1, 2, …, but a model that writes one token at a time computes
-#   only the newest one, and that is at, say, position 17.
-# - There are two conventions for which columns make a pair: neighbours, as here and in Su et al. (2021), or column i
-#   with column i + D/2, as in many published programs. Both work. But a model's parameters are made for one of them.
+# - `positions` is an argument, usually 0, 1, 2, …, but a model that writes one token at a time computes only the
+#   newest, at position 17, say.
+# - There are two conventions for which columns make a pair. Here and in Su et al. (2021) they are neighbours, while
+#   many published programs pair column i with column i + D/2. Both work, but a model's parameters are made for one of
+#   them.
 #
 # ### Exercise 5: `apply_rope`
 #
@@ -781,26 +782,26 @@ plt.show()
 #
 # <details><summary>How do I take the columns in pairs?</summary>
 #
-# `x[..., 0::2]` are all the a, `x[..., 1::2]` all the b. The dots stand for any leading axes.
+# `x[..., 0::2]` holds all the a and `x[..., 1::2]` all the b, and the dots stand for any leading axes.
 #
 # </details>
 #
 # <details><summary>How do I put the pairs together again?</summary>
 #
-# Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes: they will
-# alternate. With `cat` they would be in two halves.
+# Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes, so that they
+# alternate. With `cat` they would end up in two halves.
 #
 # </details>
 #
 # <details><summary>The first column of each pair is right, the second isn't</summary>
 #
-# Did you overwrite a before b was computed? Both formulas need the old numbers.
+# Did you overwrite a before you computed b? Both formulas need the old a and b.
 #
 # </details>
 #
 # <details><summary>It works for one sequence, not with heads</summary>
 #
-# The angles are (T, D/2). Right-aligned under (B, H, T, D/2) they fit as they are. Don't name the leading axes.
+# The angles (T, D/2), aligned on the right under (B, H, T, D/2), fit as they are, so don't name the leading axes.
 #
 # </details>
 
@@ -839,20 +840,20 @@ my_tables = {}
 for start in (0, 100):
     q_places, k_places = start + torch.arange(4), start + torch.arange(6)
     my_turned = apply_rope(my_query, q_places), apply_rope(my_key, k_places)
-    my_tables[f"from place {start}"] = my_turned[0] @ my_turned[1].T
+    my_tables[f"from position {start}"] = my_turned[0] @ my_turned[1].T
 show(my_tables)
 
 # %% [markdown]
-# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied
-# with one query, turned in the same way. The curves of all positions are on one line again. But now the line
-# isn't the same to the left and to the right: what a query finds before it need not be what it finds after it.
+# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position, and its dot product is
+# taken with one query, turned in the same way. The curves of all positions are on one line again, but now the line
+# isn't the same to the left and to the right. What a query finds before it need not be what it finds after it.
 #
 # ## 8 · Four ways, one task
 #
-# Which of the four should you take? Let them compete at the smallest task that needs positions. A sentence is sixteen
-# random digits, and at every place the model has to name the digit that stood **three places before**. The digits say
-# nothing about it, so the model must know where they stand. One head is enough. Here it is, with each of your four
-# functions in turn, or with none of them.
+# Which of the four should you take? We let them compete on the smallest task that needs positions. A sentence is
+# sixteen random digits, and at every position the model has to name the digit **three positions before**. The digits
+# themselves don't help, so the model must know where they are. One head is enough, and here it is, with each of your
+# four functions in turn, or with none.
 
 
 # %% role="try" long="the model, in one piece"
@@ -894,8 +895,8 @@ class MyReader(nn.Module):
 
 
 # %% [markdown]
-# Every model learns from sentences of 16 digits only. Afterwards it gets sentences of 64, four times as long as any that
-# it has seen. (The learnt table has 64 rows for that reason. Otherwise it couldn't even be asked.)
+# Every model learns only from sentences of 16 digits, and afterwards it gets sentences of 64, four times as long. (The
+# learnt table has 64 rows so that it can be tried at all.)
 
 
 # %% role="try" long="the training, in one piece"
@@ -920,7 +921,7 @@ def my_training(way, steps=600, back=3):
 # %%
 predict(
     "06_longer",
-    "Which of the four still name over three quarters of 64 digits?",
+    "Which of the four still name over three quarters of the 64 digits?",
     [
         "all four",
         "all but the learnt table",
@@ -930,14 +931,14 @@ predict(
 )
 
 # %% role="try" timed=true claim="distance_reaches_further" long="it trains, sums up and draws"
-# All of them trained, a few seconds in all. How many digits are right?
+# It trains all of them in a few seconds. How many digits are right?
 my_right = {}
 for my_way in ("none", "learnt", "sinusoidal", "bias", "rotary"):
     my_right[my_way] = my_training(my_way)
 my_means = [[f"{r[n].mean():.0%}" for n in (16, 64)] for r in my_right.values()]
-show(my_means, list(my_right), ["16 digits", "64 digits"], title="right")
+show(my_means, list(my_right), ["16 digits", "64 digits"], title="accuracy")
 
-# The same by place, in sentences of 64 digits.
+# The same by position, in sentences of 64 digits.
 figure, axes = plt.subplots(figsize=(8.4, 3.4), layout="constrained")
 my_shades = plt.get_cmap("cividis")
 my_styles = {"learnt": "-", "sinusoidal": "--", "bias": "-.", "rotary": ":"}
@@ -945,7 +946,7 @@ for my_number, (my_way, my_style) in enumerate(my_styles.items()):
     my_line = {"color": my_shades(0.3 * my_number), "label": my_way}
     axes.plot(range(3, 64), my_right[my_way][64], my_style, lw=2, **my_line)
 axes.axvline(15.5, color="0.7")
-axes.set(xlabel="place in the sentence", ylabel="right", ylim=(0, 1.05))
+axes.set(xlabel="position in the sentence", ylabel="accuracy", ylim=(0, 1.05))
 axes.text(15, 0.04, "trained up to here ", ha="right")
 figure.legend(loc="outside upper center", ncols=4)
 plt.show()
@@ -957,24 +958,26 @@ my_outcome = my_verdicts.get(len(my_good), "all but the learnt table")
 compare_guess("06_longer", my_outcome)
 
 # %% [markdown] role="answer"
-# *The picture in words:* four curves over the places 3 to 63. Up to place 14 the learnt and the sinusoidal positions are
-# at 1. Behind place 15 the learnt ones are at one tenth, which is what guessing gives. The sinusoidal ones fall nearly as
-# low, and come up again now and then, around place 60 almost to 1. The rotary positions stay at 1 from end to end. The
-# bias is level, too, a little lower, at nearly nine tenths.
+# *The picture in words:* four curves run over the positions 3 to 63. Up to position 14 the learnt and the sinusoidal
+# one are at 1. After position 15 the learnt one is at one tenth, which is what guessing gives. The sinusoidal one falls
+# nearly as low, and comes up again now and then, around position 60 almost to 1. The rotary one stays at 1 from end to
+# end. The bias is level, too, a little lower, at nearly nine tenths.
 #
-# On sentences as long as in the training all four are as good as perfect. Without positions a quarter is right, because a model
-# that only sees *which* digits there are does best to name the commonest. In the long sentences each way shows what it
-# is made of:
+# On sentences as long as those in training, all four are nearly perfect. Without positions a quarter of the digits are
+# right, because a model that only sees *which* digits there are does best to name the commonest. In the long sentences
+# each way shows what it is made of:
 #
-# - The **learnt** rows from 16 on are still the random ones of the start. No sentence ever moved them.
-# - The **sinusoidal** rows from 16 on follow the same rule as the others. But from sixteen rows the model has learnt how
-#   to find "three before" *among these*. It works again only where the fast hands happen to stand as they did there.
-# - The **bias** and the **rotary** positions know only distances, and three places before is as near at place 60 as at
-#   place 6. The bias loses a tenth for another reason: it gives every digit farther away a little weight, and now there
-#   are four times as many of them. (After four times the steps it gives them less, and loses about 3 in 100.)
+# - The **learnt** rows from 16 on are still the random ones of the start, since no sentence ever changed them.
+# - The **sinusoidal** rows from 16 on follow the same rule as the others. But from sixteen rows the model has learnt
+#   how to find "three before" *among these*. It works again only where the fast hands happen to point as they did
+#   there.
+# - The **bias** and the **rotary** positions depend only on distances, and "three before" is as near at position 60 as
+#   at position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are
+#   four times as many of them. (After four times the steps it gives them less, and loses about 3 in 100.)
 #
-# Change a number and see what stands: `steps`, `back`, the rate. With `width=16` the rotary positions have only eight
-# hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens its code.)
+# Change `steps`, `back` or the rate, and see which of these results remain. With `width=16` the rotary positions have
+# only eight hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens
+# its code.)
 
 # %% [markdown]
 # | | learnt | sinusoidal | relative bias | rotary |
@@ -983,17 +986,17 @@ compare_guess("06_longer", my_outcome)
 # | how often | once, at the start | once, at the start | in every layer | in every layer |
 # | parameters | P · E | none | H · (2m + 1) | none |
 # | besides the words, a score depends on | both positions | both positions | the distance | the distance |
-# | longer sentences than in training | not beyond P tokens, and untrained before | they run, and get worse | hold | hold |
+# | longer sentences than in training | not beyond P tokens, and untrained up to P | they run but get worse | hold | hold |
 #
 # With sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
 # of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance.
 #
-# In numbers: P = 100 and E = 512 make 51,200 parameters for the learnt table; eight heads with m = 16 make 264 for the
-# bias. (The count H · (2m + 1) holds if all layers share one table, as in T5. In T5's encoder, distances from 8 on also
-# share numbers, in its decoder those from 16 on, the more the farther, so that a few numbers reach far.)
+# With P = 100 and E = 512 the learnt table has 51,200 parameters, while the bias of eight heads with m = 16 has 264.
+# (The count H · (2m + 1) holds if all layers share one table, as in T5. There, distances from 8 on (from 16 on in the
+# decoder) also share parameters, and more do so farther away, so that a few parameters reach far.)
 #
-# And no positions at all? An encoder can't do without, as you have seen. A decoder can: its causal mask lets the first
-# token see one token and the tenth see ten, and from that a deeper model learns where it is (Haviv et al. 2022).
+# An encoder needs positions, as you have seen. A decoder can do without them, because its causal mask lets the first
+# token see one token and the tenth see ten. From that a deeper model learns where it is (Haviv et al. 2022).
 
 # %% [markdown]
 # ## 9 · Quiz
@@ -1004,26 +1007,26 @@ compare_guess("06_longer", my_outcome)
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `embedded_shape` (a shape): 32 sentences of 20 tokens go through an embedding table (500, 256). What is the
-#    shape of the result?
-# 2. `learnt_numbers` (a whole number): that model also learns a table of positions, for up to 100 tokens. How many
-#    numbers are in it?
-# 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with
-#    tokens 1 and 4 exchanged. What happens to its outputs?
-#    - a. nothing at all: they are as before;
+# 1. `embedded_shape` (a shape): what is the shape of the result when 32 sentences of 20 tokens go through an embedding
+#    table (500, 256)?
+# 2. `learnt_numbers` (a whole number): how many parameters does that model need for a learnt table of positions, for up
+#    to 100 tokens?
+# 3. `permuted` (a letter): attention without positions or a mask gets the same tokens again, with tokens 1 and 4
+#    exchanged. What happens to its outputs?
+#    - a. they stay as they are;
 #    - b. outputs 1 and 4 are exchanged, the others stay as they are;
 #    - c. all of them change, because every token sees every other;
 #    - d. outputs 1 and 4 get new values, the others stay as they are.
-# 4. `own_product` (a number, to two decimals): the dot product of row 7 of a sinusoidal encoding with itself, for
-#    d_model = 64?
+# 4. `own_product` (a number, to two decimals): what is the dot product of row 7 of a sinusoidal encoding with itself,
+#    for d_model = 64?
 # 5. `bias_column` (a whole number): a relative position table reaches m = 3 to either side. Which of its columns is
 #    used for query 6 and key 4?
 # 6. `bias_table` (a shape): what is the shape of the table of a relative position bias with 8 heads and offsets from
 #    −16 to 16?
-# 7. `turned` (a number, to two decimals): a pair (3, 1) is at position 2 and turns at the speed 0.5. What is its
-#    first number afterwards?
+# 7. `turned` (a number, to two decimals): a pair (3, 1) is at position 2 and turns at the speed 0.5. What is its first
+#    component afterwards?
 # 8. `same_score` (a letter): with rotary positions, a query at 7 and a key at 4 have some score. The same two vectors
-#    have the same score when they are at positions
+#    have the same score at positions
 #    - a. 4 and 7;
 #    - b. 107 and 104;
 #    - c. 14 and 8;
@@ -1036,15 +1039,15 @@ compare_guess("06_longer", my_outcome)
 #
 # <details><summary>I don't know how to find the product of a row with itself</summary>
 #
-# It is the sum of the squares of its numbers. Take two neighbouring columns: sin² of an angle plus cos² of the same
-# angle.
+# It is the sum of the squares of its entries. Two neighbouring columns contribute sin² of an angle plus cos² of the
+# same angle.
 #
 # </details>
 #
 # <details><summary>My turned pair isn't right</summary>
 #
-# The angle is position times speed, in radians. On a small sheet of paper: does the hand turn to the left or to the
-# right, and does the first number grow or fall?
+# The angle is position times speed, in radians. If you draw the hand, does it turn left or right, and does the first
+# component grow or fall?
 #
 # </details>
 
@@ -1081,19 +1084,19 @@ check(quiz_06, "quiz_06")
 # ## What you can do now
 #
 # You can turn ids into vectors and give them a position. You know that attention alone doesn't see order, and you can
-# prove it by a permutation, which is also a good test of any model you build. You have four ways to put order in, you
-# can say for each what a score depends on, and you have seen what that means beyond the sentences of the training.
+# prove it by a permutation, which is also a good test of any model you build. For each of four ways to put order in,
+# you can say what a score depends on, and you have seen what that means for sentences longer than those in training.
 #
 # **To read next**
 #
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5: sines and cosines, with the reason why, in half a
-#   page.
-# - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3: relative positions,
-#   there as vectors added to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020),
-#   *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
-# - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3: the rotation and the
-#   derivation behind it.
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5, introduce sines and cosines, with the reason why,
+#   in half a page.
+# - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3, add relative positions as
+#   vectors to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020), *Exploring the
+#   Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
+# - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3, show the rotation and
+#   derive it.
 # - Haviv, Ram, Press, Izsak and Levy (2022), *Transformer Language Models without Positional Encodings Still Learn
-#   Positional Information*: a causal mask is enough.
+#   Positional Information*, find that a causal mask is enough.
 #
 # **Next lesson:** 07, *The whole Transformer*. What you wrote here is its first layer.

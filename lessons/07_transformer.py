@@ -30,7 +30,7 @@
 # - name the nineteen steps, and what goes in and comes out;
 # - write encoder, decoder and the model that joins them, as modules whose parameters PyTorch finds;
 # - say where dropout acts, and what is wrong with four lines of a tutorial;
-# - show what the model needs positions for.
+# - show on a dozen sentences what the model needs positions for.
 #
 # **Time:** <!-- time -->.
 #
@@ -72,8 +72,8 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # layer to a wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a
 # linear layer back to the first width.
 #
-# They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021). What the
-# ReLU between them is for is tried at the end of the lesson.
+# They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021). At the
+# end of the lesson we try what the ReLU between them is for.
 #
 # ### Exercise 1: `FeedForward`
 #
@@ -208,8 +208,9 @@ print(f"The tutorial's lets {pairs} pairs through,")
 print(f"and in {to_padding} of them the key is padding.")
 
 # %% [markdown]
-# It forgets the padding. Here all padding is at the end, so only queries that are padding themselves look at it, but
-# padding before the words would do harm (lesson 04), and a mask that hides both costs just one more `&`.
+# It forgets the padding, which does no harm here, because all padding is at the end and only queries that are padding
+# themselves look at it. But padding before the words would do harm (lesson 04), and a mask that hides both costs just
+# one more `&`.
 #
 # ### Step 4 · Ids become vectors
 #
@@ -365,9 +366,9 @@ print(f"largest difference from the module: {apart:.4f}")
 # So that the token's own vector isn't lost, attention's output is *added* to it, and the sum is normalised. This is
 # LayerNorm(x + attention(x)), which lesson 05 called post-norm. In training, dropout acts here, too, but on what?
 #
-# **Spot the slip.** The tutorial writes `x = dropout(norm(attention + query))`. Vaswani et al. (2017, section 5.4)
-# apply dropout "to the output of each sub-layer, before it is added to the sub-layer input and normalized". Both lines
-# run, both have the right shape, and in eval mode they agree.
+# **Spot the slip.** The tutorial writes `x = dropout(norm(attention + query))`, while Vaswani et al. (2017,
+# section 5.4) apply dropout "to the output of each sub-layer, before it is added to the sub-layer input and
+# normalized". Both lines run, both have the right shape, and in eval mode they agree.
 
 # %%
 first_norm = nn.LayerNorm(512).requires_grad_(False)
@@ -422,21 +423,21 @@ shapes(128, 28, 512, worked_on=worked_on, block_output=block_output)
 print(alike(block_output))
 
 # %% [markdown]
-# The addition has kept the two "the" apart.
+# The addition has kept the vectors of the two "the" apart.
 #
 # ### Exercise 2: `TransformerBlock`
 #
 # Difficulty 3 of 5
 #
-# Put steps 6 to 14 into one module. Dropout, addition and norm follow the attention, and again the feed-forward layers.
-# The attributes are `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
+# Put steps 6 to 14 into one module, with the attributes `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
+# Dropout, addition and norm follow the attention, and again the feed-forward layers.
 #
 # `forward(value, key, query, mask=None)` takes three tensors because the decoder will call it with two sequences. Take
 # care, since this order is the tutorial's and **not** that of `MultiHeadAttention`.
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
-# The check takes more keys than queries. The attention's output has a row for each query, so to which of the three
+# The check takes more keys than queries, and the attention's output has a row for each query. So to which of the three
 # arguments can it be added?
 #
 # </details>
@@ -450,8 +451,8 @@ print(alike(block_output))
 #
 # <details><summary>Only "in train mode" fails</summary>
 #
-# There the check drops everything (`dropout` is nearly 1). What should be left when the outputs of both sub-layers are
-# gone? (Something should.) And how often does `forward` have to call `self.dropout`?
+# There the check drops everything, since `dropout` is nearly 1. When the outputs of both sub-layers are gone, something
+# should be left, but what? And how often does `forward` have to call `self.dropout`?
 #
 # </details>
 #
@@ -543,8 +544,8 @@ with torch.no_grad():
 # %% [markdown]
 # ### A list that PyTorch can see into
 #
-# Why `nn.ModuleList`, and not a Python list? A module finds parameters only in those of its attributes that are
-# themselves parameters or modules. Below, one linear layer has 20 parameters.
+# Why do we use `nn.ModuleList` rather than a Python list? A module finds parameters only in those of its attributes
+# that are themselves parameters or modules. Below, one linear layer has 20 parameters.
 
 
 # %%
@@ -576,27 +577,28 @@ listed = Three(nn.ModuleList([layer] * 3))
 compare_guess("07_listed_thrice", str(how_many(listed)))
 
 # %% [markdown] role="answer"
-# `[layer] * 3` is one layer, listed three times. And layers in a Python list would compute but never be trained,
-# because the optimiser doesn't get their parameters.
+# `[layer] * 3` is one layer, listed three times, so its parameters are counted once. And layers in a Python list would
+# compute but never be trained, because the optimiser doesn't get their parameters.
 
 # %% [markdown]
 # ### Exercise 3: `Encoder`
 #
 # Difficulty 2 of 5
 #
-# This exercise is easier, since much is given. You write `layers`, an `nn.ModuleList` of your `TransformerBlock` (every
-# block gets `dropout`), and steps 4, 5 and 15 in `forward`. (The paper multiplies the embedding by √E, which this model
-# doesn't do.)
+# This exercise is easier, since much is given and you only write `layers`, an `nn.ModuleList` of your
+# `TransformerBlock` (every block gets `dropout`), and steps 4, 5 and 15 in `forward`. (The paper multiplies the
+# embedding by √E, which this model doesn't do.)
 #
 # <details><summary>"The module has no parameter or buffer <code>layers.0...</code>"</summary>
 #
-# Print `[name for name, _ in Encoder(10, 6, 2, 3, 5).named_parameters()]`. Are the layers there, numbered 0 and 1?
+# Print `[name for name, _ in Encoder(10, 6, 2, 3, 5).named_parameters()]`, and see whether the layers are there,
+# numbered 0 and 1.
 #
 # </details>
 #
 # <details><summary>One layer is right, two are not</summary>
 #
-# Which variable goes into the second layer, if you follow it through the loop? And how far is your `return` indented?
+# Which variable goes into the second layer, if you follow it through the loop, and how far is your `return` indented?
 #
 # </details>
 #
@@ -665,7 +667,7 @@ check(Encoder)
 # ## 7 · The decoder
 #
 # Why do we need a second stack? The source is known as a whole, so its words may look both ways, and it is read once,
-# however many words are written. A target word may only look back.
+# however many words are written. A target word, by contrast, may only look back.
 
 # %% role="draw"
 show_steps(16, 18)
@@ -695,9 +697,9 @@ shapes(128, 8, 29, 29, seen_weights=seen_weights)
 # ### Step 17 · The target asks the source
 #
 # Here the two languages meet. The query comes from the target and has 29 rows, while key and value come from the
-# encoder's output, which is called **memory** and has 28 rows, and the mask is the source's. This *cross-attention*
-# asks which words of the source matter for this word of the target. Addition, norm and the feed-forward layers follow,
-# so all of step 17 is a `TransformerBlock` whose value and key are the memory.
+# encoder's output. This output is called **memory** and has 28 rows, and the mask is the source's. This
+# *cross-attention* asks which words of the source matter for this word of the target. Addition, norm and the
+# feed-forward layers follow, so all of step 17 is a `TransformerBlock` whose value and key are the memory.
 
 # %%
 source_memory = block_output  # of an encoder with one layer
@@ -799,7 +801,7 @@ shapes(128, 29, 10000, logits=logits)
 #
 # Difficulty 1 of 5
 #
-# This is easier still, since what is like your `Encoder` is given, and you write step 18 only. It ends without a
+# This is easier still, since what is like your `Encoder` is given, and you only write step 18. It ends without a
 # softmax, because the loss takes logits.
 #
 # <details><summary>My results are all between 0 and 1, or all negative</summary>
@@ -810,7 +812,7 @@ shapes(128, 29, 10000, logits=logits)
 #
 # <details><summary>What does a layer take?</summary>
 #
-# Each is a `DecoderBlock`, which takes `x`, the memory and both masks. Look at the order of its arguments.
+# Each is a `DecoderBlock`, which takes `x`, the memory and both masks, so look at the order of its arguments.
 #
 # </details>
 
@@ -904,7 +906,7 @@ del logits  # 148 MB, which nothing below needs
 #
 # </details>
 #
-# <details><summary>Right without padding, wrong with it</summary>
+# <details><summary>My result is right without padding and wrong with it</summary>
 #
 # The source's padding must be hidden in two places, where the source looks at itself and where the target looks at the
 # source. The target's padding must be hidden where the target looks at itself. Which padding id belongs to which
@@ -914,7 +916,7 @@ del logits  # 148 MB, which nothing below needs
 #
 # <details><summary>The check says that the target leaks its future</summary>
 #
-# Print the target's mask of a short sentence: `decoder_mask(trg[:1, :5], 2).int()`. Row i should have no 1 to
+# Print the target's mask of a short sentence, `decoder_mask(trg[:1, :5], 2).int()`, in which row i should have no 1 to
 # the right of column i. Does the decoder get this mask, in the right place?
 #
 # </details>
@@ -1051,8 +1053,8 @@ my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
 # %% [markdown]
-# Now we come back to the two "the". As words they have one and the same vector, and only their positions differ. So we
-# take the positions of the source away and train once more.
+# Now we come back to the two "the", which as words have one and the same vector and differ only in their positions. So
+# we take the positions of the source away and train once more.
 
 # %%
 predict(
@@ -1077,7 +1079,7 @@ compare_guess("07_no_places", my_outcome)
 
 # %% [markdown] role="answer"
 # It speaks perfect German and doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
-# encoder the same set of vectors (lesson 06), so the decoder gets the same memory and writes the same sentence twice.
+# encoder the same set of vectors (lesson 06). So the decoder gets the same memory and writes the same sentence twice.
 # Only one of each such pair can be right, which makes six of the twelve, and no training will change that. With
 # positions the two "the" differ, so the decoder can tell where to write "der" and where "den".
 
@@ -1094,12 +1096,11 @@ compare_guess("07_no_places", my_outcome)
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `cross_weights` (a shape): what is the shape of the weights of cross-attention in the large example: 128
-#    sentences, 28 source tokens, 29 target tokens, 8 heads?
-# 2. `logits_shape` (a shape): `Transformer(5000, 7000, ...)` gets src (32, 15) and trg (32, 12). What is the shape
-#    of the logits?
-# 3. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with
-#    biases and norms?
+# 1. `cross_weights` (a shape): what is the shape of the weights of cross-attention in the large example, with 128
+#    sentences, 28 source tokens, 29 target tokens and 8 heads?
+# 2. `logits_shape` (a shape): what is the shape of the logits when `Transformer(5000, 7000, ...)` gets src (32, 15) and
+#    trg (32, 12)?
+# 3. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with biases and norms?
 # 4. `attentions` (a whole number): how many `MultiHeadAttention` modules are there in a `Transformer` with
 #    `num_layers=6`?
 # 5. `who_asks` (a letter): in step 17,
@@ -1137,24 +1138,25 @@ check(quiz_07, "quiz_07")
 #
 # **To read next**
 #
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3 and figure 1: the same nineteen steps on three pages.
-# - Rush (2018), *The Annotated Transformer*: the paper once more, line by line in code.
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3 and figure 1, show the same nineteen steps on three
+#   pages.
+# - Rush (2018), *The Annotated Transformer*, goes through the paper once more, line by line in code.
 # - Geva et al. (2021), *Transformer Feed-Forward Layers Are Key-Value Memories*.
 #
-# **Next lesson:** 08, *Training it*. A model of this kind learns to translate dates, and you watch its
-# cross-attention turn from noise into an alignment.
+# **Next lesson:** 08, *Training it*. A model of this kind learns to translate dates, and you watch its cross-attention
+# turn from noise into an alignment.
 #
 # ## For those who want more
 #
-# Four things that the lessons after this one don't need: what the ReLU is for, your blocks against PyTorch's own, the
-# weights a model starts from, and what the full size costs.
+# Later lessons don't need these four things: what the ReLU is for, your blocks against PyTorch's own, the weights a
+# model starts from, and what the full size costs.
 
 # %% [markdown]
 # ### What the ReLU is for
 #
 # Let a token hold two facts, each −1 or 1, and train the two feed-forward layers to predict whether the facts agree,
-# once with ReLU between them and once without. For comparison, a network that always guesses has a loss of
-# ln 2 = 0.69 nats.
+# once with ReLU between them and once without. For comparison, a network that always guesses has a loss of ln 2 = 0.69
+# nats.
 
 # %%
 predict(
@@ -1280,7 +1282,8 @@ print(f"your decoder layer: largest difference {my_apart:.4f}")
 
 # %% [markdown]
 # Dropout is 0 in all of these layers. With dropout PyTorch's would differ from ours, since they also drop attention
-# weights and what the ReLU of the feed-forward layers gives. And `nn.Transformer` adds a norm after each stack.
+# weights and what the ReLU of the feed-forward layers gives. Another difference is that `nn.Transformer` adds a norm
+# after each stack.
 
 
 # %%
@@ -1326,9 +1329,9 @@ print(f"parameters saved by tying:      {tied.numel():,d}")
 # %% [markdown]
 # The paper **ties** the last layer to the embedding, so both use one table. As a last layer, a table of standard
 # deviation 1 gives logits so far apart that softmax mostly picks one word. The paper says that where the table embeds,
-# its rows are multiplied by **√E**. It doesn't say what the table starts with. In the authors' code (tensor2tensor) the
-# entries start with standard deviation 1/√E, and the two together make the vector of a word about as large as that of
-# its position. Our model doesn't tie them, so its table starts with standard deviation 1 and needs no √E.
+# its rows are multiplied by **√E**, but not what the table starts with. In the authors' code (tensor2tensor) the
+# entries start with standard deviation 1/√E. The two together make the vector of a word about as large as that of its
+# position. Our model doesn't tie them, so its table starts with standard deviation 1 and needs no √E.
 #
 # ### The full size
 #
