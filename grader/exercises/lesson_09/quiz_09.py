@@ -90,7 +90,7 @@ QUESTIONS = (
         "running_sum",
         lambda: 1 + 3 * math.exp(-2),
         0.0055,
-        "In the first block, take its maximum and add exp(score − maximum) twice. In the second, rescale that sum and add two more.",
+        "In the first block, add exp(score − its maximum) twice. In the second, rescale that sum and add two more.",
         wrong=written(
             {
                 3.14: "The first block's sum was computed with another maximum.",
