@@ -42,7 +42,7 @@ MISUSES = (
         "number-function-on-tensor",
         "`{line}` gives a whole tensor to a function that takes a single number.",
         (
-            "Functions of `math`, `float` and `int` take one number. What has the tensor of that line for a shape?",
+            "Functions of `math`, `float` and `int` take one number, but what is the shape of the tensor in that line?",
             "torch has a function of the same name for every entry of a tensor: `torch.sqrt`, `torch.exp`.",
         ),
     ),
@@ -50,14 +50,14 @@ MISUSES = (
         r"unsupported operand type\(s\) for \^|bitwise_xor",
         r"\^",
         "caret-for-power",
-        "in `{line}` the sign `^` is no power: in Python it compares bits.",
+        "in `{line}` the sign `^` is not a power, since in Python it compares bits.",
         ("How does Python write a power?", "`x ** 2` is the square of x."),
     ),
     (
         r"'(builtin_function_or_method|method)'",
         "",
         "method-not-called",
-        "in `{line}` a method is taken for its result: without parentheses it isn't called.",
+        "in `{line}` a method is taken for its result, but without parentheses it isn't called.",
         (
             "Print what stands there by itself: is it a number, a tensor or a function?",
             "`x.max` is a function, `x.max()` is what it gives.",
@@ -67,9 +67,9 @@ MISUSES = (
         r"[Ee]xpected target size",
         "",
         "classes-not-second",
-        "`{line}` has logits whose classes are on the last axis; `cross_entropy` wants them on the second.",
+        "`{line}` has logits whose classes are on the last axis, but `cross_entropy` wants them on the second.",
         (
-            "Print the shapes of the logits and of the labels. Which axis of the logits have the labels none of?",
+            "Print the shapes of the logits and of the labels. Which axis of the logits do the labels not have?",
             "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which one is nearer?",
         ),
     ),
@@ -146,9 +146,9 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         near = [f"`{in_torch[1]}.{name}`" for name in get_close_matches(in_torch[2], known, n=2)]
         yield Mistake(
             "not-in-torch",
-            f"`{in_torch[1]}` has nothing by the name `{in_torch[2]}`.",
+            f"`{in_torch[1]}` has nothing called `{in_torch[2]}`.",
             (
-                f"Is it spelled otherwise: {' or '.join(near)}?" if near else "Is it spelled as in PyTorch's manual?",
+                f"Is it spelled differently: {' or '.join(near)}?" if near else "Is it spelled as in PyTorch's manual?",
                 "Many operations are methods of a tensor as well as functions of torch; a few are only one of the two.",
             ),
         )
@@ -165,7 +165,7 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         "name-not-defined",
         f"`{name}` is neither an argument nor made in the function, and no cell that was run defines it.",
         (
-            f"Is it spelled otherwise: {' or '.join(near)}?" if near else "Is it in a cell that was not run yet?",
+            f"Is it spelled differently: {' or '.join(near)}?" if near else "Is it in a cell that was not run yet?",
             "A size that isn't an argument can be read from the shape of one.",
         ),
     )
@@ -184,15 +184,15 @@ def _from_above(session: Session) -> Iterator[Mistake]:
     accident, but for a single letter: that is a size."""
     for name in session.description.get("data", ()):
         if name in _attributes(session):
-            symptom = f"`{name}` is not the module's own: it comes from a cell above."
+            symptom = f"`{name}` is not the module's own, but comes from a cell above."
             yield _self_forgotten(name, symptom)
         elif not name.isupper() or len(name) == 1:
             yield Mistake(
                 "name-from-above",
-                f"`{name}` is not an argument: it comes from a cell above, and has that cell's value in every call.",
+                f"`{name}` is not an argument, but comes from a cell above, and has that cell's value in every call.",
                 (
                     f"What does `{name}` stand for? Look for an argument that holds it, or whose shape does.",
-                    "A function should use its arguments and what it makes of them: sizes come from their shapes.",
+                    "A function should use its arguments and what it makes of them, so sizes come from their shapes.",
                 ),
             )
 
@@ -233,8 +233,8 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
     if alone and batches and all(alone) and not any(good for good, _ in batches) and all(finite):
         yield Mistake(
             "loop-axis-from-the-front",
-            "one sequence is right and a batch isn't: the Python loop, or what joins its results, counts an axis from "
-            "the front.",
+            "one sequence is right and a batch isn't, since the Python loop, or what joins its results, counts an axis "
+            "from the front.",
             (
                 "`for row in x`, `len(x)`, `x.shape[0]`, `torch.stack(rows)` mean the first axis, whichever it is.",
                 "Count the axis from the end. Or can one operation on the whole tensor take the loop's place?",
@@ -253,7 +253,7 @@ def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
     if pairs and lost and others and all(others):
         yield Mistake(
             "squeezed",
-            "an axis of length 1 is lost; where no axis has length 1 all is right.",
+            "an axis of length 1 is lost, but where no axis has length 1 all is right.",
             (
                 "Call it with one sequence in the batch, then with one token in every sequence, and print the shape "
                 "after each line. In which line does an axis disappear?",

@@ -32,7 +32,7 @@ BY_KIND = {
     "changes-argument": "Which of your lines writes into a tensor that it didn't make?",
     "gradient-cut": "Follow the argument from line to line: which line makes a tensor that doesn't come from it?",
     "wrong-gradient": "The values are right, so a step on the way is there for the values but not for the gradient.",
-    "dtype-changed": "Print `.dtype` after every line: after which one is it another?",
+    "dtype-changed": "Print `.dtype` after every line: after which one has it changed?",
     "waited": "Wait until the machine is quieter, or look for a line in your code that waits, and check again.",
     "time-limit": "Print something inside each loop: which one goes on for ever?",
     "python-loop": "Which axis does the loop walk over? One operation can treat that axis as a whole.",
@@ -115,8 +115,8 @@ def _first_difference(session: Session) -> Iterator[str]:
                 index = wrong[0].tolist()
                 got, right_one = (float(tensor[tuple(index)]) for tensor in (value, expected))
                 yield (
-                    f"Of “{case.name}”, the first number that is wrong is {got:.4g} at index {index}; expected "
-                    f"{right_one:.4g}. Work that one number out by hand: which step gives another?"
+                    f"In “{case.name}”, the first wrong number is {got:.4g} at index {index}, expected "
+                    f"{right_one:.4g}. Work that one number out by hand: which step gives a different one?"
                 )
                 return
 
@@ -135,7 +135,7 @@ def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str
     pattern = how_it_differs(values[worst], expected[worst], letters(outputs[worst].axes, case.leading), case, name)
     pattern = pattern or _reach(session, case, worst, name)
     if good:
-        yield f"{' and '.join(good)} {'is' if len(good) == 1 else 'are'} right, {name} isn't. {pattern}".strip()
+        yield f"{' and '.join(good)} {'is' if len(good) == 1 else 'are'} right, but {name} isn't. {pattern}".strip()
     elif len(outputs) > 1:
         yield f"{name} is wrong already, so start there. {pattern}".strip()
     elif pattern:
@@ -169,9 +169,9 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
         expected = [session.expected(which)[output] for which in (case, other)]
         should, may = (~how.close(expected[1], expected[0]) for how in (FLOAT32, ROUNDING))
         if bool(should.any()) and torch.equal(got[0][output], got[1][output]):
-            return f"Change {words}: {_lower(name)} stays as it was, and should change."
+            return f"If you change {words}, {_lower(name)} stays as it was, but it should change."
         if bool((moves & ~may).any()):
-            found = found or f"Change {words}: {_lower(name)} changes in places where it shouldn't."
+            found = found or f"If you change {words}, {_lower(name)} changes in places where it shouldn't."
     return found
 
 
@@ -250,7 +250,7 @@ def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str
         values = ", with the right numbers" if got.dim() > 1 and _transposed(got, expected) else ""
         return f"The sizes are right, but in another order: ({order}){values}."
     if got.squeeze().shape == expected.squeeze().shape:
-        return "The sizes are right but for an axis of length 1 too many or too few."
+        return "The sizes are right, except for an axis of length 1 too many or too few."
     if got.dim() != expected.dim():
         few = "few" if got.dim() < expected.dim() else "many"
         return f"{name} has {got.dim()} axes, expected {expected.dim()}: too {few}."
@@ -306,17 +306,17 @@ def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
     sums, right_sums = got.sum(-1), expected.sum(-1)
     if FLOAT32.all_close(right_sums, torch.ones_like(right_sums)) and bool((expected >= 0).all()):
         if not FLOAT32.all_close(sums, right_sums):
-            return f"The rows of {_lower(name)} should sum to one; one of them sums to {float(_worst(sums)):.3g}."
+            return f"The rows of {_lower(name)} should sum to one, but one of them sums to {float(_worst(sums)):.3g}."
         if bool((got >= 0).all()):
             return f"The rows of {_lower(name)} do sum to one, so look at what comes before that."
     if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
         return f"Every number of {_lower(name)} is off by the same {float((got - expected).mean()):.3g}."
     for dim, line in ((-1, "row"), (-2, "column")):
         if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
-            return f"Each {line} of {_lower(name)} is right but for one number added to it."
+            return f"Each {line} of {_lower(name)} is right, except for one number added to it."
         scale = (got * expected).sum(dim, keepdim=True) / (expected * expected).sum(dim, keepdim=True)
         if bool(torch.isfinite(scale).all()) and FLOAT32.all_close(got, scale * expected):
-            return f"Each {line} of {_lower(name)} is right but for a factor of its own."
+            return f"Each {line} of {_lower(name)} is right, except for a factor of its own."
     return ""
 
 
@@ -352,7 +352,9 @@ def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
     """A sentence where every entry is off by little; "" otherwise."""
     scale = float(expected.abs().max())
     error = float((got - expected).abs().max()) / scale if scale else math.inf
-    return f"{name} is nearly right everywhere: off by {error:.1%} at most. A detail is different." * (error < CLOSE)
+    return f"{name} is nearly right everywhere, off by {error:.1%} at most, so only a detail is different." * (
+        error < CLOSE
+    )
 
 
 def _where(wrong: Tensor, axes: list[str]) -> str:

@@ -44,7 +44,7 @@ class TestQuiz(QuizTests):
         ("embedded_shape", (500, 256), "That is the table"),
         ("embedded_shape", (1, 2, 3), "how long is a row"),
         ("learnt_numbers", 0, "all parameters"),
-        ("learnt_numbers", 5120, "How many has the table"),
+        ("learnt_numbers", 5120, "How many does the table have"),
         ("learnt_numbers", 128000, "of the tokens"),
         ("permuted", "a", "belongs to a token"),
         ("own_product", 64, "How many pairs"),

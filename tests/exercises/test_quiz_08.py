@@ -40,7 +40,7 @@ class TestQuiz(QuizTests):
     ]
     hints = [
         ("labels_shape", [32, 15], "left to be said"),
-        ("labels_shape", (32, 13), "Not both"),
+        ("labels_shape", (32, 13), "not both"),
         ("labels_shape", (32,), "no row"),
         ("blind_loss", 2.64, "14 tokens"),
         ("blind_loss", 5.64, "base 2"),

@@ -72,7 +72,7 @@ ACCIDENTS = {
         "rms_norm",
         ("def rms_norm(x, gamma, eps=1e-6):\n    return x / ((x^2).mean(-1, keepdim=True) + eps).sqrt()\n",),
         "caret-for-power",
-        "is no power",
+        "is not a power",
     ),
     "a method that isn't called": (
         "stable_softmax",
@@ -110,13 +110,13 @@ ACCIDENTS = {
         "attention_scores",
         ("def attention_scores(query, key):\n    return torch.matmull(query, key.mT)\n",),
         "not-in-torch",
-        "nothing by the name `matmull`",
+        "nothing called `matmull`",
     ),
     "d_k of the lesson's example": (
         "scaled_dot_product_attention",
         ("d_k = 4", ATTENTION.format(WEIGHTS.format("math.sqrt(d_k)"))),
         "name-from-above",
-        "`d_k` is not an argument: it comes from a cell above",
+        "`d_k` is not an argument, but comes from a cell above",
     ),
     "keys for key": (
         "attention_scores",
@@ -134,14 +134,14 @@ ACCIDENTS = {
         "attention_scores",
         ("def attention_scores(query, key):\n    return qeury @ key.mT",),
         "name-not-defined",
-        "Is it spelled otherwise: `query`?",
+        "Is it spelled differently: `query`?",
     ),
     "self. forgotten": ("MultiHeadAttention", (MODULE,), "self-forgotten", "`num_heads` is not defined inside"),
     "self. forgotten, with a name of the lesson's": (
         "MultiHeadAttention",
         ("num_heads = 1", MODULE),
         "self-forgotten",
-        "`num_heads` is not the module's own: it comes from a cell above",
+        "`num_heads` is not the module's own, but comes from a cell above",
     ),
     "a shape taken apart": (
         "split_heads",
@@ -225,4 +225,4 @@ def test_pythons_own_value_error_is_not_taken_for_the_learners():
 def test_torchs_advice_to_use_numpy_is_contradicted():
     source = "def attention_scores(query, key):\n    return torch.from_numpy(query.numpy() @ key.mT.numpy())"
     said = report_of("attention_scores", source).results[-1].message
-    assert said.endswith("Ignore torch's advice here: NumPy cuts the gradient. Write it with torch operations.")
+    assert said.endswith("Ignore torch's advice here, since NumPy cuts the gradient. Write it with torch operations.")

@@ -27,7 +27,7 @@ HINTS = {
     "a factor for each row": (
         "attention_scores",
         SCORES.format("s = query @ key.mT\n    return s / s.norm(dim=-1, keepdim=True)"),
-        "Each row of the result is right but for a factor of its own",
+        "Each row of the result is right, except for a factor of its own",
     ),
     "in another order": (
         "attention_scores",
@@ -52,12 +52,12 @@ HINTS = {
     "weights right, output wrong": (
         "scaled_dot_product_attention",
         SDPA.format("return w @ value + 1, w"),
-        "^`weights` is right, `output` isn't. Every number of `output` is off by the same 1",
+        "^`weights` is right, but `output` isn't. Every number of `output` is off by the same 1",
     ),
     "weights wrong first": (
         "scaled_dot_product_attention",
         SDPA.format("w = w.sqrt()\n    return w @ value, w"),
-        "^`weights` is wrong already, so start there. The rows of `weights` should sum to one; one of them sums to",
+        "^`weights` is wrong already, so start there. The rows of `weights` should sum to one, but one of them sums to",
     ),
     "zeros where something was masked": (
         "scaled_dot_product_attention",
@@ -70,7 +70,7 @@ HINTS = {
         SCORES.format(
             "return (query @ query.mT).mean(-1, keepdim=True).expand(*query.shape[:-1], key.shape[-2]).clone()"
         ),
-        "Change the last column of `key`: the result stays as it was, and should change",
+        "If you change the last column of `key`, the result stays as it was, but it should change",
     ),
     "axes in another order": (
         "split_heads",

@@ -20,13 +20,13 @@ QUESTIONS = (
     shape(
         "embedded_shape",
         lambda: tuple(torch.empty(500, 256)[torch.zeros(32, 20, dtype=torch.long)].shape),
-        "Every id is replaced by a row of the table. How many ids are there, and how long is a row?",
+        "Every id is replaced by a row of the table, so how many ids are there, and how long is a row?",
         wrong={
-            "(32, 20)": "That is the shape of the ids. Each of them becomes a whole row.",
-            "(32, 20, 500)": "As wide as a one-hot row, before it is multiplied with the table.",
-            "(500, 256)": "That is the table. What is picked from it has the ids' axes in front.",
+            "(32, 20)": "That is the shape of the ids, but each of them becomes a whole row.",
+            "(32, 20, 500)": "That is as wide as a one-hot row, before it is multiplied with the table.",
+            "(500, 256)": "That is the table, but what is picked from it has the ids' axes in front.",
             "(32, 256)": "There is a vector for every token, not one for every sentence.",
-            "(20, 256)": "That is one sentence. How many are there?",
+            "(20, 256)": "That is one sentence, but how many are there?",
         },
     ),
     number(
@@ -36,12 +36,12 @@ QUESTIONS = (
         "A learnt position table has a row for every position that may occur, each as wide as a token's vector.",
         wrong=written(
             {
-                0.0: "That is the sinusoidal encoding. A learnt table is all parameters.",
-                5120.0: "That counts the 20 positions of these sentences. How many has the table?",
+                0.0: "That is the sinusoidal encoding, but a learnt table is all parameters.",
+                5120.0: "That counts the 20 positions of these sentences. How many does the table have?",
                 128000.0: "That is the table of the tokens.",
                 153600.0: "That is both tables together.",
-                100.0: "That counts the rows. How long is each?",
-                256.0: "That is one row. How many are there?",
+                100.0: "That counts the rows, but how long is each?",
+                256.0: "That is one row, but how many are there?",
             }
         ),
     ),
@@ -49,26 +49,26 @@ QUESTIONS = (
         "permuted",
         "abcd",
         "8561013c2022",
-        "Section 2 did just that with four tokens. Which rows were equal before and after?",
+        "Section 2 did the same with four tokens. Which rows were equal before and after?",
         wrong={
             "a": "Each output belongs to a token. Where does the output of token 1 stand now?",
             "c": "What do outputs 0, 2, 3 depend on? On the *set* of keys and values, in which order?",
-            "d": "They don't merely change: compare the new output 1 with the old output 4.",
+            "d": "They don't merely change. Compare the new output 1 with the old output 4.",
         },
     ),
     number(
         "own_product",
         _own_product,
         HALF_A_HUNDREDTH,
-        "Take one pair of columns: sin² + cos² of the same angle. Then count the pairs.",
+        "Take sin² + cos² of the same angle, which is one pair of columns, and then count the pairs.",
         wrong=written(
             {
                 64.0: "Every *pair* of columns contributes that much. How many pairs are there?",
-                1.0: "That is one pair of columns. How many are there?",
+                1.0: "That is one pair of columns, but how many are there?",
                 7.0: "The product of a position with itself doesn't depend on the position.",
                 49.0: "The product of a position with itself doesn't depend on the position.",
                 0.0: "That would be the product with a vector at right angles.",
-                8.0: "That is the length of the vector times √2. What is the product with itself?",
+                8.0: "That is the length of the vector times √2, but what is its product with itself?",
             }
         ),
     ),
@@ -76,12 +76,12 @@ QUESTIONS = (
         "bias_column",
         lambda: min(max(4 - 6, -3), 3) + 3,
         0,
-        "Offset first, key minus query. Then clip, then shift.",
+        "Compute the offset first, key minus query, then clip it, and then shift it.",
         wrong=written(
             {
-                5.0: "That is query minus key, shifted. Which is subtracted from which?",
-                -2.0: "That is the offset. Its column is counted from 0.",
-                2.0: "That is the distance. The table tells the two directions apart.",
+                5.0: "That is query minus key, shifted, but which is subtracted from which?",
+                -2.0: "That is the offset, but its column is counted from 0.",
+                2.0: "That is the distance, but the table tells the two directions apart.",
                 0.0: "That would be an offset of -3 or less.",
                 4.0: "Shift by m, so that the offset -m has column 0.",
             }
@@ -90,28 +90,29 @@ QUESTIONS = (
     shape(
         "bias_table",
         lambda: (8, len(range(-16, 17))),
-        "A row for every head. How many whole numbers are there from -16 to 16?",
+        "There is a row for every head. How many whole numbers are there from -16 to 16?",
         wrong={
-            "(8, 32)": "Count again: -16 to -1, then 1 to 16, and something between them.",
+            "(8, 32)": "Count again, since there are -16 to -1, 1 to 16, and something between them.",
             "(8, 16)": "That is one direction only.",
             "(8, 17)": "That is one direction and the token itself.",
-            "(33, 8)": "Nearly: in this lesson each head has a row.",
-            "(33,)": "That is one head's. How many heads are there?",
+            "(33, 8)": "That is nearly right, but in this lesson each head has a row.",
+            "(33,)": "That is one head's, but how many heads are there?",
         },
     ),
     number(
         "turned",
         lambda: 3 * math.cos(2 * 0.5) - 1 * math.sin(2 * 0.5),
         HALF_A_HUNDREDTH,
-        "The angle is position times speed, in radians. Then a·cos θ - b·sin θ.",
+        "The angle θ is position times speed, in radians, and the number is then a·cos θ - b·sin θ.",
         wrong=written(
             {
-                3 * math.cos(1) + math.sin(1): "That turns the other way round. Where is the minus?",
+                3 * math.cos(1) + math.sin(1): "That turns the other way round, so where is the minus?",
                 3 * math.sin(1) + math.cos(1): "That is the second number of the turned pair.",
-                3 * math.cos(2) - math.sin(2): "That turns by 2. The position is multiplied by the speed.",
-                3 * math.cos(0.5) - math.sin(0.5): "That turns by 0.5. What about the position?",
-                3 * math.cos(math.radians(1)) - math.sin(math.radians(1)): "In degrees? Angles here are in radians.",
-                3 * math.cos(1): "And the other term?",
+                3 * math.cos(2) - math.sin(2): "That turns by 2, but the position is multiplied by the speed.",
+                3 * math.cos(0.5) - math.sin(0.5): "That turns by 0.5, but what about the position?",
+                3 * math.cos(math.radians(1))
+                - math.sin(math.radians(1)): "That is in degrees, but angles here are in radians.",
+                3 * math.cos(1): "That is one term, but what about the other?",
             }
         ),
     ),
@@ -119,22 +120,22 @@ QUESTIONS = (
         "same_score",
         "abcd",
         "0ea24c089a9b",
-        "With rotary positions the score depends on key minus query. Compute it for each pair.",
+        "With rotary positions the score depends on key minus query, so compute that for each pair.",
         wrong={
-            "a": "There the key comes after the query. Is the offset the same, sign included?",
+            "a": "There the key comes after the query, so is the offset the same, sign included?",
             "c": "Twice the positions is twice the offset.",
-            "d": "One of them has the same offset. Subtract in the same order each time.",
+            "d": "One of them has the same offset, if you subtract in the same order each time.",
         },
     ),
     choice(
         "where_turned",
         "abcd",
         "137e1443a578",
-        "Which tensors make the score? Only there the position is wanted.",
+        "Which tensors make the score? Only there is the position wanted.",
         wrong={
             "a": "Then the values would be turned as well, and what is passed on would depend on where it came from.",
-            "b": "A score needs both: turn only one of them, and the angle that is left is not the distance.",
-            "d": "Softmax makes shares that sum to one. Turning them would destroy that.",
+            "b": "A score needs both. If you turn only one of them, the angle that is left is not the distance.",
+            "d": "Softmax makes weights that sum to one, and turning them would destroy that.",
         },
     ),
 )

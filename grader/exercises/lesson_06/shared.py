@@ -83,7 +83,7 @@ def default_dtype(case: str) -> Part:
         if got == expected:
             return None
         short = [str(dtype).removeprefix("torch.") for dtype in (got, expected)]
-        tip = "Comparisons give bool, and counts give whole numbers; here decimals are asked for."
+        tip = "Comparisons give bool, and counts give whole numbers, but here decimals are asked for."
         if got.is_floating_point:
             tip = "NumPy and Python's own numbers are of double precision."
         return Finding(

@@ -87,7 +87,7 @@ EXERCISE = Exercise(
         parts.values(
             "step 17: then it looks at the source, and the block does the rest", 3, "two sequences", *LENGTH_ONE
         ),
-        parts.values("step 17: the second attention has the source's mask", 1.5, EQUAL),
+        parts.values("step 17: the second attention layer has the source's mask", 1.5, EQUAL),
         parts.values("step 16: drops the attention's output before it is added, in train mode", 1.5, TRAIN),
         parts.float64(EQUAL, "two sequences", weight=0.5),
         parts.unchanged("two sequences", weight=0.5),

@@ -71,7 +71,7 @@ EXERCISE = Exercise(
     cases=_cases,
     reference=encoder,
     parts=(
-        named("steps 4, 5 and 15: a vector of d_model numbers for every token", parts.shape("two layers")),
+        named("steps 4, 5 and 15: a vector of d_model components for every token", parts.shape("two layers")),
         parts.values("steps 4 and 5: adds its position to every token", 2, QUIET),
         parts.values("step 15: each layer works on what the one before it gave", 3, "two layers", *LENGTH_ONE),
         parts.values("steps 9 and 15: hides what the mask hides", 1.5, FULL),

@@ -95,7 +95,7 @@ EXERCISE = Exercise(
     reference=feed_forward,
     parts=(
         named("step 14: gives back the shape that it got", parts.shape("a batch")),
-        parts.values("step 14: wider, ReLU, back again", 3, "a batch", "other sizes", *LENGTH_ONE),
+        parts.values("step 14: widens, applies ReLU and narrows again", 3, "a batch", "other sizes", *LENGTH_ONE),
         parts.float64(single="a batch", weight=0.5),
         parts.unchanged("a batch", weight=0.5),
         parts.gradients("a batch"),

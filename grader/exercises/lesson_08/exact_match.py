@@ -33,7 +33,7 @@ def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
                 return Finding(
                     "changes-argument",
                     f"`{session.exercise.name}` changed its argument `{changed}` in place ({name}). Assignments such "
-                    f"as `{changed}[...] = ...` and operations that end in `_` do that: make a new tensor instead.",
+                    f"as `{changed}[...] = ...` and operations that end in `_` do that. Make a new tensor instead.",
                 )
         if any(wrong(session, name) for name in names):
             return Finding("values-first", "Not judged yet: the values come first.")
@@ -287,7 +287,7 @@ EXERCISE = Exercise(
             "no row right",
             "another eos",
         ),
-        numbers("minds nothing after eos", 2, "words after eos"),
+        numbers("ignores what comes after eos", 2, "words after eos"),
         numbers("notices where eos is", 1, "eos too early or too late"),
         numbers("takes a row without eos to its last column", 1, "rows without eos"),
         numbers("takes widths that differ", 1, "a wider target", "a wider prediction", "every row right"),

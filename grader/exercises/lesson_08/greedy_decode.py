@@ -389,7 +389,7 @@ def _one_column_more(session: Session) -> bool:
 
 
 MODE = "In the case «{name}» the model's mode (`model.training`) was another one after the call than before it."
-TRACKED = "Gradients were recorded while it decoded ({name}): that costs memory, and nobody needs them here."
+TRACKED = "Gradients were recorded while it decoded ({name}), which costs memory, and nobody needs them here."
 
 EXERCISE = Exercise(
     name="greedy_decode",

@@ -39,9 +39,9 @@ QUESTIONS = (
         _labels_shape,
         "The target loses one column, and no row.",
         wrong={
-            "(32, 15)": "The decoder is given one token less than there are. How many are left to be said?",
+            "(32, 15)": "The decoder is given one token fewer than there are, so how many are left to be said?",
             "(31, 15)": "The first axis is the batch. Does a sequence get lost?",
-            "(32, 13)": "One end is cut off for the labels, the other end for the decoder's input. Not both for one.",
+            "(32, 13)": "One end is cut off for the labels and the other for the decoder's input, not both for one.",
             "(14,)": "The batch is still there.",
         },
     ),
@@ -49,14 +49,14 @@ QUESTIONS = (
         "blind_loss",
         lambda: math.log(50),
         0.006,
-        "What probability does each token get? The loss is minus its natural logarithm.",
+        "The loss is minus the natural logarithm of the probability that each token gets. What is that probability?",
         wrong=written(
             {
                 2.64: "That is for the 14 tokens of this lesson.",
-                5.64: "That is the logarithm to the base 2. Cross-entropy takes the natural one.",
-                1.7: "That is the logarithm to the base 10. Cross-entropy takes the natural one.",
-                0.02: "That is the probability. And the loss?",
-                50.0: "That is the number of tokens. What probability does each have? And what is the loss?",
+                5.64: "That is the logarithm to the base 2, but cross-entropy takes the natural one.",
+                1.7: "That is the logarithm to the base 10, but cross-entropy takes the natural one.",
+                0.02: "That is the probability, but what is the loss?",
+                50.0: "That is the number of tokens. What probability does each have, and what is the loss?",
             }
         ),
     ),
@@ -67,7 +67,7 @@ QUESTIONS = (
         "Add up all losses, then divide by how many columns there are, padding among them.",
         wrong=written(
             {
-                2.0: "That is the honest mean. They divide by more than the real labels.",
+                2.0: "That is the honest mean, but they divide by more than the real labels.",
                 0.6667: "They divide by all of the columns, not by those of the padding alone.",
                 12.0: "That is the sum.",
             }
@@ -77,14 +77,14 @@ QUESTIONS = (
         "peak_step",
         _peak,
         0,
-        "Two terms, one rising, one falling. Where do they meet?",
+        "One of the two terms rises and the other falls. Where do they meet?",
         wrong=written(
             {
                 1.0: "There the warm-up has only begun.",
-                256.0: "That is the width. It makes all rates smaller, and moves none.",
-                4000.0: "That is the paper's warm-up. Which one is given here?",
-                801.0: "One too many: which is the last step that the rate rises to?",
-                799.0: "One too few: which is the last step that the rate rises to?",
+                256.0: "That is the width, which makes all rates smaller, but moves none.",
+                4000.0: "That is the paper's warm-up, but which one is given here?",
+                801.0: "That is one too many. Which is the last step that the rate rises to?",
+                799.0: "That is one too few. Which is the last step that the rate rises to?",
             }
         ),
     ),
@@ -92,13 +92,13 @@ QUESTIONS = (
         "calls",
         _calls,
         0,
-        "Each call writes one column. Which column is there before the first call?",
+        "Each call writes one column, but which column is there before the first call?",
         wrong=written(
             {
                 20.0: "One of these columns is there from the start.",
                 21.0: "bos counts as a column.",
-                18.0: "eos has to be written too: only one column needs no call.",
-                1.0: "One call is enough where the right answer is given. Here it has to be written.",
+                18.0: "eos has to be written too, so only one column needs no call.",
+                1.0: "One call is enough where the right answer is given, but here it has to be written.",
             }
         ),
     ),
@@ -106,13 +106,13 @@ QUESTIONS = (
         "matches",
         _matches,
         0.005,
-        "Cut every row after its first 2, those without one not at all. Which pairs are equal then?",
+        "Cut every row after its first 2, and leave those without one. Which pairs are equal then?",
         wrong=written(
             {
-                0.75: "That is the share of equal tokens, or one pair too many. Look at the last row once more.",
-                0.25: "In the first row the two differ after eos. Does that matter?",
-                1.0: "Look at the second row: one of the two has ended there, the other hasn't.",
-                2.0: "That is the number of equal rows. What share of the rows is it?",
+                0.75: "That is the fraction of equal tokens, or one pair too many. Look at the last row once more.",
+                0.25: "In the first row the two differ after eos, but does that matter?",
+                1.0: "Look at the second row, where one of the two has ended and the other hasn't.",
+                2.0: "That is the number of equal rows, but what fraction of the rows is it?",
             }
         ),
     ),
@@ -120,10 +120,10 @@ QUESTIONS = (
         "too_good",
         "abcd",
         "610f3c0bf802",
-        "It has learnt to say what it was given. Where does it get the answer from?",
+        "It has learnt to repeat what it was given. Where does it get the answer from?",
         wrong={
             "a": "A learning rate that is too low makes the loss fall too slowly. Is that so here?",
-            "b": "Padding in the loss makes it smaller, but not next to nothing. What else could be so easy to say?",
+            "b": "Padding makes the loss smaller, but not next to nothing. What else could be so easy to predict?",
             "d": "Without the source it could only guess, and the loss would stay high.",
         },
     ),
@@ -131,22 +131,22 @@ QUESTIONS = (
         "forced",
         "abcd",
         "29e81a1d560f",
-        "What is there to be seen with teacher forcing that isn't there when the model writes?",
+        "What can the model see with teacher forcing that isn't there when it writes by itself?",
         wrong={
-            "b": "With teacher forcing all of them are right already. What would more steps change?",
-            "c": "Then it would write them well, too: it would know them by heart.",
-            "d": "A loss that counts padding is too small. Does that change what the model says?",
+            "b": "With teacher forcing all of them are right already, so what would more steps change?",
+            "c": "Then it would write them well, too, since it would know them by heart.",
+            "d": "A loss that counts padding is too small, but does that change what the model predicts?",
         },
     ),
     choice(
         "no_eval",
         "abcd",
         "2e4d7e89b6af",
-        "In train mode dropout sets numbers to zero at random. Would you get a message?",
+        "In train mode dropout sets numbers to zero at random, but would you get a message?",
         wrong={
-            "a": "Nothing warns you: train mode is a mode like the other.",
-            "c": "Some of the numbers on the way are missing, others each time. Is the outcome the same?",
-            "d": "Weights change when an optimiser makes a step. Is there one?",
+            "a": "You get no warning, since train mode is a mode like the other.",
+            "c": "Some of the numbers on the way are missing, and others each time. Is the outcome the same?",
+            "d": "Weights change when an optimiser takes a step, but is there one?",
         },
     ),
 )

@@ -334,14 +334,14 @@ def _keeps_mode(session: Session) -> Finding | None:
 
 def _lets_go(session: Session) -> Finding | None:
     if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
-        message = "After the call the graph of the loss is still held: the memory of every step would stay taken."
+        message = "After the call the graph of the loss is still held, so the memory of every step would stay taken."
         return Finding("graph-held", message)
     return None
 
 
 def _leaves_ids(session: Session) -> Finding | None:
     if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
-        return Finding("changes-argument", f"`{NAME}` changed `src` or `trg` in place: make a new tensor instead.")
+        return Finding("changes-argument", f"`{NAME}` changed `src` or `trg` in place. Make a new tensor instead.")
     return None
 
 
@@ -464,8 +464,8 @@ EXERCISE = Exercise(
     parts=(
         Part("returns the loss before the step", 2, _returns(USUAL, 0)),
         Part("changes the parameters by one step", 3, _changes(USUAL, 0)),
-        Part("starts the second step from nothing", 1, _once(_changes(USUAL, 0), _changes(USUAL, 1))),
-        Part("starts the first step from nothing too", 1, _once(_learns(USUAL), _learns(LEFTOVER))),
+        Part("starts the second step afresh", 1, _once(_changes(USUAL, 0), _changes(USUAL, 1))),
+        Part("starts the first step afresh too", 1, _once(_learns(USUAL), _learns(LEFTOVER))),
         Part("trains in train mode", 2, _once(_learns(USUAL), _learns(FROM_EVAL))),
         Part("leaves out padding, whatever its id", 1, _once(_learns(USUAL), _learns(OTHER))),
         Part("leaves the model in the mode it was in", 1.5, _after_values(_keeps_mode), compares_values=False),

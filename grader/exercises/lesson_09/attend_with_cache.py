@@ -130,7 +130,7 @@ def unchanged(session: Session) -> Finding | None:
         return Finding(
             "changes-argument",
             f"`{session.exercise.name}` changed its argument `{list(case.args)[changed[0]]}` in place. What was handed "
-            "over may still be needed: make new tensors instead.",
+            "over may still be needed. Make new tensors instead.",
         )
     wrong = inspect(session, SEVERAL, ALL, FLOAT32)
     return None if wrong is None else Finding("values-first", "Not judged yet: the values come first.")

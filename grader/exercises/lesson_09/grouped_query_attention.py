@@ -66,7 +66,7 @@ def _refuses(session: Session) -> Finding | None:
         shapes = ((heads, 7, 3), (kv_heads, 5, 3), (kv_heads, 5, 2))
         outcome = session.ask(Request("call", session.exercise.name, tuple(map(session.draw.normal, shapes))))
         asked = f"`{session.exercise.name}` was called with query {shapes[0]} and key {shapes[1]}"
-        finding = compare.refused(outcome, f"{asked}: {heads} is no multiple of {kv_heads}", (heads, kv_heads))
+        finding = compare.refused(outcome, f"{asked}: {heads} is not a multiple of {kv_heads}", (heads, kv_heads))
         if finding is not None:
             return finding
     return None

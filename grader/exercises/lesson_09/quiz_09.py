@@ -19,25 +19,25 @@ QUESTIONS = (
         "table_entries",
         lambda: 12 * 1000 * 1000,
         0,
-        "Each head has a matrix. How many rows and how many columns does it have?",
+        "Each head has a matrix. How many rows and columns does it have?",
         wrong=written(
             {
                 1000000.0: "That is one head.",
                 12000.0: "A matrix has a row and a column for every token.",
-                48000000.0: "Those are bytes in float32. How many numbers are they?",
-                24000000.0: "The matrices of scores and of weights are two; only the weights are asked for.",
-                144000000.0: "The heads don't multiply among themselves. How many matrices are there?",
+                48000000.0: "Those are bytes in float32, but how many entries are they?",
+                24000000.0: "The matrices of scores and of weights are two, but only the weights are asked for.",
+                144000000.0: "The heads don't multiply among themselves, so how many matrices are there?",
             }
         ),
     ),
     shape(
         "batched_shape",
         lambda: (4, 10, 6),
-        "The batch axis stays, and so do the tokens. Whose width does a mixture of values have?",
+        "The batch axis stays, and so do the tokens, but whose width does a mixture of values have?",
         wrong={
-            "(4, 10, 8)": "That is the width of queries and keys. What is mixed?",
-            "(4, 10, 16)": "That is the width of x. What is mixed?",
-            "(4, 10, 10)": "That is the matrix of weights. It has one more use before the end.",
+            "(4, 10, 8)": "That is the width of queries and keys, but what is mixed?",
+            "(4, 10, 16)": "That is the width of x, but what is mixed?",
+            "(4, 10, 10)": "That is the matrix of weights, which has one more use before the end.",
             "(10, 6)": "What happens to the batch?",
             "(40, 6)": "The sequences of a batch stay apart.",
         },
@@ -45,14 +45,14 @@ QUESTIONS = (
     shape(
         "chunk_scores",
         _chunk_scores,
-        "The queries are cut, the keys are not. Which axes stay as they are?",
+        "The queries are cut, but the keys are not. Which axes stay as they are?",
         wrong={
             "(2, 8, 16, 16)": "How many keys does a query in this chunk see?",
-            "(2, 8, 100, 300)": "That is the whole matrix. How many of its rows are made at a time?",
-            "(2, 8, 100, 16)": "That cuts the keys. `chunked_attention` cuts the queries.",
-            "(2, 8, 300, 16)": "Those are the right sizes. Whose are the rows?",
+            "(2, 8, 100, 300)": "That is the whole matrix, but how many of its rows are made at a time?",
+            "(2, 8, 100, 16)": "That cuts the keys, but `chunked_attention` cuts the queries.",
+            "(2, 8, 300, 16)": "Those are the right sizes, but whose are the rows?",
             "(16, 300)": "Every sequence and every head has scores of its own.",
-            "(2, 8, 16, 64)": "That is the chunk of queries. What do queries and keys make?",
+            "(2, 8, 16, 64)": "That is the chunk of queries, but what do queries and keys make?",
         },
     ),
     number(
@@ -62,7 +62,7 @@ QUESTIONS = (
         "How many full chunks fit in, and how many queries are left?",
         wrong=written(
             {
-                16.0: "The chunks before it are that large. Do they come out even?",
+                16.0: "The chunks before it are that large, but do they come out even?",
                 6.0: "That is how many full chunks there are.",
                 7.0: "That is how many chunks there are.",
                 12.0: "That is how many queries it lacks.",
@@ -74,15 +74,15 @@ QUESTIONS = (
         "factor",
         lambda: math.exp(3 - 5),
         0.0055,
-        "The sum holds exp(s − 3) for every score s so far. It should hold exp(s − 5). Which factor is missing?",
+        "The sum holds exp(s − 3) for every score s so far, but it should hold exp(s − 5). Which factor is missing?",
         wrong=written(
             {
-                7.39: "That would make it larger. The maximum that is subtracted has grown.",
-                1.0: "That leaves it as it is. Which maximum is in the exponentials so far?",
-                0.6: "The maxima belong in exponents; a quotient of the two is something else.",
-                2.0: "That is the difference of the two. It belongs in an exponent.",
-                -2.0: "That is the difference of the two. It belongs in an exponent.",
-                0.37: "That is exp(−1). How far apart are the two maxima?",
+                7.39: "That would make it larger, but the maximum that is subtracted has grown.",
+                1.0: "That leaves it as it is, but which maximum is in the exponentials so far?",
+                0.6: "The maxima belong in exponents, and a quotient of the two is something else.",
+                2.0: "That is the difference of the two, which belongs in an exponent.",
+                -2.0: "That is the difference of the two, which belongs in an exponent.",
+                0.37: "That is exp(−1), but how far apart are the two maxima?",
             }
         ),
     ),
@@ -90,7 +90,7 @@ QUESTIONS = (
         "running_sum",
         lambda: 1 + 3 * math.exp(-2),
         0.0055,
-        "First block: its maximum, then exp(score − maximum) twice. Second block: rescale that sum, then add two more.",
+        "In the first block, add exp(score − its maximum) twice. In the second, rescale that sum and add two more.",
         wrong=written(
             {
                 3.14: "The first block's sum was computed with another maximum.",
@@ -98,7 +98,7 @@ QUESTIONS = (
                 1.14: "That is the second block alone.",
                 10.39: "Every exponential has the maximum of the row subtracted.",
                 28.24: "Those are the exponentials without a maximum.",
-                15.91: "The factor is the wrong way round: the new maximum is larger, so the old sum becomes smaller.",
+                15.91: "The factor is the wrong way round, since a larger maximum makes the old sum smaller.",
             }
         ),
     ),
@@ -108,8 +108,8 @@ QUESTIONS = (
         "8e3db39b1e73",
         "One chunk's scores have chunk_size rows. What are its columns, and how many of them are there now?",
         wrong={
-            "a": "A chunk has as many rows as before. Does it have as many columns?",
-            "c": "That is the whole matrix. How much of it is there at a time?",
+            "a": "A chunk has as many rows as before, but does it have as many columns?",
+            "c": "That is the whole matrix, but how much of it is there at a time?",
             "d": "There are more chunks, but they come one after the other. What grows in each of them?",
         },
     ),
@@ -119,7 +119,7 @@ QUESTIONS = (
         "7f54edc7d052",
         "Without the cache, what would have to be computed again for the tokens that were there before?",
         wrong={
-            "a": "A cache takes memory. What does it give for it?",
+            "a": "A cache takes memory, but what does it give for it?",
             "b": "The new token's query is still multiplied by every key.",
             "d": "Later tokens are hidden with a cache and without.",
         },
@@ -130,9 +130,9 @@ QUESTIONS = (
         "418013de0ea0",
         "Number all five tokens from 0. Which one is the first new one, and which tokens are not later than it?",
         wrong={
-            "a": "That is what a triangle aligned to the top left says. The new token is not token 0.",
+            "a": "That is what a triangle aligned to the top left shows, but the new token is not token 0.",
             "c": "Two of those come after it.",
-            "d": "It may see itself. What about the tokens that came before?",
+            "d": "It may see itself, but what about the tokens that came before?",
         },
     ),
     number(
@@ -143,9 +143,9 @@ QUESTIONS = (
         wrong=written(
             {
                 18.0: "Do the first tokens have two tokens before them?",
-                21.0: "That is the causal mask. What does a window of 3 hide of it?",
+                21.0: "That is the causal mask, but what does a window of 3 hide of it?",
                 36.0: "That is every entry of the mask.",
-                11.0: "That is a window of 2. The token itself and two more are seen.",
+                11.0: "That is a window of 2, but the token itself and two more are seen.",
                 24.0: "That window reaches to both sides.",
             }
         ),
@@ -154,7 +154,7 @@ QUESTIONS = (
         "key_head",
         lambda: 37 // (64 // 8),
         0,
-        "How large is a group? Then count the groups, from 0, up to the one that query head 37 is in.",
+        "How large is a group? Count the groups, from 0, up to the one that query head 37 is in.",
         wrong=written(
             {
                 5.0: "Groups are made of neighbours, and they are counted from 0.",

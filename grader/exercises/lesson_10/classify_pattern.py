@@ -164,7 +164,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
     if outcome.value == answer(name):
         return None
     size = session.cases[name].sizes["T"]
-    message = f"It says {outcome.value!r} of «{name}» (seq_len {size}), expected {answer(name)!r}."
+    message = f"It returned {outcome.value!r} for «{name}» (seq_len {size}), expected {answer(name)!r}."
     return Finding("wrong-verdict", message)
 
 
@@ -187,7 +187,7 @@ def _unchanged(weight: float) -> Part:
             message = (
                 "It changed its argument `weights` in place. Operations that end in `_`, `+=` and assignments such as "
             )
-            return Finding("changes-argument", message + "`weights[...] = ...` do that: make a new tensor instead.")
+            return Finding("changes-argument", message + "`weights[...] = ...` do that. Make a new tensor instead.")
         if any(_wrong(session, name) is not None for name in PLAIN):
             return Finding("values-first", "Not judged yet: the plain patterns come first.")
         return None
@@ -299,8 +299,8 @@ EXERCISE = Exercise(
     parts=(
         _names("names the four patterns", 2, *PLAIN, *LOCAL),
         _names("names them with 5 % of random weights mixed in", 2, *map(_noisy, {**PLAIN, **LOCAL})),
-        _names("says other where the weight goes elsewhere", 1.5, *FOCUSED, *RANDOM),
-        _names("says other where it is spread in another way", 1.5, *SPREAD, *WEAK),
+        _names("returns other where the weight goes elsewhere", 1.5, *FOCUSED, *RANDOM),
+        _names("returns other where it is spread in another way", 1.5, *SPREAD, *WEAK),
         _names("takes float64 too", 0.5, *map(_double, ("diagonal", "uniform", "local, radius 1"))),
         _unchanged(0.5),
     ),

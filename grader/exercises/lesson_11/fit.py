@@ -340,14 +340,14 @@ def _keeps_mode(session: Session) -> Finding | None:
 
 def _lets_go(session: Session) -> Finding | None:
     if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
-        message = "After the call the graph of a loss is still held: the memory of every step would stay taken."
+        message = "After the call the graph of a loss is still held, so the memory of every step would stay taken."
         return Finding("graph-held", message)
     return None
 
 
 def _leaves_text(session: Session) -> Finding | None:
     if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
-        return Finding("changes-argument", f"`{NAME}` changed `ids` or `starts` in place: make a new tensor instead.")
+        return Finding("changes-argument", f"`{NAME}` changed `ids` or `starts` in place. Make a new tensor instead.")
     return None
 
 
@@ -458,7 +458,7 @@ EXERCISE = Exercise(
         Part("returns the loss before each step", 2, _returns(USUAL)),
         Part("changes the parameters step by step", 3, _changes(USUAL)),
         Part("goes on where it was when it is called again", 1, _once(_changes(USUAL, 1))),
-        Part("starts the first step from nothing", 1, _once(_changes(LEFTOVER))),
+        Part("starts the first step afresh", 1, _once(_changes(LEFTOVER))),
         Part("clips the gradients before the step", 1.5, _once(_changes(CLIPPED))),
         Part("clips to a norm of 1 if none is given", 0.5, _once(_changes(DEFAULT))),
         Part("trains in train mode", 1, _once(_changes(FROM_EVAL))),

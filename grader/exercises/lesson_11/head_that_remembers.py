@@ -84,7 +84,7 @@ def _until(which: str, length: int) -> Tensor:
 
 # --- the cases --------------------------------------------------------------------------------------------------------
 
-PLAIN, DOUBLE, ONE_LAYER, ONE_HEAD = "one text", "float64", "one layer", "one head a layer"
+PLAIN, DOUBLE, ONE_LAYER, ONE_HEAD = "one text", "float64", "one layer", "one head per layer"
 LATER, NEW, EVERY, ITSELF, TURNED, OWN, FIRST, LAST, ONCE, LARGER, SMALLER = (
     "a head that looks at later occurrences",
     "a head that looks at what is new",
@@ -216,7 +216,7 @@ def _finds(title: str, weight: float, *names: str) -> Part:
 def _unchanged(session: Session) -> Finding | None:
     if any(session.call(case).changed for case in session.cases.values()):
         return Finding(
-            "changes-argument", f"`{NAME}` changed one of its arguments in place: make a new tensor instead."
+            "changes-argument", f"`{NAME}` changed one of its arguments in place. Make a new tensor instead."
         )
     return not_judged("values-first") if _wrong(session, PLAIN) is not None else None
 

@@ -20,13 +20,13 @@ QUESTIONS = (
         "pairs_in_block",
         lambda: 16 * 64,
         0,
-        "Every token of every piece has a label of its own. How many tokens are in the batch?",
+        "Every token of every piece has a label of its own, so how many tokens are in the batch?",
         wrong=written(
             {
-                16.0: "That is one prediction for each piece. Which of its tokens have a label?",
-                64.0: "That is one piece. How many are in the batch?",
-                1008.0: "The last token of a piece has a label too: it lies one place further in the text.",
-                1040.0: "A piece of 64 tokens needs 65 ids of the text. How many of them are labels?",
+                16.0: "That is one prediction for each piece, but which of its tokens have a label?",
+                64.0: "That is one piece, but how many are in the batch?",
+                1008.0: "The last token of a piece has a label too, which lies one place further in the text.",
+                1040.0: "A piece of 64 tokens needs 65 ids of the text, but how many of them are labels?",
             }
         ),
     ),
@@ -36,9 +36,9 @@ QUESTIONS = (
         "13bd219af202",
         "Which of these was an intervention, and told names from everything else?",
         wrong={
-            "a": "A weight says where a head looks. Lesson 10: does that prove that it matters?",
-            "b": "Also then it only looks. What happens to the names without it?",
-            "d": "The loss rose without any of the four heads. What was special about the one?",
+            "a": "A weight shows where a head looks, but does that prove that it matters (lesson 10)?",
+            "b": "Even then it only looks, but what happens to the names without it?",
+            "d": "The loss rose without any of the four heads, so what was special about the one?",
         },
     ),
     choice(
@@ -48,7 +48,7 @@ QUESTIONS = (
         "Divide the logits 4, 2 and 0 by 100. How far apart are they then, and what does softmax make of them?",
         wrong={
             "a": "That is where low temperatures lead.",
-            "b": "Temperature 1 divides by one. Higher ones divide by more.",
+            "b": "Temperature 1 divides by one, and higher ones divide by more.",
             "d": "Dividing by a positive number doesn't change the order.",
         },
     ),
@@ -59,11 +59,11 @@ QUESTIONS = (
         "Add them up from the largest, and stop as soon as the sum reaches 0.8.",
         wrong=written(
             {
-                2.0: "Those two sum to 0.65. Have they reached 0.8?",
-                4.0: "The first three sum to 0.85. Is the fourth needed?",
+                2.0: "Those two sum to 0.65, but have they reached 0.8?",
+                4.0: "The first three sum to 0.85, so is the fourth needed?",
                 1.0: "No single one of them reaches 0.8.",
                 0.0: "At least one token stays.",
-                5.0: "All five sum to 1. How many are needed for 0.8?",
+                5.0: "All five sum to 1, but how many are needed for 0.8?",
             }
         ),
     ),
@@ -71,13 +71,13 @@ QUESTIONS = (
         "fed",
         lambda: 10 + 5 - 1,
         0,
-        "The prompt goes through once, then one new token after the other. Which of them is never needed as input?",
+        "The prompt goes through once, and then one new token after the other. Which of them is never needed as input?",
         wrong=written(
             {
-                15.0: "Nothing is predicted after the last new token. Does the model have to read it?",
+                15.0: "No prediction follows the last new token, so does the model have to read it?",
                 60.0: "That is without a cache, where each round reads all of the text. Which tokens are in the cache?",
                 5.0: "The prompt has to be read as well.",
-                10.0: "The new tokens have to be read too, but for one.",
+                10.0: "The new tokens have to be read too, all but one.",
                 50.0: "Is the prompt read again for every new token?",
             }
         ),

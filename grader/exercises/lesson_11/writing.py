@@ -278,7 +278,7 @@ def records_nothing(weight: float) -> Part:
         if isinstance(seen, Finding):
             return seen
         if seen.recorded:
-            message = "Gradients were recorded while it wrote: that costs memory, and nobody needs them here."
+            message = "Gradients were recorded while it wrote, which costs memory, and nobody needs them here."
             return Finding("gradients-recorded", message)
         return _after(session, SURE)
 
@@ -325,11 +325,11 @@ def _not_by_generator(session: Session) -> str | None:
         for how, torch_seed in (({}, 12), ({"seed": run.seed + 1}, 11), ({"drawn": 7}, 11))
     )
     if same is None or not torch.equal(first, same):
-        return "Two generators with one seed gave different texts: not all draws come from `generator`."
+        return "Two generators with one seed gave different texts, so not all draws come from `generator`."
     if other is not None and torch.equal(first, other):
         return "Generators with different seeds gave the same texts."
     if used is not None and torch.equal(first, used):
-        return "A generator that had been drawn from gave the texts of a fresh one: only its seed is used."
+        return "A generator that had been drawn from gave the texts of a fresh one, so only its seed is used."
     return None
 
 
