@@ -15,10 +15,12 @@ from click.testing import CliRunner
 from demo.sample_class import CLASS, LESSON
 from grader.batch.run import Options, run
 from grader.cli.main import main
+from grader.exercises.registry import exercises
 from grader.source.create import create
 from tests.release.test_release import ROOT, released
 
 BIN = Path(sys.executable).parent
+POINTS = sum(exercise.points for exercise in exercises().values() if exercise.lesson == LESSON)
 STUDENTS = ("dorothy", "grace", "sophie")  # right, and saved by Colab; a named mistake; cut off half way
 
 
@@ -93,7 +95,7 @@ def test_gradescope_gives_the_marks_of_a_course(marks, gradescope, tmp_path):
         tests = results["tests"]
         assert results["score"] == marks[student]
         assert round(sum(test["score"] for test in tests), 2) == marks[student]
-        assert sum(test["max_score"] for test in tests) == 16
+        assert sum(test["max_score"] for test in tests) == POINTS
         assert {results["visibility"], *(test["visibility"] for test in tests)} == {"after_due_date"}
         if student == "grace":
             failed = next(test for test in tests if test["status"] == "failed")
@@ -112,7 +114,7 @@ def test_prairielearn_gives_the_marks_of_a_course(marks, prairielearn, tmp_path)
             assert results["gradable"] is False
             assert "was it cut off?" in results["format_errors"][0]
             continue
-        assert results["score"] == pytest.approx(marks[student] / 16, abs=1e-6)
+        assert results["score"] == pytest.approx(marks[student] / POINTS, abs=1e-6)
         assert round(sum(test["points"] for test in results["tests"]), 2) == marks[student]
         assert any("Hint: " in test["output"] for test in results["tests"]) == (student == "grace")
 
