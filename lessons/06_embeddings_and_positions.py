@@ -21,15 +21,15 @@
 # Transformer, where words become vectors and get a position.
 #
 # **You need** lesson 02 (`nn.Linear`, trainable attention), broadcasting, and sine and cosine. Lesson 03's heads and
-# lesson 04's masks are mentioned.
+# lesson 04's masks come up, too.
 #
 # **Afterwards you can**
 #
 # - turn token ids into vectors, and say why a look-up equals a matrix product;
-# - show with numbers that attention without positions sees no order;
-# - put positions in by adding vectors (learnt, sinusoidal), by a bias on the scores, and by rotating queries and keys
+# - show that attention without positions doesn't see the order;
+# - bring in positions by adding vectors (learnt, sinusoidal), biasing the scores, and rotating queries and keys
 #   (rotary);
-# - say which of them depend only on the distance between two tokens, and why that is useful.
+# - say which of these depend only on the distance between two tokens, and why that is useful.
 #
 # **Time:** <!-- time -->. The plan: ids → vectors → does attention see order? →
 # learnt positions → sines and cosines → distance → a bias for each distance → rotation → all four trained on one
@@ -61,8 +61,8 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # %% [markdown]
 # ## 1 · From words to vectors
 #
-# A model can't multiply words, so every word (or piece of a word) of a *vocabulary* gets a number, its **id**, and a
-# sentence becomes a row of whole numbers. Shorter sentences of a batch are filled up with a padding id, as in
+# A model can't multiply words, so every word (or piece of a word) in a *vocabulary* gets a number, its **id**, and a
+# sentence becomes a row of whole numbers. Shorter sentences in a batch are filled up with a padding id, as in
 # lesson 04.
 
 # %%
@@ -86,7 +86,7 @@ rows = [f"{i}  {word}" for word, i in ids.items()]
 show(table, rows, title="table", form=".1f")
 
 # %% [markdown]
-# In mathematics, picking a row is a matrix product. A *one-hot* row is 0 everywhere except for a 1 at the id, so in its
+# Mathematically, picking a row is a matrix product. A *one-hot* row is 0 everywhere except for a 1 at the id, so in its
 # product with the table all rows but one are multiplied by 0.
 
 # %%
@@ -98,9 +98,9 @@ show(
 )
 
 # %% [markdown]
-# So the table counts as a layer with weights, whose gradient is that of a matrix product. Only the rows whose ids occur
-# in the batch get a gradient other than 0. But no program multiplies by all those zeros, and PyTorch's `nn.Embedding`
-# looks rows up instead.
+# So the table is a layer with weights, and its gradient is that of a matrix product. Only the rows whose ids occur in
+# the batch get a gradient other than 0. But no program multiplies by all those zeros, and PyTorch's `nn.Embedding`
+# looks the rows up instead.
 #
 # Now we take the sizes of a real model, with 128 sentences in a batch, 28 tokens per source and 29 per target sentence,
 # vectors 512 wide, and 10 000 words. Row 0 is a real pair, "the dog bites the man" and "der Hund beißt den Mann", which
@@ -209,8 +209,8 @@ compare_guess("06_dog", "yes" if same else "no, its position differs")
 
 # %% [markdown] role="answer"
 # In the two tables, "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the same
-# output, too, so nobody who reads it could choose between "der" and "den". Attention is a *sum of values, weighted by
-# attention weights*, and both depend on what the tokens are, never on where they are.
+# output, too, so it can't show which is "der" and which is "den". Attention is a *sum of values, weighted by attention
+# weights*, and both depend on what the tokens are, never on where they are.
 
 # %% [markdown]
 # In general, permuting the tokens permutes the outputs in the same way and changes nothing else. This is called
@@ -225,9 +225,9 @@ apart = (first[order] - second).abs().max()
 print(f"largest difference of their outputs: {apart:.3f}")
 
 # %% [markdown]
-# Could the other parts of a Transformer see the order? They can't, because norms and feed-forward layers look at one
-# token at a time. We try a whole encoder layer of PyTorch's, with three heads. It gets ten tokens and the same ten in a
-# random order, first without a mask and then with a causal one.
+# Could the other parts of a Transformer see the order? They can't, because norms and feed-forward layers (lesson 07)
+# look at one token at a time. We run a whole encoder layer from PyTorch with three heads, first without a mask and then
+# with a causal one. Each run gets ten tokens twice, in order and shuffled.
 
 # %%
 torch.manual_seed(0)
@@ -264,7 +264,7 @@ compare_guess(
 # encoder has no such mask.
 
 # %% [markdown]
-# So order must be *put in*, and the rest of the lesson shows how.
+# So the order must be *put in*, as the rest of the lesson shows.
 #
 # ## 3 · A learnt vector for each position
 #
@@ -288,7 +288,7 @@ show(dogs, ["dog bites", "dog is bitten"], title="output")
 # Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart. (Can a
 # model get the two parts back out of their sum? The one that section 8 trains can.)
 #
-# Now we do the same with the sizes from above, in the Transformer tutorial's notation (N and L are our B and T).
+# Next we do the same with the sizes from above, in the Transformer tutorial's notation (N and L are our B and T).
 
 # %%
 torch.manual_seed(0)
@@ -335,7 +335,7 @@ for name, row in (("without", word_embedding(src)[0]), ("with", out[0])):
 #
 # </details>
 #
-# <details><summary>The check says that positions go by the token's id</summary>
+# <details><summary>The check finds that positions are looked up by the id</summary>
 #
 # Which row should the first token get, if its id is 4? The index into the position table comes from counting, not from
 # `tokens`.
@@ -344,8 +344,8 @@ for name, row in (("without", word_embedding(src)[0]), ("with", out[0])):
 #
 # <details><summary>A sentence that is too long gives another error, or none</summary>
 #
-# A slice beyond the end of a table raises no error in Python, and is only shorter. So compare the two lengths yourself
-# before you add.
+# In Python, a slice that goes beyond the end of a table raises no error, but comes out shorter. So compare the two
+# lengths yourself before you add.
 #
 # </details>
 
@@ -386,11 +386,11 @@ except ValueError as error:
 # ## 4 · Sines and cosines
 #
 # A learnt table has an end, and its rows are independent, so a model has to learn from examples that positions 6 and 7
-# are neighbours. The alternative of Vaswani et al. (2017) is **computed**, not learnt.
+# are neighbours. The alternative in Vaswani et al. (2017) is **computed**, not learnt.
 #
 # Think of a clock, whose second hand tells close moments apart but repeats every minute. The hour hand hardly moves,
 # but it tells three o'clock from nine, and together the hands show the exact time. A position is written in the same
-# way, with E/2 hands that turn at different speeds. Two numbers give a hand's direction, a sine and a cosine.
+# way, with E/2 hands that turn at different speeds. Two numbers, a sine and a cosine, give a hand's direction.
 #
 # $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}}$$
 #
@@ -398,7 +398,7 @@ except ValueError as error:
 #
 # $$\text{column } 2i{+}1 = \cos(\text{angle}_i)$$
 #
-# The hands are counted by i, from 0 to E/2 − 1. For E = 8 there are four, whose speeds (also called frequencies) are
+# The letter i counts the hands, from 0 to E/2 − 1. For E = 8 there are four, whose speeds (also called frequencies) are
 # round numbers.
 
 # %%
@@ -431,7 +431,7 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* three waves run over the positions 0 to 40. Column 0 goes up and down every six positions,
-# while column 2 needs 63 for a wave and has done less than two thirds of one. Column 4 rises slowly, almost in a
+# while column 2 needs 63 for a full wave and completes less than two thirds of one. Column 4 rises slowly, almost in a
 # straight line.
 #
 # Now we draw a whole table with more columns and a row per position. Where do neighbouring rows differ, and where do
@@ -455,7 +455,7 @@ plt.show()
 # There, even columns stay grey, near 0, and odd columns yellow, near 1.
 #
 # Neighbours differ in the fast columns, and positions far apart in the slow ones. Every entry is between −1 and 1, and
-# there is no end, so position 5000 has a row, too.
+# the table can go on for ever, so position 5000 has a row, too.
 #
 # ### Exercise 3: `sinusoidal_encoding`
 #
@@ -471,7 +471,7 @@ plt.show()
 #
 # </details>
 #
-# <details><summary>How do I bring sines and cosines into alternate columns?</summary>
+# <details><summary>How do I put sines and cosines into alternate columns?</summary>
 #
 # A slice may have a step, even on the left of an assignment, so `[:, 0::2]` means columns 0, 2, 4, …
 #
@@ -521,9 +521,9 @@ print(sinusoidal_encoding(4, 8))
 #
 # $$\sin a \, \sin b + \cos a \, \cos b = \cos(a - b)$$
 #
-# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends **only
-# on their distance**, and positions 2 and 5 are related as positions 102 and 105 are. Below, the rows are made as
-# hands, points on a circle at an angle. A learnt table, here still random, has no such property.
+# and a − b is the distance between the two positions, times the hand's speed. So the dot product of two rows depends
+# **only on their distance**, and positions 2 and 5 are related in the same way as 102 and 105. Below, each row is
+# computed from the angles of its hands. A learnt table, here still random, has no such property.
 
 # %%
 # d_model = 64: 32 hands
@@ -562,19 +562,19 @@ if all(abs(product) < 4 for product in from_2[20:]):
 compare_guess("06_far", outcome)
 
 # %% [markdown] role="answer"
-# The sines have three equal columns, with 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
-# and less at a distance. But the product doesn't fall all the way. It is larger at 25 than at 20, because the fast
-# hands have come round again. The random table shows no such pattern.
+# In the sinusoidal table the three columns are equal. The product of a position with itself is 32, since each of the 32
+# hands gives sin² + cos² = 1, and at a distance it is smaller. But it doesn't fall all the way, and is larger at 25
+# than at 20, because the fast hands have come round again. The random table shows no such pattern.
 
 # %% [markdown]
 # In the view below, rows are positions and columns the components of an encoding. Move through it with the arrow keys.
-# One plot shows the column that you are in. The other shows the product of the selected position with all others, by
-# distance, over all other curves. Try this:
+# One plot shows the column that you are in. The other shows the selected position's product with every position, by
+# distance, on top of the curves of the others. Try this:
 #
-# - In *sinusoidal*, go down from position to position. The curve of products stays on one line, on which all 32 lie. Go
-#   right, and the waves get slower.
+# - In *sinusoidal*, go down from position to position. All 32 curves of products lie on one line. Go right, and the
+#   waves get slower.
 # - Do the same with *random table*, where every position has a curve of its own.
-# - Move the base down to 10. Which columns change, and what happens to far distances?
+# - Move the base down to 10. Which columns change, and what happens at large distances?
 # - *rotary* belongs to section 7, so come back for it then.
 
 # %% role="draw"
@@ -584,8 +584,8 @@ PositionExplorer()
 
 # %% [markdown]
 # So a query that holds a position can find the token three positions before it, if its projection turns the hands back
-# by three positions. That is possible, since a shift by k turns every hand by a fixed angle. This is a product with one
-# matrix for all positions.
+# by three positions. That is possible, since a shift by k turns every hand by a fixed angle, and a single matrix does
+# this for all positions.
 
 # %%
 k = 3
@@ -604,9 +604,9 @@ for p in (10, 77, 199):
 # %% [markdown]
 # ## 6 · A bias for each distance
 #
-# If it is distance that counts, why use positions at all? A **relative position bias** leaves the tokens as they are
-# and adds a learnt number to each *score*, depending on how far the key is from the query. (That is the last exercise
-# of lesson 01's tutorial, "implement relative position encoding".) The offset is key − query, so it is −1 for the token
+# If only the distance counts, why use positions at all? A **relative position bias** leaves the tokens as they are and
+# adds a learnt value to each *score*, depending on how far the key is from the query. (That is the last exercise of
+# lesson 01's tutorial, "implement relative position encoding".) The offset is key − query, so it is −1 for the token
 # before and +1 for the one after.
 
 # %%
@@ -616,9 +616,9 @@ queries, keys = ([f"{name} {i}" for i in range(5)] for name in ("query", "key"))
 show(offsets, queries, keys, title="key - query")
 
 # %% [markdown]
-# All entries of a diagonal have the same offset. Sentences may be long, so everything farther away than a limit m
-# counts as m away. That leaves 2m + 1 offsets, from −m to m, and every head learns a number for each. The result is a
-# table (H, 2m + 1), with column 0 for −m, column m for the token itself and column 2m for +m.
+# All entries on a diagonal are equal. Sentences may be long, so everything farther away than a limit m counts as m
+# away. That leaves 2m + 1 offsets, from −m to m, and every head learns a bias for each. The result is a table
+# (H, 2m + 1), with column 0 for −m, column m for the token itself and column 2m for +m.
 #
 # Here is one head with m = 2, whose table prefers the token before.
 
@@ -635,12 +635,12 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 # Difficulty 3 of 5
 #
 # Return the bias of every head for every pair. Entry [h, q, k] is in row h of the table, column clip(k − q, −m, m) + m,
-# and m follows from the table's width. Queries and keys may differ in number, and both count from 0.
+# and m follows from the table's width. Queries and keys may differ in number, and the positions of both count from 0.
 #
 # <details><summary>"index 5 is out of bounds"</summary>
 #
-# Print your columns for 5 queries and 7 keys, none of which may be below 0 or above 2m. Which comes first in your code,
-# clipping or looking up?
+# Do all your columns for 5 queries and 7 keys lie between 0 and 2m? Which comes first in your code, clipping or looking
+# up?
 #
 # </details>
 #
@@ -687,7 +687,7 @@ show(relative_position_bias(one_head.unsqueeze(0), 5, 5)[0], queries, keys)
 # %% [markdown]
 # The bias goes where a mask goes, onto the scores and before the softmax. `F.scaled_dot_product_attention` has one
 # argument for both, where a bool mask hides and a float mask is added. Here are five equal tokens, so all scores are
-# equal and the bias alone decides. It is written by hand, and each diagonal holds one number.
+# equal and the bias alone decides. It is written out by hand, and each diagonal holds a single value.
 
 # %%
 equal = torch.ones(1, 5, 4)
@@ -706,7 +706,7 @@ show(weights[0], queries, keys, title="weights")
 
 # %% [markdown]
 # (With the identity as values, the output *is* the attention weights.) From row 1 on, nine tenths of the weight goes to
-# the token before. This head needed five numbers for it, and they serve sentences of any length.
+# the token before. This head needed five parameters for that, and they serve sentences of any length.
 #
 # ## 7 · Rotating queries and keys
 #
@@ -723,7 +723,7 @@ show(weights[0], queries, keys, title="weights")
 #
 # A query at position p is turned by pω and a key at position q by qω, where ω is the speed. Their dot product depends
 # on the angle between them, which has changed by (p − q)ω. The positions have cancelled, and only their distance is
-# left. Here is one pair, with numbers.
+# left. Here is an example.
 
 
 # %%
@@ -761,32 +761,32 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* each of two circles has six hands, one for every position from 0 to 5, from dark to yellow.
-# The first points to the right, in the direction (1, 0). In the fast pair they cover two fifths of the circle, and in
-# the slow pair they are close together.
+# The first points to the right, in the direction (1, 0). The hands of the fast pair cover two fifths of the circle, and
+# those of the slow pair are close together.
 #
-# Before you write it, you need to know three things:
+# Before you write the function, you need to know three things:
 #
-# - Queries and keys are turned, in every head, after the split. **Values are not**, because they carry content, and the
+# - Queries and keys are turned in every head, after the split. **Values are not**, because they carry content, and the
 #   attention weights already depend on the positions.
-# - `positions` is an argument, usually 0, 1, 2, …, but a model that writes one token at a time computes only the
-#   newest, at position 17, say.
+# - `positions` is an argument. Usually it is 0, 1, 2, and so on, but a model that writes one token at a time computes
+#   only the newest, at position 17, say.
 # - There are two conventions for which columns make a pair. Here and in Su et al. (2021) they are neighbours, while
-#   many published programs pair column i with column i + D/2. Both work, but a model's parameters are made for one of
-#   them.
+#   many published programs pair column i with column i + D/2. Both work, but a model's parameters only fit one of them.
 #
 # ### Exercise 5: `apply_rope`
 #
 # Difficulty 4 of 5
 #
-# Turn every pair of every token by the angle of its position and pair. The result has the shape of `x`.
+# Turn every pair of every token by its own angle, which depends on the position and on the pair. The result has the
+# shape of `x`.
 #
 # <details><summary>How do I take the columns in pairs?</summary>
 #
-# `x[..., 0::2]` holds all the a and `x[..., 1::2]` all the b, and the dots stand for any leading axes.
+# `x[..., 0::2]` holds every a and `x[..., 1::2]` every b, and the dots stand for any leading axes.
 #
 # </details>
 #
-# <details><summary>How do I put the pairs together again?</summary>
+# <details><summary>How do I put the pairs back together?</summary>
 #
 # Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes, so that they
 # alternate. With `cat` they would end up in two halves.
@@ -844,16 +844,16 @@ for start in (0, 100):
 show(my_tables)
 
 # %% [markdown]
-# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position, and its dot product is
-# taken with one query, turned in the same way. The curves of all positions are on one line again, but now the line
-# isn't the same to the left and to the right. What a query finds before it need not be what it finds after it.
+# Go back to the view of section 5 and choose *rotary*. There one key and one query are turned to every position, and
+# you see their dot products. The curves of all positions are on one line again, but now its left and right halves
+# differ. So a query can score the tokens before it differently from those after it.
 #
 # ## 8 · Four ways, one task
 #
-# Which of the four should you take? We let them compete on the smallest task that needs positions. A sentence is
-# sixteen random digits, and at every position the model has to name the digit **three positions before**. The digits
-# themselves don't help, so the model must know where they are. One head is enough, and here it is, with each of your
-# four functions in turn, or with none.
+# Which of the four should you take? We let them compete on the smallest task that needs positions. A sentence consists
+# of sixteen random digits, and at every position the model has to name the digit **three positions back**. The digits
+# themselves don't help, so the model must know where they are. One head is enough, and it gets each of your four
+# functions in turn, or none.
 
 
 # %% role="try" long="the model, in one piece"
@@ -959,21 +959,21 @@ compare_guess("06_longer", my_outcome)
 
 # %% [markdown] role="answer"
 # *The picture in words:* four curves run over the positions 3 to 63. Up to position 14 the learnt and the sinusoidal
-# one are at 1. After position 15 the learnt one is at one tenth, which is what guessing gives. The sinusoidal one falls
-# nearly as low, and comes up again now and then, around position 60 almost to 1. The rotary one stays at 1 from end to
-# end. The bias is level, too, a little lower, at nearly nine tenths.
+# curves are at 1. After position 15 the learnt one is at one tenth, which is what guessing gives. The sinusoidal one
+# falls nearly as low, but comes up again now and then, almost to 1 around position 60. The rotary one stays at 1 from
+# end to end. The bias gives a level curve, too, a little lower, at nearly nine tenths.
 #
 # On sentences as long as those in training, all four are nearly perfect. Without positions a quarter of the digits are
-# right, because a model that only sees *which* digits there are does best to name the commonest. In the long sentences
-# each way shows what it is made of:
+# right, because a model that only sees *which* digits there are does best to name the commonest. In the long sentences,
+# they differ:
 #
-# - The **learnt** rows from 16 on are still the random ones of the start, since no sentence ever changed them.
-# - The **sinusoidal** rows from 16 on follow the same rule as the others. But from sixteen rows the model has learnt
-#   how to find "three before" *among these*. It works again only where the fast hands happen to point as they did
-#   there.
-# - The **bias** and the **rotary** positions depend only on distances, and "three before" is as near at position 60 as
-#   at position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are
-#   four times as many of them. (After four times the steps it gives them less, and loses about 3 in 100.)
+# - The **learnt** rows from 16 on are as random as they were at the start, since no sentence ever changed them.
+# - The **sinusoidal** rows from 16 on follow the same rule as the others. But the model has only learnt how to find
+#   "three back" *among the first sixteen*. Later this works only where the fast hands happen to point in the same
+#   directions again.
+# - The **bias** and the **rotary** positions depend only on distances, and "three back" is as near at position 60 as at
+#   position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are four
+#   times as many of them. (After four times the steps it gives them less, and loses about 3 in 100.)
 #
 # Change `steps`, `back` or the rate, and see which of these results remain. With `width=16` the rotary positions have
 # only eight hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens
@@ -989,14 +989,14 @@ compare_guess("06_longer", my_outcome)
 # | longer sentences than in training | not beyond P tokens, and untrained up to P | they run but get worse | hold | hold |
 #
 # With sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
-# of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance.
+# of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance alone.
 #
 # With P = 100 and E = 512 the learnt table has 51,200 parameters, while the bias of eight heads with m = 16 has 264.
-# (The count H · (2m + 1) holds if all layers share one table, as in T5. There, distances from 8 on (from 16 on in the
-# decoder) also share parameters, and more do so farther away, so that a few parameters reach far.)
+# (The count H · (2m + 1) holds if all layers share one table, as in T5. There, distances from 8 on, or 16 in the
+# decoder, also share parameters. The farther away they are, the more of them share one, so a few parameters reach far.)
 #
 # An encoder needs positions, as you have seen. A decoder can do without them, because its causal mask lets the first
-# token see one token and the tenth see ten. From that a deeper model learns where it is (Haviv et al. 2022).
+# token see one token and the tenth see ten. From that a deeper model can learn where each token is (Haviv et al. 2022).
 
 # %% [markdown]
 # ## 9 · Quiz
@@ -1025,8 +1025,8 @@ compare_guess("06_longer", my_outcome)
 #    −16 to 16?
 # 7. `turned` (a number, to two decimals): a pair (3, 1) is at position 2 and turns at the speed 0.5. What is its first
 #    component afterwards?
-# 8. `same_score` (a letter): with rotary positions, a query at 7 and a key at 4 have some score. The same two vectors
-#    have the same score at positions
+# 8. `same_score` (a letter): with rotary positions, a query at 7 and a key at 4 have a certain score. The same two
+#    vectors have the same score at positions
 #    - a. 4 and 7;
 #    - b. 107 and 104;
 #    - c. 14 and 8;
@@ -1084,12 +1084,12 @@ check(quiz_06, "quiz_06")
 # ## What you can do now
 #
 # You can turn ids into vectors and give them a position. You know that attention alone doesn't see order, and you can
-# prove it by a permutation, which is also a good test of any model you build. For each of four ways to put order in,
-# you can say what a score depends on, and you have seen what that means for sentences longer than those in training.
+# prove it by a permutation, which is also a good test of any model you build. You know four ways to add positions and
+# what a score depends on in each. You have seen what that means for sentences longer than those in training.
 #
 # **To read next**
 #
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5, introduce sines and cosines, with the reason why,
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5, introduce sines and cosines and give their reasons,
 #   in half a page.
 # - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3, add relative positions as
 #   vectors to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020), *Exploring the

@@ -20,14 +20,14 @@
 # since German marks who bites and who is bitten. No word list can translate this, but you have almost all the parts of
 # a model that can. In *Attention Is All You Need*, an **encoder** reads a sentence and a **decoder** writes it in
 # another language, word by word. We take the model apart into nineteen steps, and our pair goes through all of them. At
-# the end your own model learns a dozen such sentences within seconds and writes them.
+# the end your own model learns a dozen such sentences within seconds and then writes them.
 #
 # **You need** lessons 03 (many heads, `nn.Module`), 04 (masks, where True means "may attend"), 05 (LayerNorm, residual
 # connections) and 06 (a position is a vector that is added).
 #
 # **Afterwards you can**
 #
-# - name the nineteen steps, and what goes in and comes out;
+# - name the nineteen steps, and what goes into each and comes out of it;
 # - write encoder, decoder and the model that joins them, as modules whose parameters PyTorch finds;
 # - say where dropout acts, and what is wrong with four lines of a tutorial;
 # - show on a dozen sentences what the model needs positions for.
@@ -68,18 +68,18 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # %% [markdown]
 # ## 1 · The one part you haven't met
 #
-# Attention mixes tokens, and then each token by itself goes through the **feed-forward layers**. These are a linear
+# Attention mixes tokens, and then each token goes through the **feed-forward layers** by itself. These are a linear
 # layer to a wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a
-# linear layer back to the first width.
+# linear layer back to the original width.
 #
 # They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021). At the
-# end of the lesson we try what the ReLU between them is for.
+# end of the lesson we find out what the ReLU between them is for.
 #
 # ### Exercise 1: `FeedForward`
 #
 # Difficulty 1 of 5
 #
-# Write a module with two linear layers, `linear1` (from `d_model` to `d_ff`) and `linear2` (back), and ReLU between
+# Write a module with two linear layers, `linear1` (from `d_model` to `d_ff`) and `linear2` (back), with ReLU between
 # them. In all exercises of this lesson, `nn.MultiheadAttention` and all of `nn.Transformer*` are excluded.
 #
 # <details><summary>"The module has no parameter or buffer <code>linear1.weight</code>"</summary>
@@ -89,10 +89,10 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 #
 # </details>
 #
-# <details><summary>My result has no negative numbers</summary>
+# <details><summary>My result is never negative</summary>
 #
-# ReLU belongs between the layers, since what leaves the second layer is added to the token's vector and must be able to
-# be negative as well.
+# ReLU only belongs between the layers. What leaves the second layer is added to the token's vector, and should be
+# allowed to be negative.
 #
 # </details>
 
@@ -125,8 +125,8 @@ check(FeedForward)
 # %% [markdown]
 # ## 2 · The map
 #
-# The arrow keys (or the slider) walk through the nineteen steps, with the shapes that go in and out. One column is the
-# encoder's and the other the decoder's, so look where they meet.
+# The arrow keys (or the slider) take you through the nineteen steps, with the shapes that go in and out. One column
+# belongs to the encoder and the other to the decoder, so look where they meet.
 
 # %% role="draw"
 from grader.views import ShapeTracer
@@ -135,7 +135,7 @@ ShapeTracer()
 
 # %% [markdown]
 # Attention and masks are given, but if your notebook of lesson 03 lies beside this one and your `MultiHeadAttention`
-# passes its check there, it takes the place of the one given.
+# passes its check there, it is used instead.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -152,8 +152,8 @@ use_yours(MultiHeadAttention)
 # ### Step 1 · Token ids
 #
 # The model is given the source sentences, and the target sentences as far as they are written. Padding has the id 1 in
-# the source's vocabulary and 2 in the target's, whose sentences begin with `<bos>` and end with `<eos>`. Row 0 is our
-# pair, and the other rows are random.
+# the source's vocabulary and 2 in the target's, and target sentences begin with `<bos>` and end with `<eos>`. Row 0 is
+# our pair, and the other rows are random.
 
 # %%
 _ = torch.manual_seed(0)  # the same numbers below, whatever ran above
@@ -193,7 +193,7 @@ shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
 # row for each query.
 #
 # **Spot the slip.** The Transformer tutorial whose nineteen steps we follow makes its target mask with
-# `torch.tril(torch.ones((L, L))).expand(N, 1, L, L)`. What does that forget?
+# `torch.tril(torch.ones((L, L))).expand(N, 1, L, L)`. What is missing?
 
 # %%
 src_mask = padding_mask(src, src_pad)
@@ -208,7 +208,7 @@ print(f"The tutorial's lets {pairs} pairs through,")
 print(f"and in {to_padding} of them the key is padding.")
 
 # %% [markdown]
-# It forgets the padding, which does no harm here, because all padding is at the end and only queries that are padding
+# The padding is missing, which does no harm here, because all padding is at the end and only queries that are padding
 # themselves look at it. But padding before the words would do harm (lesson 04), and a mask that hides both costs just
 # one more `&`.
 #
@@ -236,9 +236,9 @@ print(alike(embedded))
 # A second table has a row for every position, 0 to `max_length` − 1, and the two vectors are added. A longer sentence
 # has positions without a row, so the modules below refuse it.
 #
-# **Dropout** is applied to the sum. In training it sets a part of the entries to zero at random and scales up the
-# others, so that the model can't rely on any single one. In eval mode it does nothing. It acts here and in every block
-# with the same probability, so encoder and decoder pass this probability on to the blocks that they make, as in
+# **Dropout** is applied to the sum. In training it sets some of the entries to zero at random and scales up the others,
+# so that the model can't rely on any single one. In eval mode it does nothing. It acts here and in every block with the
+# same probability, so the encoder and the decoder pass this probability on to the blocks that they make, as in
 # `TransformerBlock(..., dropout)`.
 
 # %%
@@ -264,7 +264,7 @@ show_steps(6, 12)
 # %% [markdown]
 # ### Step 6 · Queries, keys, values
 #
-# Three linear layers make three vectors of each token.
+# Three linear layers turn each token into three vectors.
 
 # %%
 lesson_03_module = MultiHeadAttention(512, 8).requires_grad_(False)
@@ -289,7 +289,7 @@ shapes(128, 28, 8, 64, value_heads=value_heads)
 # %% [markdown]
 # ### Step 8 · Scores
 #
-# In each head, every query meets every key, and the sum runs over `d`, the letter that is absent after the arrow.
+# In each head, every query meets every key, and the sum runs over `d`, the letter that is missing after the arrow.
 
 # %%
 scores = torch.einsum("bqhd,bkhd->bhqk", query_heads, key_heads)
@@ -329,7 +329,7 @@ for root_of, width in (("E", 512), ("head_dim", 64)):
 print(f"all 28 keys alike: entropy {math.log(28):.2f}")
 
 # %% [markdown]
-# With √E the weights are so nearly uniform that attention almost takes a plain average.
+# With √E the weights are so nearly uniform that attention takes almost a plain average.
 #
 # ### Step 11 · Mix the values
 #
@@ -342,9 +342,9 @@ shapes(128, 28, 8, 64, mixed=mixed)
 # %% [markdown]
 # ### Step 12 · Join the heads, project
 #
-# The heads come after the tokens here, so they can be joined without a transpose, and a last linear layer lets every
-# column use all heads. Is the result the same as the module's? (Remember that its arguments are **query, key, value**
-# and mask, in this order.)
+# Here the head axis comes after the token axis, so the heads can be joined without a transpose, and a last linear layer
+# lets every column use all heads. Is the result the same as the module's? (Remember that its arguments are **query,
+# key, value** and mask, in this order.)
 
 # %%
 joined = mixed.reshape(128, 28, 512)
@@ -368,7 +368,7 @@ print(f"largest difference from the module: {apart:.4f}")
 #
 # **Spot the slip.** The tutorial writes `x = dropout(norm(attention + query))`, while Vaswani et al. (2017,
 # section 5.4) apply dropout "to the output of each sub-layer, before it is added to the sub-layer input and
-# normalized". Both lines run, both have the right shape, and in eval mode they agree.
+# normalized". Both lines run, both give the right shape, and in eval mode they agree.
 
 # %%
 first_norm = nn.LayerNorm(512).requires_grad_(False)
@@ -395,7 +395,7 @@ compare_guess("07_zeros", round(zeros["tutorial"]))
 
 # %% [markdown] role="answer"
 # The tutorial sets a tenth of each token's whole vector to zero, in every layer. The paper drops a tenth of what
-# attention *adds* to it, and what went in always gets through.
+# attention *adds*, so the vector itself always gets through.
 
 # %% [markdown]
 # We use the paper's order, and from here on the example runs in eval mode.
@@ -430,29 +430,29 @@ print(alike(block_output))
 # Difficulty 3 of 5
 #
 # Put steps 6 to 14 into one module, with the attributes `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
-# Dropout, addition and norm follow the attention, and again the feed-forward layers.
+# Dropout, addition and norm come after the attention, and once more after the feed-forward layers.
 #
 # `forward(value, key, query, mask=None)` takes three tensors because the decoder will call it with two sequences. Take
-# care, since this order is the tutorial's and **not** that of `MultiHeadAttention`.
+# care with the order, which is the tutorial's and **not** the one in `MultiHeadAttention`.
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
-# The check takes more keys than queries, and the attention's output has a row for each query. So to which of the three
-# arguments can it be added?
+# The check takes more keys than queries, and the attention's output has a row for each query. So which of the three
+# arguments can it be added to?
 #
 # </details>
 #
 # <details><summary>An error in a matrix product inside the attention</summary>
 #
-# Look at the order of arguments in your `forward`, and in the call of `self.attention`. If you pass them by keyword, as
-# in `query=query`, the order no longer matters. And remember that the attention returns two things.
+# Look at the order of the arguments in your `forward`, and where you call `self.attention`. If you pass them by
+# keyword, as in `query=query`, the order no longer matters. And remember that the attention returns two things.
 #
 # </details>
 #
 # <details><summary>Only "in train mode" fails</summary>
 #
-# There the check drops everything, since `dropout` is nearly 1. When the outputs of both sub-layers are gone, something
-# should be left, but what? And how often does `forward` have to call `self.dropout`?
+# In this mode the check drops everything, since `dropout` is nearly 1. When the outputs of both sub-layers are gone,
+# something should be left, but what? And how often does `forward` have to call `self.dropout`?
 #
 # </details>
 #
@@ -525,8 +525,8 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 #
 # ### Step 15 · Block after block
 #
-# The encoder consists of steps 4 and 5 and then `num_layers` blocks. Each block takes what the one before it gave as
-# value, key and query. In lesson 02, "it" needed just that: it took up the end of the sentence in the first layer, and
+# The encoder consists of steps 4 and 5 and then `num_layers` blocks. Each block gets the output of the one before it as
+# value, key and query. In lesson 02, "it" needed just that. In the first layer it took up the end of the sentence, and
 # with that it could look for the noun in the second.
 
 # %% role="try"
@@ -578,14 +578,14 @@ compare_guess("07_listed_thrice", str(how_many(listed)))
 
 # %% [markdown] role="answer"
 # `[layer] * 3` is one layer, listed three times, so its parameters are counted once. And layers in a Python list would
-# compute but never be trained, because the optimiser doesn't get their parameters.
+# run but never be trained, because the optimiser doesn't get their parameters.
 
 # %% [markdown]
 # ### Exercise 3: `Encoder`
 #
 # Difficulty 2 of 5
 #
-# This exercise is easier, since much is given and you only write `layers`, an `nn.ModuleList` of your
+# This exercise is easier, since much of it is given. You only write `layers`, an `nn.ModuleList` of your
 # `TransformerBlock` (every block gets `dropout`), and steps 4, 5 and 15 in `forward`. (The paper multiplies the
 # embedding by √E, which this model doesn't do.)
 #
@@ -604,8 +604,8 @@ compare_guess("07_listed_thrice", str(how_many(listed)))
 #
 # <details><summary>I get "index out of range in self"</summary>
 #
-# A table is asked for a row that it doesn't have. Which of the two tables is it, and do you look up the tokens in it or
-# their positions?
+# A table is asked for a row that it doesn't have. Which of the two tables is it, and do you look up tokens in it or
+# positions?
 #
 # </details>
 
@@ -698,7 +698,7 @@ shapes(128, 8, 29, 29, seen_weights=seen_weights)
 #
 # Here the two languages meet. The query comes from the target and has 29 rows, while key and value come from the
 # encoder's output. This output is called **memory** and has 28 rows, and the mask is the source's. This
-# *cross-attention* asks which words of the source matter for this word of the target. Addition, norm and the
+# *cross-attention* asks which words of the source matter for each word of the target. Addition, norm and the
 # feed-forward layers follow, so all of step 17 is a `TransformerBlock` whose value and key are the memory.
 
 # %%
@@ -717,13 +717,13 @@ words = ["the", "dog", "bites", "the", "man"]
 show(of_den, "den", words, title="mean of 8 heads")
 
 # %% [markdown]
-# Before any training, "den" has no reason to prefer one of the words.
+# Before any training, "den" has no reason to prefer any of the words.
 #
 # ### Exercise 4: `DecoderBlock`
 #
 # Difficulty 2 of 5
 #
-# The constructor is given, and you write `forward`, which is steps 16 and 17.
+# The constructor is given, and you write `forward`, which carries out steps 16 and 17.
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
@@ -741,7 +741,7 @@ show(of_den, "den", words, title="mean of 8 heads")
 #
 # <details><summary>My result stays the same when I change <code>memory</code></summary>
 #
-# Then no attention looks at the source, so check the key and the value of the second one.
+# Then neither attention layer looks at the source, so check the key and the value of the second.
 #
 # </details>
 
@@ -789,7 +789,7 @@ check(DecoderBlock)
 #
 # The decoder has `num_layers` such blocks, one after the other, and each gets the *same* memory, the encoder's final
 # output. A last linear layer, `fc_out`, gives each position a score for every word of the target's vocabulary. Such
-# scores before any softmax are called **logits**.
+# scores, before any softmax, are called **logits**.
 
 # %%
 to_words = nn.Linear(512, 10000).requires_grad_(False)
@@ -801,8 +801,8 @@ shapes(128, 29, 10000, logits=logits)
 #
 # Difficulty 1 of 5
 #
-# This is easier still, since what is like your `Encoder` is given, and you only write step 18. It ends without a
-# softmax, because the loss takes logits.
+# This is easier still, since everything that it shares with your `Encoder` is given, and you only write step 18. It
+# ends without a softmax, because the loss takes logits.
 #
 # <details><summary>My results are all between 0 and 1, or all negative</summary>
 #
@@ -914,7 +914,7 @@ del logits  # 148 MB, which nothing below needs
 #
 # </details>
 #
-# <details><summary>The check says that the target leaks its future</summary>
+# <details><summary>The check finds that the target sees its future</summary>
 #
 # Print the target's mask of a short sentence, `decoder_mask(trg[:1, :5], 2).int()`, in which row i should have no 1 to
 # the right of column i. Does the decoder get this mask, in the right place?
@@ -1053,8 +1053,8 @@ my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
 # %% [markdown]
-# Now we come back to the two "the", which as words have one and the same vector and differ only in their positions. So
-# we take the positions of the source away and train once more.
+# Now we come back to the two "the", which share one word vector and differ only in their positions. So we take the
+# source's positions away and train once more.
 
 # %%
 predict(
@@ -1078,7 +1078,7 @@ my_outcome = {12: "all 12", 0: "none"}.get(my_count, str(my_count))
 compare_guess("07_no_places", my_outcome)
 
 # %% [markdown] role="answer"
-# It speaks perfect German and doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
+# It speaks perfect German but doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
 # encoder the same set of vectors (lesson 06). So the decoder gets the same memory and writes the same sentence twice.
 # Only one of each such pair can be right, which makes six of the twelve, and no training will change that. With
 # positions the two "the" differ, so the decoder can tell where to write "der" and where "den".
@@ -1154,9 +1154,9 @@ check(quiz_07, "quiz_07")
 # %% [markdown]
 # ### What the ReLU is for
 #
-# Let a token hold two facts, each −1 or 1, and train the two feed-forward layers to predict whether the facts agree,
-# once with ReLU between them and once without. For comparison, a network that always guesses has a loss of ln 2 = 0.69
-# nats.
+# Suppose a token holds two facts, each −1 or 1. We train the two feed-forward layers to predict whether the facts
+# agree, once with ReLU between the layers and once without. For comparison, a network that always guesses has a loss of
+# ln 2 = 0.69 nats.
 
 # %%
 predict(
@@ -1189,15 +1189,15 @@ print(f"without    loss {loss_without:.2f}")
 compare_guess("07_without_relu", round(loss_without, 2))
 
 # %% [markdown] role="answer"
-# Without ReLU, two layers are no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of
-# two facts shows whether they agree, so the network without ReLU goes on guessing.
+# Without ReLU, two layers can do no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum
+# of two facts shows whether they agree, so the network without ReLU goes on guessing.
 
 # %% [markdown]
 # ### The same as PyTorch's
 #
-# PyTorch has the block as `nn.TransformerEncoderLayer` and the decoder's block as `nn.TransformerDecoderLayer`. If our
-# steps are right, PyTorch's parameters in them give PyTorch's results. We begin with the encoder's layer, whose
-# attention keeps query, key and value projections in one tall matrix (see the end of lesson 03).
+# PyTorch calls our block `nn.TransformerEncoderLayer` and the decoder's block `nn.TransformerDecoderLayer`. If our
+# steps are right, they give PyTorch's results when they use PyTorch's parameters. We begin with the encoder's layer,
+# whose attention keeps query, key and value projections in one tall matrix (see the end of lesson 03).
 
 
 # %%
@@ -1232,7 +1232,7 @@ e_output = e(sample, src_key_padding_mask=~sample_mask[:, 0, 0])
 print(f"encoder layer: largest difference {(z - e_output).abs().max():.4f}")
 
 # %% [markdown]
-# The decoder's layer has two attention modules and three norms, which ours has as `attention` and `norm`, and as the
+# The decoder's layer has two attention modules and three norms. In ours, these are `attention` and `norm`, and the
 # block's `attention`, `norm1` and `norm2`.
 
 # %%
@@ -1281,9 +1281,8 @@ my_apart = (my_output - d_output).abs().max()
 print(f"your decoder layer: largest difference {my_apart:.4f}")
 
 # %% [markdown]
-# Dropout is 0 in all of these layers. With dropout PyTorch's would differ from ours, since they also drop attention
-# weights and what the ReLU of the feed-forward layers gives. Another difference is that `nn.Transformer` adds a norm
-# after each stack.
+# Dropout is 0 in all of these layers. With dropout, PyTorch's would differ from ours, since they also drop attention
+# weights and outputs of the ReLU. Another difference is that `nn.Transformer` adds a norm after each stack.
 
 
 # %%
@@ -1303,10 +1302,10 @@ print("parameters of the two last norms:", 2 * how_many(nn.LayerNorm(512)))
 # ### The weights it starts from
 #
 # Before training, all weights are random, but how large should they be? If each layer makes its vectors a little
-# smaller, the last layer gets next to nothing. `nn.Linear` draws weights with which every layer divides the standard
-# deviation by √3. **Xavier's rule** (Glorot and Bengio 2010, *Understanding the Difficulty of Training Deep Feedforward
-# Neural Networks*) chooses weights with which it stays as it is, if a layer has as many outputs as inputs. Norms repair
-# much of a bad start, but these plain layers have none.
+# smaller, the last layer gets next to nothing. With the weights that `nn.Linear` draws, every layer divides the
+# standard deviation by √3. **Xavier's rule** (Glorot and Bengio 2010, *Understanding the Difficulty of Training Deep
+# Feedforward Neural Networks*) chooses weights that leave it as it is, if a layer has as many outputs as inputs. Norms
+# repair much of a bad start, but these plain layers have none.
 
 # %%
 _ = torch.manual_seed(0)
@@ -1327,15 +1326,15 @@ print(f"table with 1/√E,        logits: {deviation / 512**0.5:.0f}")
 print(f"parameters saved by tying:      {tied.numel():,d}")
 
 # %% [markdown]
-# The paper **ties** the last layer to the embedding, so both use one table. As a last layer, a table of standard
-# deviation 1 gives logits so far apart that softmax mostly picks one word. The paper says that where the table embeds,
-# its rows are multiplied by **√E**, but not what the table starts with. In the authors' code (tensor2tensor) the
-# entries start with standard deviation 1/√E. The two together make the vector of a word about as large as that of its
-# position. Our model doesn't tie them, so its table starts with standard deviation 1 and needs no √E.
+# The paper **ties** the last layer to the embedding, so both use one table. As a last layer, a table with standard
+# deviation 1 gives logits so far apart that softmax mostly picks one word. The paper multiplies its rows by **√E** when
+# it serves as the embedding, but doesn't mention how it is initialised. In the authors' code (tensor2tensor) the
+# entries start with standard deviation 1/√E. Together, these make a word's vector about as large as its position's. Our
+# model doesn't tie them, so its table starts with standard deviation 1 and needs no √E.
 #
 # ### The full size
 #
-# A parameter in float32 takes 4 bytes, and the `meta` device makes tensors that have a shape and no memory, so even the
+# A parameter in float32 takes 4 bytes, and the `meta` device makes tensors that have a shape but no memory, so even the
 # parameters of large models can be counted. The encoder and the decoder of the paper have 6 layers each.
 
 
@@ -1371,5 +1370,5 @@ together = total + passing["logits (B, T, V)"]
 print(f"{'6 layers and the logits':24s} {in_mb(together)}")
 
 # %% [markdown]
-# The largest single tensor is not attention's but that of the logits, with 10 000 scores for each of 128 · 29
-# positions. At this length attention's own table is small, but it grows with the square of the length (lesson 09).
+# The largest single tensor doesn't come from attention. It holds the logits, which are 10 000 scores for each of 128 ·
+# 29 positions. At this length attention's own table is small, but it grows with the square of the length (lesson 09).
