@@ -163,9 +163,9 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 #
 # The result of every check is kept in one small file on this computer, `.attention-course/progress.json` in your home
 # folder. It holds only exercises, scores, tries, times, your guesses at predictions and how sure you were, and is never
-# sent anywhere. Your best result counts, so a later mistake takes nothing away. The table below, which `grader
-# progress` prints in a terminal, stays up to date while you work, in other notebooks too, and shows how often your
-# guesses were right.
+# sent anywhere. Your best result counts, so a later mistake takes nothing away. The table below, which
+# `grader progress` prints in a terminal, stays up to date while you work, in other notebooks too, and shows how often
+# your guesses were right.
 
 # %% role="try" timed=true
 from grader.learner.progress import predictions, rows
