@@ -78,8 +78,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 #
 # A model reads words as *tokens*, and each token is a *vector*, a list of numbers. Training finds these numbers, and
 # nobody can read them, but ours are made up, so that you can. Stop the sentence at "it" and keep the four words that
-# matter. Its three components show whether a word has to do with strength, whether it has to do with mass, and whether
-# it is a thing. About "it" we only know that it is a thing.
+# matter. Each word's three components show whether it has to do with strength, whether it has to do with mass, and
+# whether it is a thing. About "it" we only know that it is a thing.
 #
 # The simplest way to let "it" know its neighbours is to give every word the plain average of all words. Here are the
 # four vectors, and what the average makes of them.
@@ -97,9 +97,9 @@ show(plain, words, meaning, title="average")
 # Now every word is the same word, and you can no longer tell the robot from the crate. The plain average fails because
 # it counts every word alike, whoever is looking.
 #
-# What "it" needs is a **weighted** average. Suppose somebody had chosen 0.5 as the weight for "crate", 0.3 for "it"
-# itself and 0.2 for "lift". The weights are not negative and sum to one, and mixing with them is one product of a row
-# with a table.
+# What "it" needs is a **weighted** average. Suppose somebody had chosen the weights 0.5 for "crate", 0.3 for "it"
+# itself and 0.2 for "lift". They are not negative and sum to one, and mixing with them is one product of a row with a
+# table.
 
 # %%
 mixing = torch.tensor([0.5, 0.3, 0.2])
@@ -150,9 +150,9 @@ plt.show()
 # "It" fits the robot, the crate and itself, because all three are things, but it doesn't fit "lift".
 #
 # Real vectors are wider, and before training they are random. They are kept in an **embedding**, a table with a row of
-# numbers for every word in a list. A word is given by its place in that list. The place is only a label, so a 7 for
-# "you" and a 0 for "can" don't make "you" larger. These eight words come from a book chapter on attention, from here on
-# "the chapter".
+# numbers for every word in a list. A word is given by its place in that list, which is only a label, so a 7 for "you"
+# and a 0 for "can" don't make "you" larger. These eight words come from a book chapter on attention, from here on "the
+# chapter".
 
 # %%
 eight = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -172,10 +172,9 @@ show(omega, eight, title="omega", form=".1f")
 # that of "help" for "you". Both will matter soon.
 #
 # Two loops take a million small steps for a thousand words. One product of two matrices does the same work in a single
-# call. Each of its entries *is* a dot product, of a row of the left factor with a column of the right one. The words
-# are rows, so one factor has to be *transposed* first, which turns its rows into columns. `.mT` and
-# `.transpose(-2, -1)` do this to each matrix of a batch and turn (2, 5, 3) into (2, 3, 5), whereas `.T` reverses
-# **all** axes, the batch too.
+# call. Each entry of it *is* a dot product, of a row of the left factor with a column of the right one. The words are
+# rows, so one factor has to be *transposed* first, which turns its rows into columns. `.mT` and `.transpose(-2, -1)` do
+# this to each matrix of a batch and turn (2, 5, 3) into (2, 3, 5), whereas `.T` reverses **all** axes, the batch too.
 #
 # ### Exercise 1: `pairwise_dot_products`
 #
@@ -231,9 +230,8 @@ print("best fit of two different words:", eight[best // 8], eight[best % 8])
 # %% [markdown]
 # ## 3 · Softmax: from scores to attention weights
 #
-# Scores can be any numbers, but attention weights must not be negative, and each row must sum to one. **Softmax** gets
-# there in two steps. It takes *e* to the power of each score, which is always positive, and then divides by the row's
-# sum.
+# Scores can be any numbers, but attention weights must not be negative, and each row must sum to one. **Softmax** takes
+# *e* to the power of each score, which is always positive, and then divides by the row's sum.
 #
 # The ratio of two weights depends only on the **difference** of their scores: exp(2) / exp(1) = exp(2 − 1). Keep this
 # in mind, because it will settle what one layer can do.
@@ -295,8 +293,8 @@ show(divided, rows, columns, form=".4f")
 #
 # Difficulty 2 of 5
 #
-# Return the softmax over the last axis, each row by itself, finite for scores up to ±10 000. Write it from its parts,
-# since torch's own softmax, log-softmax and softmin are excluded here, by whatever name, and calling one earns 0
+# Return the softmax over the last axis, each row by itself, and finite for scores up to ±10 000. Write it from its
+# parts, since torch's own softmax, log-softmax and softmin are excluded here, by whatever name, and calling one earns 0
 # points.
 #
 # <details><summary>I get a size mismatch, or the rows sum to something odd</summary>
@@ -435,7 +433,7 @@ compare_guess("01_own_weight", round(100 * own, 1))
 #
 # Every word keeps nearly all of its own vector, so after all this work "you" has hardly changed. A vector of 16
 # components of size about 1 has a dot product of about 16 with itself, while that of two unrelated vectors typically
-# lies four or so to either side of 0. After the exponential, then, the diagonal takes nearly everything.
+# lies four or so to either side of 0. After the exponential the diagonal takes nearly everything.
 
 # %% [markdown]
 # ### Exercise 3: `context_vectors`
@@ -546,9 +544,9 @@ for number, weight in zip(x[1], w_query[:, 0], strict=True):
 
 # %% [markdown]
 # The last lines work out one entry of the table, the first of the query of "build". It pairs **row 1 of `x`** with
-# **column 0 of `w_query`** (we count from zero). Multiply entry by entry and add, and you get the 2 that stands in the
-# table. Compute one entry of `keys` and one of `values` on paper before you go on. The product works on the last two
-# axes and carries leading ones along, so (2, 3, 4) @ (4, 3) gives (2, 3, 3).
+# **column 0 of `w_query`** (we count from zero). Multiply entry by entry and add, and you get the 2 in the table.
+# Compute one entry of `keys` and one of `values` on paper before you go on. The product works on the last two axes and
+# carries leading ones along, so (2, 3, 4) @ (4, 3) gives (2, 3, 3).
 #
 # ### Exercise 4: `project_qkv`
 #
@@ -679,7 +677,7 @@ check(attention_scores)
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
 # Lesson 02 measures why it is the square root and not d_k itself. But first, what does dividing do to the attention
-# weights? As they are, the scores of "build", [4, 16, 12], make one of its three weights 0.98. Now divide them by
+# weights? As they are, the scores of "build", [4, 16, 12], make one of the three weights 0.98. Now divide them by
 # larger and larger numbers.
 
 # %%
@@ -689,7 +687,7 @@ show(scores / math.sqrt(d_k), three, title="scaled", form=".4f")
 
 predict(
     "01_larger_divisor",
-    "After dividing by 100, how large is the largest of the three weights?",
+    "With the scores divided by 100, how large is the largest of the three weights?",
     low=0,
     high=1,
 )
@@ -731,8 +729,7 @@ print(f"sum: {weights[0] @ values[:, 0]:.4f}")
 #
 # Below you can walk through the small example once more. Run the cell, then go from step to step with its buttons. To
 # see how a number was computed, point at it, or press Tab until the last table has a frame and use the arrow keys. In
-# steps 5 to 7 a slider changes the scale. What happens to the row of "build" at a tenth of √d_k, and what at ten times
-# √d_k?
+# steps 5 to 7 a slider changes the scale. What happens to the row of "build" at a tenth of √d_k, and at ten times √d_k?
 
 # %% role="draw"
 from grader.views import AttentionExplorer
@@ -807,9 +804,8 @@ for ours, shown in zip(mine, (weighted_values, weights), strict=True):
 #
 # Difficulty 1 of 5
 #
-# This is easier than the last one, since you have all its parts and only need to join them. In *self*-attention,
-# queries, keys and values all come from the same tokens. If an earlier piece of yours is still wrong, the check names
-# it.
+# This is easier than the last one, since you only need to join what you have. In *self*-attention, queries, keys and
+# values all come from the same tokens. If an earlier piece of yours is still wrong, the check names it.
 #
 # <details><summary>The last axis of my output has length E</summary>
 #
@@ -889,7 +885,7 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 # %% [markdown]
 # Every word takes about a quarter from every word, because small random matrices give scores near zero, and so nearly
 # the same weight for all. (With 0.2 in place of 0.1 the weights begin to differ.) A new model starts about where this
-# lesson started, with the plain average that failed in section 1. Only training turns it into attention, and that is
+# lesson started, with the plain average that failed in section 1. Only training turns it into attention, and that's
 # where lesson 02 begins.
 #
 # ## 9 · Quiz
