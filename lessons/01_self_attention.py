@@ -687,7 +687,7 @@ show(scores / math.sqrt(d_k), three, title="scaled", form=".4f")
 
 predict(
     "01_larger_divisor",
-    "With the scores divided by 100, how large is the largest of the three weights?",
+    "Divide the scores by 100. How large is the largest of the three weights?",
     low=0,
     high=1,
 )
