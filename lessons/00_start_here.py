@@ -15,8 +15,8 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Here you learn how to test your set-up, solve and reset an exercise and read what a check tells you, and where your
-# progress is kept.
+# Here you learn how to test your set-up, solve and reset an exercise, and read what a check tells you. You also learn
+# where your progress is kept.
 #
 # **Time:** <!-- time -->.
 #
@@ -156,8 +156,8 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # teacher.
 #
 # **If something is stuck,** the square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All
-# Cells* keeps your code and computes all values again from the start. After *Restart Kernel* alone no name is defined
-# any more, and a check fails with `NameError: name 'check' is not defined` until you run the cells from the top again.
+# Cells* keeps your code and computes all values again. After *Restart Kernel* alone no name is defined any more, and a
+# check fails with `NameError: name 'check' is not defined` until you run the cells from the top again.
 #
 # ## 5 · Your progress
 #

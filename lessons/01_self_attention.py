@@ -47,7 +47,7 @@
 # - work for any number of leading axes where a shape begins with `...`;
 # - let gradients flow through them, so they take no detour through NumPy or Python numbers.
 #
-# Shapes are written with the letters below, so that `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for
+# Shapes are written with the letters below, and `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for
 # `(2, 8, 3, 4)`.
 #
 # | letter | meaning |
@@ -767,7 +767,8 @@ AttentionExplorer(x, w_query, w_key, w_value, tokens=three)
 #
 # <details><summary>The weights are right, the output is not</summary>
 #
-# Each output row is made from one *row* of weights. In the product, the axis that is summed over must be the keys'.
+# Each output row is made from one *row* of weights. In the product, the axis that is summed over must be that of the
+# keys.
 #
 # </details>
 
