@@ -15,13 +15,13 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Here you learn how to test your set-up, solve an exercise, read what a check tells you and reset an exercise, and
+# Here you learn how to test your set-up, solve and reset an exercise, and read what a check tells you. You also learn
 # where your progress is kept.
 #
 # **Time:** <!-- time -->.
 #
-# A notebook is made of **cells**. Click into the grey cell below and press **Shift+Enter**: it runs, its output
-# appears below it, and the next cell is selected. Read and run the cells from top to bottom.
+# A notebook is made of **cells**, and you read and run them from top to bottom. Click into the grey cell below and
+# press **Shift+Enter**. The cell runs, its output appears below it, and the next cell is selected.
 
 # %%
 2 * 3 + 1
@@ -29,8 +29,8 @@
 # %% [markdown]
 # ## 1 · Is my set-up right?
 #
-# The next cell looks at everything that the course needs. Each line says what was found; a line that says *fix* also
-# says what to do. In a terminal, `grader doctor` prints the same.
+# The next cell tests everything that the course needs, as `grader doctor` does in a terminal. Each line shows what was
+# found, and a line marked *fix* also explains what to do.
 
 # %% role="try" timed=true
 from grader.learner.doctor import doctor
@@ -40,8 +40,8 @@ doctor()
 # %% [markdown]
 # ## 2 · What a check tells you
 #
-# The exercise of this lesson asks for a function `first_steps` that takes a tensor of numbers, **doubles every number
-# and adds one**: 3 becomes 7. Before you write it, look at how somebody else got it wrong.
+# This lesson's exercise asks for a function `first_steps` that takes a tensor of numbers, **doubles every number and
+# adds one**, so that 3 becomes 7. Before you write it, look at how somebody else got it wrong.
 
 # %%
 import torch
@@ -62,21 +62,21 @@ check(wrong_on_purpose, "first_steps", practice=True)
 # %% [markdown]
 # Read the report from top to bottom:
 #
-# 1. **The first line**: not passed yet, and how many of the points were earned so far.
-# 2. **What was tried**, part by part. Here the shape is right, but the values are wrong. The parts that depend on the
-#    values are grey: they are *not judged yet*, so they have neither passed nor failed.
-# 3. **The failure in detail**: the numbers that your function returned, beside the numbers that were expected. What
-#    differs has a frame and a ≠.
-# 4. **The mistake it looks like**, with a name. The check compares your result with those of common mistakes. If none
+# 1. **The first line** reads *not passed yet* and shows how many of the points were earned so far.
+# 2. **What was tried** is listed part by part. Here the shape is right, but the values are wrong. The parts that depend
+#    on the values are grey and *not judged yet*, so they have neither passed nor failed.
+# 3. **The failure in detail** puts the numbers that your function returned beside those that were expected, with a
+#    frame and a ≠ where they differ.
+# 4. **The mistake it looks like** is named, since the check compares your result with those of common mistakes. If none
 #    fits, this part is missing, and the hints say what is right and what is wrong.
-# 5. **Hints**, folded. Open the first, and try again before you open the next: each one says more.
+# 5. **The hints** are folded. Open the first, and try again before you open the next, because each one says more.
 #
-# A check tries your function with random numbers, in several shapes, so that only a right function passes. It never
-# changes your code, it costs nothing, and you may run it as often as you like.
+# A check tries your function on random numbers in several shapes, so only a correct function passes. It never changes
+# your code, it costs nothing, and you may run it as often as you like.
 #
 # ## 3 · Solve it
 #
-# An exercise has two cells. The first is yours. The second holds the check and can't be edited.
+# An exercise has two cells, one for you to write in and one with the check, which can't be edited.
 #
 # ### Exercise: `first_steps`
 #
@@ -84,21 +84,21 @@ check(wrong_on_purpose, "first_steps", practice=True)
 #
 # Let's do it together, with a mistake on the way:
 #
-# 1. Run both cells before you write anything. The check says that the function is not written yet.
-# 2. Replace `raise NotImplementedError()` with `return 2 * x`. Run the cell, **then** run the check. Which mistake does
-#    it name?
-# 3. Now correct your function. Run the cell, then run the check. It passes.
+# 1. Run both cells before you write anything, and the check reports that the function is not written yet.
+# 2. Replace `raise NotImplementedError()` with `return 2 * x`, run the cell, and **then** run the check. Which mistake
+#    does the report name?
+# 3. Now correct your function, run its cell and then the check, and it passes.
 #
 # <details><summary>I changed my function, but the report stays the same</summary>
 #
-# The check uses the function as it was when its cell last *ran*. Run the cell with your function, then the check.
+# The check uses the function as it was when its cell last *ran*, so run that cell before you run the check.
 #
 # </details>
 #
-# <details><summary>It says that <code>first_steps</code> is not defined</summary>
+# <details><summary>An error says that <code>first_steps</code> is not defined</summary>
 #
-# The cell with the function has not been run since the notebook was started. Run it; or run all cells from the top
-# with *Run → Run All Cells*.
+# The cell with the function hasn't been run since the notebook was started. Run it, or run all cells from the top with
+# *Run → Run All Cells*.
 #
 # </details>
 
@@ -118,7 +118,8 @@ def first_steps(x: Tensor) -> Tensor:
 check(first_steps)
 
 # %% [markdown]
-# After an exercise there is often a cell like this one, to play with. It raises an error until your function exists.
+# After an exercise there is often a cell to play with, like the next one, which raises an error until your function
+# exists.
 
 # %% role="try"
 # Try it: what happens to a small table?
@@ -127,42 +128,44 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # %% [markdown]
 # ## 4 · When you are stuck
 #
-# **Hints first.** Open them one by one in the report. Many exercises also have folded lines, each about one thing that
-# may go wrong.
+# **Hints** come first, so open them one by one in the report. Many exercises also have folded lines, each about one
+# thing that may go wrong.
 #
-# **Back to the start.** To reset an exercise's cell, replace everything in it with this, and run it:
+# **To reset an exercise,** replace everything in its cell with this, and run it:
 #
 # ```python
 # from grader import reset
 # reset("first_steps")
 # ```
 #
-# You get the original cell back. Only this cell changes; your other answers stay. (If you change your mind, click into
-# the cell and press Ctrl+Z.)
+# You get the original cell back, and your other answers stay. (If you change your mind, click into the cell and press
+# Ctrl+Z.)
 #
-# **A model solution.** If the solutions are installed, this shows one way to do it, after three tries or once you have
-# passed:
+# **A model solution** shows one way to do it. If the solutions are installed, you can see it after three tries or once
+# you have passed:
 #
 # ```python
 # from grader import solution
 # solution("first_steps")
 # ```
 #
-# Your progress then says that you have seen it. Nothing else happens: looking at a solution after honest tries is a
-# good way to learn.
+# Your progress then shows that you have seen it, and that's all. Looking at a solution after honest tries is a good way
+# to learn.
 #
-# **A check seems wrong.** *I think this is right*, below its report, saves a file that you can give to your teacher.
+# **If a check seems wrong,** press *I think this is right* below its report to save a file that you can give to your
+# teacher.
 #
-# **Something is stuck.** The square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All Cells*
-# starts again: your code stays, and all values are computed again. After *Restart Kernel* alone nothing is defined any
-# more, and a check says `NameError: name 'check' is not defined`: run the cells from the top again.
+# **If something is stuck,** the square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All
+# Cells* keeps your code and computes all values again. After *Restart Kernel* alone no name is defined any more, and a
+# check fails with `NameError: name 'check' is not defined` until you run the cells from the top again.
 #
 # ## 5 · Your progress
 #
 # The result of every check is kept in one small file on this computer, `.attention-course/progress.json` in your home
-# folder. It holds exercises, scores, tries, times, your guesses at predictions and how sure you were, nothing else. It is
-# sent nowhere. The best result counts: a later mistake takes nothing away. The table below stays up to date while you
-# work, in other notebooks too, and says how often your guesses were right. In a terminal, `grader progress` prints it.
+# folder. It holds only exercises, scores, tries, times, your guesses at predictions and how sure you were, and is never
+# sent anywhere. Your best result counts, so a later mistake takes nothing away. The table below, which
+# `grader progress` prints in a terminal, stays up to date while you work, in other notebooks too, and shows how often
+# your guesses were right.
 
 # %% role="try" timed=true
 from grader.learner.progress import predictions, rows
@@ -171,8 +174,8 @@ from grader.views import ProgressTable
 ProgressTable(rows, predictions)
 
 # %% [markdown]
-# If your teacher grades your notebook, it is run once more, with other numbers. The marks come from that run. To see
-# beforehand whether all checks pass in a run from top to bottom, save, then press **Validate** in the toolbar.
+# If your teacher grades your notebook, it is run once more with other numbers, and the marks come from that run. To see
+# beforehand whether all checks pass in a run from top to bottom, save and press **Validate** in the toolbar.
 #
 # ## 6 · Keys worth knowing
 #
@@ -194,8 +197,8 @@ ProgressTable(rows, predictions)
 #
 # <!-- lessons -->
 #
-# The lessons build on each other, but each runs by itself. All use the same letters for shapes, in the text, in
-# docstrings and in reports. Each lesson repeats the letters that it needs.
+# The lessons build on each other, but each runs by itself. All use the same letters for shapes in the text, in
+# docstrings and in reports, and each lesson repeats the letters that it needs.
 #
 # <details><summary>The letters of all lessons</summary>
 #

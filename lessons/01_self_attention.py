@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     about: a sentence that needs attention; dot products, softmax, queries, keys and values by hand
-#     picture: an attention step by step
+#     picture: attention, step by step
 #   jupytext:
 #     text_representation:
 #       extension: .py
@@ -16,25 +16,24 @@
 # %% [markdown]
 # # 01 · Self-attention by hand
 #
-# *The robot could not lift the crate, because it was too heavy.* What was too heavy? The crate. *The robot
-# could not lift the crate, because it was too weak.* Now it is the robot. To read the word "it", you looked
-# back at the other words and took what you needed from one of them.
+# *The robot could not lift the crate, because it was too heavy.* Here "it" is the crate. *The robot could not lift the
+# crate, because it was too weak.* Now "it" is the robot. To read the word "it", you looked back at the other words and
+# took what you needed from one of them.
 #
-# *Self-attention* does this with lists of numbers: every word looks at all words and takes from them what it
+# *Self-attention* does this with lists of numbers, by letting every word look at all words and take from them what it
 # needs. You build it step by step, with numbers small enough for paper, and each step mends a failure of the one
 # before.
 #
-# One thing in advance: a single layer like the one you build here will not solve our sentence, however well it is
-# trained. You will see why long before the end. In lesson 02 you train your own on hundreds of such sentences and find
-# out what it takes.
+# A single layer like the one you build here won't solve our sentence, however well it is trained, and you will see why
+# long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it takes.
 #
-# **You need** Python, and a little PyTorch: tensors, shapes, the matrix product `@`.
+# **You need** Python and a little PyTorch (tensors, shapes and the matrix product `@`).
 #
 # **Afterwards you can**
 #
 # - say why a word needs a weighted average of the other words, and where its weights come from;
 # - compute queries, keys, values, scores, attention weights and outputs by hand;
-# - write a softmax that does not overflow;
+# - write a softmax that doesn't overflow;
 # - write scaled dot-product attention for one sequence or a whole batch.
 #
 # **Time:** <!-- time -->. A good place for a break is the end of section 4.
@@ -48,7 +47,8 @@
 # - work for any number of leading axes where a shape begins with `...`;
 # - let gradients flow through them, so they take no detour through NumPy or Python numbers.
 #
-# Shapes are written with these letters: `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for `(2, 8, 3, 4)`.
+# Shapes are written with the letters below, and `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for
+# `(2, 8, 3, 4)`.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -76,10 +76,10 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · The plain average fails
 #
-# A model reads words as *tokens*, and each token is a *vector*: a list of numbers. Training finds these numbers, and
-# nobody can read them. Ours are made up, so that you can. Stop the sentence at "it" and keep the four words that
-# matter. Three numbers each say whether it has to do with strength, whether it has to do with mass, and whether it
-# is a thing. About "it" we know only that it is a thing.
+# A model reads words as *tokens*, and each token is a *vector*, a list of numbers. Training finds these numbers, and
+# nobody can read them, but ours are made up, so that you can. Stop the sentence at "it" and keep the four words that
+# matter. Each word's three components show whether it has to do with strength, whether it has to do with mass, and
+# whether it is a thing. About "it" we only know that it is a thing.
 #
 # The simplest way to let "it" know its neighbours is to give every word the plain average of all words. Here are the
 # four vectors, and what the average makes of them.
@@ -94,10 +94,10 @@ plain = four.mean(dim=0).expand(4, 3)
 show(plain, words, meaning, title="average")
 
 # %% [markdown]
-# Now every word is the same word. The robot has become the crate, and nothing is left that could tell them
-# apart. The plain average fails because it counts every word alike, for everybody.
+# Now every word is the same word, and you can no longer tell the robot from the crate. The plain average fails because
+# it counts every word alike, whoever is looking.
 #
-# What "it" needs is a **weighted** average. Suppose somebody had chosen the weights: 0.5 for "crate", 0.3 for "it"
+# What "it" needs is a **weighted** average. Suppose somebody had chosen the weights 0.5 for "crate", 0.3 for "it"
 # itself and 0.2 for "lift". They are not negative and sum to one, and mixing with them is one product of a row with a
 # table.
 
@@ -108,13 +108,14 @@ print("one by one  ", 0.5 * taken[0] + 0.3 * taken[1] + 0.2 * taken[2])
 print("as a product", mixing @ taken)
 
 # %% [markdown]
-# This "it" attends 50 % to "crate", as one says, and has something to do with mass now. But nobody can choose such
-# weights beforehand. They must come from the words themselves.
+# This "it" attends 50 % to "crate", as we say, and now it has something to do with mass. But nobody can choose such
+# weights beforehand, so they must come from the words themselves.
 #
 # ## 2 · Compare every word with every word
 #
-# Which words matter to a word? As a first idea, those that resemble it. The **dot product** of two vectors (multiply
-# entry by entry, then add up) is large when both are large in the same places, so it measures how well they fit.
+# Which words matter to a word? As a first idea, take those that resemble it. The **dot product** of two vectors
+# (multiply entry by entry, then add up) is large when both are large in the same places, so it measures how well they
+# fit.
 
 # %%
 for name, a, b in zip(meaning, four[0], four[2], strict=True):
@@ -134,8 +135,8 @@ def all_pairs(x):
 four_scores = all_pairs(four)
 
 # %% [markdown]
-# Such numbers are called *scores*. Row i of their table belongs to the word that looks, column j to the word that it
-# looks at. What does "it" fit, and what doesn't it fit at all?
+# Such dot products are called *scores*. Row i of their table belongs to the word that looks, and column j to the word
+# that it looks at. Which words does "it" fit, and which doesn't it fit at all?
 
 # %% role="draw"
 figure, axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
@@ -143,14 +144,14 @@ draw_table(axes, "scores", four_scores, words, form=".0f")
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* a 4 × 4 grid with the words beside it. The diagonal is bright for robot, lift and crate,
-# with a score of 2. The cells of "it" with "lift" are the darkest, with 0. All others are 1.
+# *The picture in words:* the words stand beside a 4 × 4 grid, whose diagonal is bright for robot, lift and crate, with
+# a score of 2. The cells of "it" with "lift" are the darkest, with 0, and all others are 1.
 #
-# "It" fits the robot, the crate and itself, because all three are things. It does not fit "lift".
+# "It" fits the robot, the crate and itself, because all three are things, but it doesn't fit "lift".
 #
 # Real vectors are wider, and before training they are random. They are kept in an **embedding**, a table with a row of
-# numbers for every word in a list. A word is given as its place in that list. The place is only a label: that "you" is 7
-# and "can" is 0 does not make "you" larger. These eight words come from a book chapter on attention, from here on "the
+# numbers for every word in a list. A word is given by its place in that list, which is only a label, so a 7 for "you"
+# and a 0 for "can" don't make "you" larger. These eight words come from a book chapter on attention, from here on "the
 # chapter".
 
 # %%
@@ -167,40 +168,39 @@ omega = all_pairs(embedded_sentence)  # the chapter's name for this table
 show(omega, eight, title="omega", form=".1f")
 
 # %% [markdown]
-# Look at the diagonal, the score of each word with itself. Then compare the score of "you" for "help" with that of
-# "help" for "you". Both come back soon.
+# Look at the diagonal, which holds the score of each word with itself. Then compare the score of "you" for "help" with
+# that of "help" for "you". Both will matter soon.
 #
-# Two loops take a million small steps for a thousand words. One product of two matrices does the same work in a
-# single call, since a matrix product *is* a table of dot products: of the rows of the left factor with the columns of
-# the right one. The words are rows, so one factor has to be *transposed* first: rows become columns. `.mT` and
-# `.transpose(-2, -1)` do this to each matrix of a batch, and turn (2, 5, 3) into (2, 3, 5). `.T` reverses **all** axes,
-# the batch too.
+# Two loops take a million small steps for a thousand words. One product of two matrices does the same work in a single
+# call. Each entry of it *is* a dot product, of a row of the left factor with a column of the right one. The words are
+# rows, so one factor has to be *transposed* first, which turns its rows into columns. `.mT` and `.transpose(-2, -1)` do
+# this to each matrix of a batch and turn (2, 5, 3) into (2, 3, 5), whereas `.T` reverses **all** axes, the batch too.
 #
 # ### Exercise 1: `pairwise_dot_products`
 #
 # Difficulty 1 of 5
 #
-# The table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
-# The check counts the operations that your code asks torch for, with 6 tokens and with 30. Then use it: which two
-# *different* words of the sentence fit best?
+# Return the table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
+# The check counts the operations that your code asks torch for, with 6 tokens and with 30. Then use your function to
+# see which two *different* words of the sentence fit best.
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
-# Write the shapes side by side: (8, 16) and (8, 16). Which axis of the second should meet the 16 of the first,
-# and where is it now?
+# Write the shapes (8, 16) and (8, 16) side by side. Which axis of the second should meet the 16 of the first, and where
+# is it now?
 #
 # </details>
 #
 # <details><summary>My table is 16 × 16</summary>
 #
-# The axis that disappears in the product is the one that is added up. You added up over tokens and compared
-# features. Which factor has to be transposed?
+# The product sums over the axis that disappears in it, so you summed over tokens and compared features. Which factor
+# has to be transposed?
 #
 # </details>
 #
 # <details><summary>It works for one sentence but not for a batch</summary>
 #
-# `.T` reverses *all* axes, so it is for two axes only. Two other ways, named above, leave the batch alone.
+# `.T` reverses *all* axes, so it is for two axes only. The two other ways named above leave the batch alone.
 #
 # </details>
 
@@ -230,11 +230,11 @@ print("best fit of two different words:", eight[best // 8], eight[best % 8])
 # %% [markdown]
 # ## 3 · Softmax: from scores to attention weights
 #
-# Scores can be any number. Attention weights must not be negative, and each row must sum to one. **Softmax**
-# does it in two steps: take *e* to the power of each score (always positive), then divide by the row's sum.
+# Scores can be any numbers, but attention weights must not be negative, and each row must sum to one. **Softmax** takes
+# *e* to the power of each score, which is always positive, and then divides by the row's sum.
 #
-# The ratio of two weights depends only on the **difference** of their scores: exp(2) / exp(1) = exp(2 − 1).
-# Keep this in mind, it will settle what one layer can do.
+# The ratio of two weights depends only on the **difference** of their scores: exp(2) / exp(1) = exp(2 − 1). Keep this
+# in mind, because it will settle what one layer can do.
 
 # %%
 row = four_scores[0]
@@ -251,9 +251,10 @@ print(f"robot over lift: {ratio:.4f}, exp(2 - 1) = {math.exp(2 - 1):.4f}")
 # %% [markdown]
 # ### Large scores overflow
 #
-# exp grows fast. Already at 89 it leaves the range of float32, and infinity divided by infinity is NaN, "not
-# a number". But only differences matter: subtract the same number from every score of a row and the weights
-# stay the same. So subtract the row's **maximum**. The largest exponent is then 0, and nothing can overflow.
+# The exponential grows so fast that at 89 it already leaves the range of float32, and infinity divided by infinity is
+# NaN, "not a number". But only differences matter, so you may subtract the same number from every score of a row and
+# the weights stay the same. If you subtract the row's **maximum**, the largest exponent is 0 and no exponential can
+# overflow.
 
 # %%
 large = torch.tensor([1000.0, 999.0, 998.0])
@@ -266,13 +267,13 @@ print("shifted scores: ", shifted)
 print("stable:         ", shifted.exp() / shifted.exp().sum())
 
 # %% [markdown]
-# A table needs this **row by row**. One maximum for the whole table is not enough: where one row's scores are
-# far below another's, all its exponentials become zero, and so does their sum.
+# A table needs this **row by row**, since one maximum for the whole table is not enough. Where one row's scores are far
+# below another's, all its exponentials become zero, and so does their sum.
 #
-# To work row by row, reduce over the last axis, `dim=-1`, and keep that axis with length 1, so that the result
-# still lines up with the rows. Below, each row is then divided by its largest entry. Without `keepdim=True` the two
-# numbers lie side by side, and each *column* gets its own divisor. (`amax` returns the largest entries alone; `max`
-# with a `dim` returns where they are as well.)
+# To work row by row, reduce over the last axis, `dim=-1`, and keep that axis with length 1, so that the result still
+# lines up with the rows. Below, each row is then divided by its largest entry. Without `keepdim=True` the two maxima
+# lie side by side, and each *column* gets its own divisor. (`amax` returns the largest entries alone, while `max` with
+# a `dim` also returns where they are.)
 
 # %%
 table = torch.tensor([[1000.0, 999.0], [3.0, 2.0]])
@@ -292,26 +293,27 @@ show(divided, rows, columns, form=".4f")
 #
 # Difficulty 2 of 5
 #
-# Softmax over the last axis, each row by itself, finite for scores up to ±10 000. Write it from its parts:
-# torch's own softmax, log-softmax and softmin, by whatever name, are excluded here, and calling one scores 0.
+# Return the softmax over the last axis, each row by itself, and finite for scores up to ±10 000. Write it from its
+# parts, since torch's own softmax, log-softmax and softmin are excluded here, by whatever name, and calling one earns 0
+# points.
 #
 # <details><summary>I get a size mismatch, or the rows sum to something odd</summary>
 #
-# Print the shape of everything you subtract or divide by. Does it line up with the rows, or with the columns?
-# The cell above shows both.
+# Print the shape of everything you subtract or divide by, and compare it with the two in the cell above. Does it line
+# up with the rows, or with the columns?
 #
 # </details>
 #
 # <details><summary>There is NaN for large scores</summary>
 #
-# NaN here is either infinity over infinity or zero over zero. Print the exponentials of the row in question.
-# All infinite: what was not subtracted? All zero: whose maximum was subtracted?
+# NaN here is either infinity over infinity or zero over zero, so print the exponentials of the row in question. If all
+# are infinite, what was not subtracted? If all are zero, whose maximum was subtracted?
 #
 # </details>
 #
 # <details><summary>The columns sum to one, the rows don't</summary>
 #
-# A row belongs to the word that looks, and its entries differ along the *last* axis. Which axis do you reduce?
+# A row belongs to the word that looks, and its entries lie along the *last* axis. Which axis do you reduce?
 #
 # </details>
 
@@ -341,9 +343,8 @@ print(stable_softmax(torch.tensor([1000.0, 999.0, 998.0])))
 # %% [markdown]
 # ## 4 · Mix: attention without parameters
 #
-# Softmax turns each row of scores into attention weights. (`.softmax(-1)` is torch's own. The examples use it from here
-# on.) Mixing the words with one row gives that word's **context vector**: each word's vector times its weight, added
-# up.
+# Softmax turns each row of scores into attention weights. (From here on the examples use torch's own, `.softmax(-1)`.)
+# Mixing the words with one row (each word's vector times its weight, added up) gives that word's **context vector**.
 
 # %%
 four_weights = four_scores.softmax(-1)
@@ -358,16 +359,16 @@ for panel, place in zip(axes, (0, 3), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the four words twice, with arcs from the word that looks; the thicker the arc, the larger
-# the weight. "Robot" takes most from itself and equally little from the three others. "It" takes equal shares from
-# "robot", from "crate" and from itself, and a thin one from "lift".
+# *The picture in words:* the four words stand there twice, with arcs from the word that looks, and the thicker the arc,
+# the larger the weight. "Robot" takes most from itself and equally little from the three others. "It" takes the same
+# from "robot", from "crate" and from itself, and only a little from "lift".
 #
-# This is much better than the plain average: four different words go in, and four different words come out. "It" has
-# found the two words that it may stand for. Between them it is torn, 0.30 against 0.30.
+# This is much better than the plain average, because four different words go in and four different words come out. "It"
+# has found the two words that it may stand for, but it is torn between them, 0.30 against 0.30.
 #
 # ### Now let the sentence end
 #
-# We stopped at "it". Add the last word, once "heavy" and once "weak", and look at the row of "it" again.
+# We stopped at "it", so now add the last word, once "heavy" and once "weak", and look at the row of "it" again.
 
 # %%
 endings = {"heavy": [0.0, 1.0, 0.0], "weak": [1.0, 0.0, 0.0]}
@@ -380,20 +381,20 @@ for ending, vector in endings.items():
     print(f"robot over crate: {it_weights[0] / it_weights[2]:.4f}\n")
 
 # %% [markdown]
-# Two opposite meanings, and "it" attends to robot and crate exactly alike. It has to be so. "It" is the same vector in
-# both sentences, and so are "robot" and "crate". So their scores are the same, and the ratio of two weights depends on
-# nothing but the difference of their scores. The ending can take some weight away from both. It can never move weight
-# from one to the other.
+# The two meanings are opposite, and yet "it" attends to robot and crate exactly alike. It can't be otherwise, because
+# "it" is the same vector in both sentences, and so are "robot" and "crate". So their scores are the same, and the ratio
+# of two weights depends only on the difference of their scores. The ending can take some weight away from both, but it
+# can never move weight from one to the other.
 #
-# Do look at the mixtures, though. After "heavy" the new "it" has more mass than strength, after "weak" it is the
-# other way round. A trace of the ending has reached it. If this "it" could look a *second* time, it would no longer
+# Do look at the mixtures, though. After "heavy" the new "it" has more mass than strength, and after "weak" it is the
+# other way round, so a trace of the ending has reached it. If this "it" could look a *second* time, it would no longer
 # be the same in both sentences. Lesson 02 takes up this trace.
 #
 # ### The same with wider vectors
 #
 # The chapter computes the context vector of "you" among its eight words in a loop. (It prints five digits of such
-# numbers. We print four, since the fifth depends on the processor. It also counts words from one: its `x_2` is the
-# second word.) A part of every mixture is the word itself. For "it" that was 30 %, for "robot" 48 %.
+# numbers, and we print four, since the fifth depends on the processor. It also counts words from one, so its `x_2` is
+# the second word.) A part of every mixture is the word itself, which was 30 % for "it" and 48 % for "robot".
 
 # %%
 attention_weights = F.softmax(omega, dim=1)
@@ -427,39 +428,38 @@ own = attention_weights.diagonal().mean().item()
 compare_guess("01_own_weight", round(100 * own, 1))
 
 # %% [markdown] role="answer"
-# *The picture in words:* an 8 × 8 grid with the words beside it. There is a yellow diagonal, every cell close to 1,
-# and the rest is dark blue.
+# *The picture in words:* the words stand beside an 8 × 8 grid, which is yellow along its diagonal, where every cell is
+# close to 1, and dark blue everywhere else.
 #
-# Every word keeps nearly all of its own vector: so much work, and "you" has hardly changed. A vector of 16 numbers of
-# size about 1 has a dot product of about 16 with itself, while that of two unrelated vectors is anywhere around 0, four
-# or so to either side. After the exponential the diagonal takes nearly everything.
+# Every word keeps nearly all of its own vector, so after all this work "you" has hardly changed. A vector of 16
+# components of size about 1 has a dot product of about 16 with itself, while that of two unrelated vectors typically
+# lies four or so to either side of 0. After the exponential the diagonal takes nearly everything.
 
 # %% [markdown]
 # ### Exercise 3: `context_vectors`
 #
 # Difficulty 1 of 5
 #
-# Easier than the last one, since you have both parts of it. All context vectors at once: softmax of the dot products,
-# **not scaled**, then the mixture. For any leading axes; torch's own softmax is allowed.
+# This is easier than the last one, since you have both parts of it. Compute all context vectors at once, for any
+# leading axes. Take the softmax of the dot products, **not scaled**, and then the mixture; torch's own softmax is
+# allowed.
 #
 # <details><summary>Right for one sentence, wrong in the check for a batch</summary>
 #
-# The cell above says `dim=1`. For two axes that is the last one. Which axis is it for (B, T, T)? Count from
-# the end.
+# The cell above has `dim=1`, which for two axes is the last one. Which axis is it for (B, T, T), counted from the end?
 #
 # </details>
 #
 # <details><summary>The table looks right but the mixtures are wrong</summary>
 #
-# The scores are symmetric, so you can't see in them whether rows and columns are mixed up. Sum your weights along
-# the last axis: does each row give 1? And in the product, is the axis that disappears the one along which they
-# sum to one?
+# The scores are symmetric, so they don't show whether rows and columns are mixed up. If you sum your weights along the
+# last axis, does each row give 1? And in the product, is the axis that disappears the one along which they sum to one?
 #
 # </details>
 #
 # <details><summary>I get NaN for large entries</summary>
 #
-# Did you write the softmax with `exp` yourself? Section 3 subtracts something from each row first.
+# If you wrote the softmax with `exp` yourself, look at what section 3 subtracts from each row first.
 #
 # </details>
 
@@ -492,17 +492,16 @@ show(context_vectors(four), words, meaning, title="mixture")
 # You have met the first of three limits:
 #
 # 1. With wide vectors every word looks mostly at itself, since no other vector fits it as well as its own.
-# 2. The table is symmetric: "me" can't get a high score for "you" unless "you" gets the same score for "me".
-# 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a
-#    word looks for, what it is found by and what it hands over then change together; they can't be learnt
-#    apart.
+# 2. The table is symmetric, so "me" can't get a high score for "you" unless "you" gets the same score for "me".
+# 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a word
+#    looks for, what it is found by and what it hands over then change together and can't be learnt apart.
 #
-# Sections 5 and 6 deal with the last two, section 7 with the first. This is a good place for a break.
+# Sections 5 and 6 deal with the last two, and section 7 with the first. This is a good place for a break.
 #
 # ## 5 · Queries, keys and values
 #
-# Give "it" something to look *for*, apart from what it *is*. Below, the four words are found by the vectors that
-# they have, but "it" asks with another one: after "heavy" for a thing with mass, after "weak" for a thing with
+# Give "it" something to look *for*, apart from what it *is*. Below, the four words are found by the vectors that they
+# have, but "it" asks with another one. After "heavy" it asks for a thing with mass, and after "weak" for a thing with
 # strength.
 
 # %% role="draw"
@@ -514,20 +513,20 @@ for panel, (ending, wanted) in zip(axes, looks_for.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two sentences. Arcs lead from "it" to the other words; the thicker the arc, the larger the
-# weight. In "it was too heavy" the thick arc leads to "crate", in "it was too weak" to "robot".
+# *The picture in words:* in two sentences, arcs lead from "it" to the other words, and the thicker the arc, the larger
+# the weight. In "it was too heavy" the thick arc leads to "crate", and in "it was too weak" to "robot".
 #
-# This is attention. What a token looks for is its **query**, what it can be found by is its **key**, and what
-# it hands over once it is found is its **value** (Vaswani et al. 2017). A query that fits a key well gives a large
-# weight, and the values are what is mixed.
+# This is attention. What a token looks for is its **query**, and what it can be found by is its **key**. What it hands
+# over once it is found is its **value** (Vaswani et al. 2017). A query that fits a key well gives a large weight, and
+# the values are what is mixed.
 #
 # Somebody who had read the whole sentence chose these two queries. In a model every token has a query, a key and a
-# value, and all three are computed from the token's vector, by three *weight matrices* that training finds. The "it"
-# of a first layer can't ask like that, since its vector has not yet heard of the ending. The "it" of a second layer,
+# value, and all three are computed from the token's vector with three *weight matrices* that training finds. The "it"
+# of a first layer can't ask like that, since its vector hasn't heard of the ending yet. The "it" of a second layer,
 # with the trace that you saw, could.
 #
-# Here are three new words of four numbers each, and three matrices. The numbers mean nothing this time. They are chosen
-# so that you can follow on paper.
+# Here are three new words with four components each, and three matrices. The numbers mean nothing this time, but are
+# chosen so that you can follow on paper.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -544,10 +543,10 @@ for number, weight in zip(x[1], w_query[:, 0], strict=True):
     print(f"{number:g} · {weight:g} = {number * weight:g}")
 
 # %% [markdown]
-# The last lines work out one number: the first entry of the query of "build" pairs **row 1 of `x`** with **column 0
-# of `w_query`** (we count from zero). Multiply entry by entry and add: 2, and there it stands in the table. Compute
-# one entry of `keys` and one of `values` on paper before you go on. The product works on the last two axes and carries
-# leading ones along: (2, 3, 4) @ (4, 3) gives (2, 3, 3).
+# The last lines work out one entry of the table, the first of the query of "build". It pairs **row 1 of `x`** with
+# **column 0 of `w_query`** (we count from zero). Multiply entry by entry and add, and you get the 2 in the table.
+# Compute one entry of `keys` and one of `values` on paper before you go on. The product works on the last two axes and
+# carries leading ones along, so (2, 3, 4) @ (4, 3) gives (2, 3, 3).
 #
 # ### Exercise 4: `project_qkv`
 #
@@ -558,15 +557,15 @@ for number, weight in zip(x[1], w_query[:, 0], strict=True):
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
-# Write the two shapes side by side. In `a @ b` the last axis of `a` must equal the first axis of a
-# two-dimensional `b`. Which axis of `x` has length E, and which axis of a weight matrix? `nn.Linear` stores
-# its weight matrix transposed; here no transpose is needed.
+# Write the two shapes side by side. In `a @ b` the last axis of `a` must equal the first axis of a two-dimensional `b`.
+# Which axis of `x` has length E, and which axis of a weight matrix? `nn.Linear` stores its weight matrix transposed,
+# but here no transpose is needed.
 #
 # </details>
 #
 # <details><summary>It works on one sequence, but not on a batch</summary>
 #
-# `torch.mm` and `.T` are for two axes only. Use an operation that takes leading axes along.
+# `torch.mm` and `.T` are for two axes only, so use an operation that takes leading axes along.
 #
 # </details>
 #
@@ -601,9 +600,9 @@ check(project_qkv)
 # %% [markdown]
 # ## 6 · Scores: how well does a query fit a key?
 #
-# Now a query meets a key. Row i of the table belongs to **query** i, column j to **key** j: row i tells how well each
-# token fits what token i looks for. The table is symmetric once more, so the last lines change a single entry of
-# "birds" and compute two scores again.
+# Now every query meets every key. Row i of the table belongs to **query** i and column j to **key** j, so row i shows
+# how well each token fits what token i looks for. The table is symmetric once more, so the last lines change a single
+# entry of "birds" and compute two scores again.
 
 # %%
 for q, k in zip(queries[1], keys[1], strict=True):
@@ -623,26 +622,26 @@ print(f"nests for birds: {altered_queries[2] @ altered_keys[0]:g}")
 # %% [markdown]
 # This time the symmetry was an accident of the numbers. "What I look for in you" and "what you look for in me" are two
 # different things, and queries and keys can express the difference. The small example also hides mix-ups of sizes,
-# because T, d_k and d_v are all 3. That is good for paper and bad for testing, so the checks draw other sizes.
+# because T, d_k and d_v are all 3. That is good on paper and bad for testing, so the checks draw other sizes.
 #
 # ### Exercise 5: `attention_scores`
 #
 # Difficulty 1 of 5
 #
-# All dot products of queries with keys at once, no scaling yet. The number of queries and the number of keys may
-# differ.
+# Compute all dot products of queries with keys at once, without scaling for now. The number of queries and the number
+# of keys may differ.
 #
 # <details><summary>I get a size mismatch in the matrix product</summary>
 #
-# `@` pairs rows of the left with *columns* of the right. The keys are rows. What has to happen to them first?
-# Write the shape of each factor beside it.
+# `@` pairs rows of the left with *columns* of the right, but the keys are rows. What has to happen to them first? Write
+# the shape of each factor beside it.
 #
 # </details>
 #
 # <details><summary>It works on the 3 × 3 example, but not in the check</summary>
 #
-# Which axes should change places, and which ones should stay where they are? Section 2 names two ways that leave
-# the batch alone and one that is safe without a batch only.
+# Which axes should change places, and which ones should stay where they are? Section 2 names two ways that leave the
+# batch alone and one that is only safe without a batch.
 #
 # </details>
 #
@@ -671,15 +670,15 @@ check(attention_scores)
 # %% [markdown]
 # ## 7 · Scaled dot-product attention
 #
-# One limit is left: the wider the vectors, the larger their dot products, and the more of its weight every row
-# puts on a single word. So divide the scores by a number that grows with the width, the square root of d_k. With
-# that you have all the pieces (Vaswani et al. 2017, section 3.2.1, equation 1):
+# One limit is left, that of wide vectors. The wider they are, the larger their dot products, and the more of its weight
+# every row puts on a single word. So divide the scores by a number that grows with the width, the square root of d_k.
+# With that you have all the pieces (Vaswani et al. 2017, section 3.2.1, equation 1):
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
-# Why the square root, and not d_k itself? Lesson 02 measures it. First, what does dividing do to the attention
-# weights? Take the scores of "build", [4, 16, 12]. As they are, one weight of the three is 0.98. Divide by larger and
-# larger numbers.
+# Lesson 02 measures why it is the square root and not d_k itself. But first, what does dividing do to the attention
+# weights? As they are, the scores of "build", [4, 16, 12], make one of the three weights 0.98. Now divide them by
+# larger and larger numbers.
 
 # %%
 d_k = keys.shape[-1]
@@ -688,7 +687,7 @@ show(scores / math.sqrt(d_k), three, title="scaled", form=".4f")
 
 predict(
     "01_larger_divisor",
-    "Divided by 100, how large is the largest of the three weights?",
+    "Divide the scores by 100. How large is the largest of the three weights?",
     low=0,
     high=1,
 )
@@ -702,15 +701,15 @@ by_100 = (scores[1] / 100).softmax(-1).max().item()
 compare_guess("01_larger_divisor", round(by_100, 2))
 
 # %% [markdown] role="answer"
-# The lead is gone. Divided by 100 the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their differences
-# alone, so all three weights are close to a third. A large divisor takes attention back to the plain average of section
-# 1, and a small one lets a single word have everything. The order of the weights never changes.
+# The lead is gone. Divided by 100, the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their
+# differences alone, so all three weights are close to a third. A large divisor takes attention back to the plain
+# average of section 1, and a small one lets a single word have everything. The order of the weights never changes.
 
 # %% [markdown]
 # ### From scores to outputs
 #
-# Scale, take softmax over each row, mix the values. Read the row of "build" in the weights: to which word does it
-# attend? How much does it take from "birds"? The last lines work out the first number of the output.
+# Scale the scores, take the softmax over each row, and mix the values. Read the row of "build" in the weights. To which
+# word does it attend, and how much does it take from "birds"? The last lines work out the first entry of the output.
 
 # %%
 weights = (scores / math.sqrt(d_k)).softmax(dim=-1)
@@ -725,13 +724,12 @@ for weight, value in zip(weights[0], values[:, 0], strict=True):
 print(f"sum: {weights[0] @ values[:, 0]:.4f}")
 
 # %% [markdown]
-# The output of "build" is close to its own value, [2, 8, 0], because that is where its weight went. The output has
-# one row for each **query**, and the width of a **value**.
+# The output of "build" is close to its own value, [2, 8, 0], because that is where its weight went. The whole output
+# has one row for each **query**, and the width of a **value**.
 #
-# Below is the small example once more, to walk through. Run the cell, then go from step to step with its
-# buttons. Point at a number, or press Tab until the last table has a frame and use the arrow keys: you see how
-# the number was computed. In steps 5 to 7 a slider changes the scale: what happens to the row of "build" at a
-# tenth of √d_k, and what at ten times √d_k?
+# Below you can walk through the small example once more. Run the cell, then go from step to step with its buttons. To
+# see how a number was computed, point at it, or press Tab until the last table has a frame and use the arrow keys. In
+# steps 5 to 7 a slider changes the scale. What happens to the row of "build" at a tenth of √d_k, and at ten times √d_k?
 
 # %% role="draw"
 from grader.views import AttentionExplorer
@@ -743,7 +741,7 @@ AttentionExplorer(x, w_query, w_key, w_value, tokens=three)
 #
 # Difficulty 2 of 5
 #
-# The whole formula. Use your own `attention_scores` and `stable_softmax`, or not, as you like. PyTorch's own
+# Write the whole formula, with your own `attention_scores` and `stable_softmax` if you like. PyTorch's own
 # `F.scaled_dot_product_attention` (in `torch.nn.functional`) and `nn.MultiheadAttention` are excluded.
 #
 # <details><summary>Right on the small example, wrong in the check</summary>
@@ -755,22 +753,22 @@ AttentionExplorer(x, w_query, w_key, w_value, tokens=three)
 #
 # <details><summary>My rows don't sum to one</summary>
 #
-# Look at the order. Softmax is what makes a row sum to one; whatever is divided or multiplied after it spoils
+# Look at the order, because softmax is what makes a row sum to one. Whatever you divide or multiply after it spoils
 # that.
 #
 # </details>
 #
 # <details><summary>My weights are much too peaked, or much too flat</summary>
 #
-# Print the largest score before and after scaling. It should become smaller (by √d_k, not by d_k). Dividing
-# by `d_k ** -0.5` does the opposite of what it seems to.
+# Print the largest score before and after scaling, which should make it smaller (by √d_k, not by d_k). Dividing by
+# `d_k ** -0.5` does the opposite of what it seems to.
 #
 # </details>
 #
 # <details><summary>The weights are right, the output is not</summary>
 #
-# Each output row is made from one *row* of weights. In the product, the axis that is summed away must be the
-# keys'.
+# Each output row is made from one *row* of weights. In the product, the axis that is summed over must be that of the
+# keys.
 #
 # </details>
 
@@ -807,18 +805,18 @@ for ours, shown in zip(mine, (weighted_values, weights), strict=True):
 #
 # Difficulty 1 of 5
 #
-# Easier than the last one, since you have all its parts. *Self*-attention: queries, keys and values all come
-# from the same tokens. Join what you have. If an earlier piece of yours is still wrong, the check names it.
+# This is easier than the last one, since you only need to join what you have. In *self*-attention, queries, keys and
+# values all come from the same tokens. If an earlier piece of yours is still wrong, the check names it.
 #
 # <details><summary>The last axis of my output has length E</summary>
 #
-# What you mixed were the tokens themselves. Which of the three projections has not been used?
+# You mixed the tokens themselves, so which of the three projections hasn't been used?
 #
 # </details>
 #
 # <details><summary>I get "too many values to unpack", or a tuple where a tensor should be</summary>
 #
-# `project_qkv` returns three tensors, `scaled_dot_product_attention` two. Count the names on the left of each
+# `project_qkv` returns three tensors and `scaled_dot_product_attention` two, so count the names on the left of each
 # `=`.
 #
 # </details>
@@ -849,8 +847,9 @@ check(self_attention)
 # ## 8 · What a new model does
 #
 # A new model starts with random matrices. A tutorial on attention, from here on "the tutorial", runs the whole formula
-# once that way: four tokens, d_model = 8, d_k = d_v = 4, and small random numbers (times 0.1) in the matrices. It sets
-# no seed, so its numbers can't be repeated; ours can. It works in NumPy, and so does the function below, line for line.
+# once that way, with four tokens, d_model = 8, d_k = d_v = 4, and small random entries (times 0.1) in the matrices. It
+# sets no seed, so its numbers can't be repeated, but ours can. It works in NumPy, and so does the function below, line
+# for line.
 
 
 # %%
@@ -885,9 +884,10 @@ print((my_output - mixed).abs().max().round(decimals=4))
 print((my_weights - untrained).abs().max().round(decimals=4))
 
 # %% [markdown]
-# Every word takes about a quarter from every word. Small random matrices give scores near zero, and so nearly the same
-# weight for all. (With 0.2 in place of 0.1 they begin to differ.) A new model starts about where this lesson started,
-# with the plain average that failed in section 1. Only training turns it into attention. Lesson 02 begins there.
+# Every word takes about a quarter from every word, because small random matrices give scores near zero, and so nearly
+# the same weight for all. (With 0.2 in place of 0.1 the weights begin to differ.) A new model starts about where this
+# lesson started, with the plain average that failed in section 1. Only training turns it into attention, and that's
+# where lesson 02 begins.
 #
 # ## 9 · Quiz
 #
@@ -895,22 +895,22 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 #
 # Difficulty 2 of 5
 #
-# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again. You may scroll up,
-# and compute in a cell of your own.
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again. You may scroll up and
+# compute in a cell of your own.
 #
-# 1. `scores_shape` (a shape): `query` is (5, 16) and `key` is (7, 16). What is the shape of `query @ key.T`?
+# 1. `scores_shape` (a shape): if `query` is (5, 16) and `key` is (7, 16), what is the shape of `query @ key.T`?
 # 2. `read_weight` (a number, to two decimals): in "birds build nests", what weight does the value of "nests" get in
 #    the output of "build"?
-# 3. `softmax_by_hand` (a number, to two decimals): somebody prints the softmax of [3, 1, 1] as [0.90, 0.05,
-#    0.05]. What should the first weight be?
+# 3. `softmax_by_hand` (a number, to two decimals): somebody prints the softmax of [3, 1, 1] as [0.90, 0.05, 0.05]. What
+#    should the first weight be?
 # 4. `symmetric` (a letter): which of these can attention without parameters *not* express, whatever the word
 #    vectors are?
 #    - a. token 2 attends most to itself;
 #    - b. two tokens get the same score from token 0;
 #    - c. token 2 has a high score for token 5, and token 5 a low one for token 2;
 #    - d. all tokens attend to all others equally.
-# 5. `one_layer` (a letter): "it was too heavy" and "it was too weak", one layer of attention with the best matrices
-#    there are. From one sentence to the other, what can change in the row of "it"?
+# 5. `one_layer` (a letter): one layer of attention, with the best matrices there are, reads "it was too heavy" and "it
+#    was too weak". From one sentence to the other, what can change in the row of "it"?
 #    - a. nothing at all, since "it" has the same query in both;
 #    - b. the weights on "robot" and "crate", but not the ratio of the two;
 #    - c. the ratio of the weights on "robot" and "crate";
@@ -918,8 +918,8 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 #
 # <details><summary>I don't know where to start with a shape</summary>
 #
-# Write the shape of every factor under its name and follow the axes through each product: which axis is
-# summed away, which ones are left?
+# Write the shape of every factor under its name and follow the axes through each product. Which axis is summed over,
+# and which ones are left?
 #
 # </details>
 
@@ -947,9 +947,9 @@ check(quiz_01, "quiz_01")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written self-attention, every step of it, for one sequence or a batch, and you can say what each part is
-# there for: dot products because a plain average fails, three matrices because one vector can't do three jobs, the
-# square root because wide vectors score too high.
+# You have written every step of self-attention, for one sequence or a batch, and you can say what each part is there
+# for. Dot products are there because a plain average fails, three matrices because one vector can't do three jobs, and
+# the square root because wide vectors score too high.
 #
 # **To read next**
 #
@@ -957,4 +957,4 @@ check(quiz_01, "quiz_01")
 # - Bahdanau, Cho and Bengio (2015), *Neural Machine Translation by Jointly Learning to Align and Translate*,
 #   section 3: attention before Transformers, with scores from a small network instead of a dot product.
 #
-# **Next lesson:** 02, *Attention that learns*. There you train your own attention on the robot and the crate.
+# **Next lesson:** 02, *Attention that learns*. There you train your own attention layers on the robot and the crate.
