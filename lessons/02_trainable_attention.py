@@ -17,9 +17,8 @@
 # # 02 · Attention that learns
 #
 # Lesson 01 ended with small random matrices, which gave every word nearly the plain average, and only training can
-# change that. In this lesson you write attention with matrices stored as models store them, and find out what happens
-# to a model that doesn't divide its scores by a square root. Then you train your own attention on the robot and the
-# crate.
+# change that. Now you write attention with matrices stored as models store them, and find out what happens to a model
+# that doesn't divide its scores by a square root. Then you train your own attention on the robot and the crate.
 #
 # **You need** lesson 01: dot product, softmax, and what queries, keys and values are for. You also need gradients, the
 # slopes along which training moves parameters.
@@ -407,7 +406,7 @@ ScalingExplorer(random_queries, random_keys)
 # ### Step 4: does it matter when you train?
 #
 # Training takes the same few lines in every lesson, so we explain them once, here. `next_loss()` computes the loss,
-# that is, how wrong the model is. `backward` finds the slope of the loss along every parameter, and the optimizer moves
+# that is, how wrong the model is. `backward` finds the slope of the loss along every parameter, and the optimiser moves
 # each of them a little downhill. Slopes add up from call to call, so `zero_grad` clears them first.
 
 
@@ -480,7 +479,7 @@ compare_guess("02_step_sizes", outcome)
 # %% [markdown] role="answer"
 # No step size is enough. Some suit the unscaled run better than others, but it finds all eight with none of them. The
 # scaled run finds them with every step size from 0.01 to 0.3, a thirtyfold range, so nobody has to search for one that
-# works. The width makes the difference, as you'll see if you try 16 in place of 64, both above and in the cell of this
+# works. The width makes the difference, as you'll see if you try 16 in place of 64, above and in the cell of this
 # answer (a click on its three dots opens it).
 
 # %% [markdown]
@@ -539,9 +538,9 @@ test_ids, test_places = examples(500, new=True)
 # vector of "it" may change, so whatever leads to the answer has to pass through that vector, where you can see it.
 #
 # The answer is the word to which "it" attends most in the last layer. The loss is −ln of the weight on the right noun.
-# It is 0 if all the weight is there, and ln 2 = 0.69 if the two nouns share it evenly. Now and then a start is unlucky,
-# and the model gets stuck and learns nothing more. So each model is trained from three starts, and the one with the
-# lowest loss is kept.
+# It is 0 if all the weight is there, and ln 2 = 0.69 if the two nouns share it evenly. The optimiser is Adam, which
+# gives every parameter a step size of its own. Now and then a start is unlucky, and the model gets stuck and learns
+# nothing more. So each model is trained from three starts, and the one with the lowest loss is kept.
 
 
 # %% long="the model, in one piece"
@@ -617,7 +616,7 @@ compare_guess("02_one_layer", round(100 * share, 1))
 # can change that in a layer like this one.
 
 # %% [markdown]
-# With a second layer, "it" can look around again, and by then its vector contains what it took the first time.
+# With a second layer, "it" can look around again, and by then its vector contains what it took before.
 
 # %%
 predict(
@@ -687,7 +686,7 @@ show(tutorial_weights, cat, title="the tutorial's weights")
 
 predict(
     "02_cat_scales",
-    "Which number times the scores gives these weights, after the softmax?",
+    "Which number, times the scores, gives these weights after the softmax?",
     ["1 / 2, since d_k may be 4", "some other number", "no number at all"],
 )
 
@@ -783,12 +782,12 @@ compare_guess("02_which_test", told[first, second])
 # %% [markdown] role="answer"
 # The cell tried two wrong answers. One is a table of features in place of words, and the first test rejects it. The
 # other is the plain average, and the second test accepts it, since it compares a tensor with itself. Compare with
-# something that was computed **another way**, as the checks in this course do.
+# something computed **another way**, as the checks in this course do.
 
 # %% [markdown]
 # Attention weights can also be tested on their own, by three rules. Every entry is **finite**, so neither NaN nor
-# infinity; every entry lies **within** [0, 1]; and every row **sums** to one. Here are the tutorial's tests of these
-# rules, in the order in which it runs them.
+# infinity; every entry lies **within** [0, 1]; and every row **sums** to one. Here are the tutorial's tests, in the
+# order in which it runs them.
 
 
 # %%

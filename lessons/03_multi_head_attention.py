@@ -595,7 +595,7 @@ predict(
     [
         "they become too sharp",
         "they become too flat",
-        "they stay as they should be, all heads together being d_model wide",
+        "they stay as they should, since all heads together are d_model wide",
     ],
 )
 
@@ -760,7 +760,7 @@ print(tuple(mine.shape), f"largest difference {gap:.4f}")
 #
 # In a model the four matrices are parameters, so attention becomes an `nn.Module`, a class that keeps its layers as
 # attributes and computes in `forward`. In the small one below, `super().__init__()` comes first. Each layer that is
-# then assigned to an attribute is registered under its name, so that an optimizer and `load_state_dict` find its
+# then assigned to an attribute is registered under its name, so that an optimiser and `load_state_dict` find its
 # parameters.
 
 
