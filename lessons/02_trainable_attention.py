@@ -17,8 +17,8 @@
 # # 02 · Attention that learns
 #
 # Lesson 01 ended with small random matrices, which gave every word nearly the plain average, and only training can
-# change that. You write attention in the form in which models store it, and find out what happens to a model that
-# doesn't divide its scores by a square root. Then you train your own on the robot and the crate.
+# change that. Now you write attention with matrices stored as models store them, and find out what happens to a model
+# that doesn't divide its scores by a square root. Then you train your own attention on the robot and the crate.
 #
 # **You need** lesson 01: dot product, softmax, and what queries, keys and values are for. You also need gradients, the
 # slopes along which training moves parameters.
@@ -27,8 +27,8 @@
 #
 # - write trainable self-attention with weight matrices stored as `nn.Linear` stores them;
 # - measure with one number how widely a word spreads its attention;
-# - explain, with figures at hand, why unscaled scores make a model hard to train;
-# - train attention, and say what one layer can't learn and two can;
+# - explain, with figures, why unscaled scores make a model hard to train;
+# - train attention, and say what two layers can learn and one can't;
 # - tell whether a printed table of attention weights can be right.
 #
 # **Time:** <!-- time -->. A good place for a break is the end of section 4. The letters for shapes are lesson 01's.
@@ -51,8 +51,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Three matrices that can be trained
 #
-# The chapter of lesson 01 goes on with its eight words. Each gets a query, a key and a value from three matrices of
-# **parameters**, numbers that training may change. At first they are random, here from `torch.rand`, and they are
+# The chapter from lesson 01 goes on with its eight words. Each word gets a query, a key and a value from three matrices
+# of **parameters**, numbers that training may change. At first they are random, here from `torch.rand`, and they are
 # stored with the *output* axis first, (d_out, d_in). So for a single vector the matrix is the left factor.
 
 # %%
@@ -72,9 +72,9 @@ query_2, key_2 = U_query.matmul(x_2), U_key.matmul(x_2)
 value_2 = U_value.matmul(x_2)
 
 # %% [markdown]
-# For all words at once the chapter puts them into columns, multiplies, and transposes the result, so that each word has
-# a row again. Row 1 must then be the key that was computed by itself. Then the chapter computes the scores of "you",
-# scales them, takes the softmax and mixes the values.
+# To do this for all words at once, the chapter puts them into columns, multiplies, and transposes the result, so that
+# each word has a row again. Row 1 must then be the key that we have just computed on its own. Then the chapter computes
+# the scores of "you", scales them, takes the softmax and mixes the values.
 
 # %%
 keys = U_key.matmul(embedded_sentence.T).T
@@ -108,8 +108,8 @@ plt.show()
 # *The picture in words:* the eight words in a row. A thick arc leads from "you" to "to", and a thinner one to
 # "translate". All other weights are 0.00, including that of "you" itself.
 #
-# "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That isn't *useful* yet, but it
-# is no longer forced, and the scores are no longer symmetric.
+# "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That isn't *useful* yet, but a
+# word no longer has to look mostly at itself, and the scores are no longer symmetric.
 #
 # ## 2 · The form in which `nn.Linear` stores it
 #
@@ -131,20 +131,21 @@ print("x @ U runs too, but is wrong:", torch.allclose(x @ U_key, keys))
 #
 # <details><summary>Two slips in the chapter's code</summary>
 #
-# It compares both keys and values in one cell, without `print`. A notebook shows only the last value of a cell, so the
-# first could have been `False` and nobody would have seen it. It also transposes a single vector, in `keys[2].T`. A
-# vector has one axis and nothing to transpose, and PyTorch warns that this will be an error.
+# The chapter checks both keys and values in one cell, without `print`. A notebook shows only the last value of a cell,
+# so the first could have been `False` and nobody would have noticed. It also transposes a single vector, in
+# `keys[2].T`. A vector has only one axis, so there is nothing to transpose, and PyTorch warns that this will become an
+# error.
 #
 # </details>
 #
-# ### In a batch, and numbers that nobody can repeat
+# ### A batch, and results that nobody can reproduce
 #
 # A second tutorial, here called "the batched tutorial", has a batch axis in front (B = 1, T = 3, E = 4) and three
 # layers `nn.Linear(4, 4, bias=False)`. Its first query is printed as [0.1149, 0.3946, -0.5309, 0.0528]. When you run
-# its cells you get a different one, because new layers are random and it sets no seed. A result that nobody can repeat
-# can't be checked, but you can work backwards. The first token is [1, 0, 1, 0], so its query is column 0 of the weight
-# matrix plus column 2. The query of the second, [0, 2, 0, 2], is twice column 1 plus twice column 3. So put the first
-# query into column 0, half of the second into column 1, and zeros elsewhere.
+# its cells you get a different one, because new layers start at random and the tutorial sets no seed. A result that
+# nobody can reproduce can't be checked, but you can work backwards. The first token is [1, 0, 1, 0], so its query is
+# column 0 of the weight matrix plus column 2. The query of the second, [0, 2, 0, 2], is twice column 1 plus twice
+# column 3. So it is enough to put the first query into column 0, half of the second into column 1, and zeros elsewhere.
 
 # %%
 printed = [  # the first two queries, keys and values
@@ -176,28 +177,29 @@ show(tables, three, form=".4f")
 show(output[0], three, title="output", form=".4f")
 
 # %% [markdown]
-# The third query is the tutorial's too, although we never put it in. The third token is the first plus half the second,
-# a projection keeps such relations, and all the rest follows to the last printed digit. (It prints four decimals but
-# computed with more. So do we, with a fifth one chosen so that all figures agree.)
+# The third query matches the tutorial's too, although we never put it in. The third token is the first plus half the
+# second, and a projection preserves such relations. All the rest follows, to the last printed digit. (The tutorial
+# prints four decimals but computed with more, so we added a fifth one, chosen so that all figures agree.)
 #
 # ### Exercise 1: `trainable_self_attention`
 #
 # Difficulty 2 of 5
 #
 # Write self-attention with matrices stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), and `u_value` is
-# (d_v, E). Divide the scores by √d_k. In the check E, d_k and d_v all differ. This is the function that you will train.
+# (d_v, E). Divide the scores by √d_k. In the check, E, d_k and d_v all differ. This is the function that you will
+# train.
 #
 # <details><summary>It works on the sentence, but not in the check</summary>
 #
-# On the sentence E, d_k and d_v are all 16, so the code runs without the transpose, and √16 is the root of any of them.
-# Go through your three products and the scale. Which size do you mean in each of them, and which axis of which tensor
-# has it?
+# For the sentence, E, d_k and d_v are all 16, so the code runs without the transpose, and √16 is the root of any of
+# them. Go through your three products and the scale. Which size do you mean in each of them, and which axis of which
+# tensor has it?
 #
 # </details>
 #
 # <details><summary>My attention weights are a little too flat, or too sharp</summary>
 #
-# The scale belongs to the vectors that meet in the dot product. Are those the tokens themselves?
+# The scale depends on the vectors that meet in the dot product. Are those the tokens themselves?
 #
 # </details>
 #
@@ -246,12 +248,12 @@ print((mine[0] - output).abs().max().round(decimals=4))
 # %% [markdown]
 # ## 3 · One number for a row: entropy
 #
-# You will soon compare thousands of rows of attention weights. The **entropy** of a row measures in one number how far
-# it is spread out (Shannon 1948):
+# You will soon compare thousands of rows of attention weights. The **entropy** of a row measures in one number how
+# widely its weights are spread (Shannon 1948):
 #
 # $$H(w) = -\sum_j w_j \ln w_j$$
 #
-# With the natural logarithm its unit is the *nat*. Here is the entropy of three rows of four weights.
+# With the natural logarithm its unit is the *nat*. Here are the entropies of three rows of four weights.
 
 # %%
 rows = {
@@ -274,21 +276,21 @@ print("and 0 times that =", (zero * zero.log()).item())
 # the largest possible, while a row that puts everything on one token has 0.
 #
 # We need the `if w > 0` because softmax rounds small weights to exactly 0, and masks (lesson 04) make zeros on purpose.
-# The term of such a weight counts as 0, since w · ln w goes to 0 as w does. Without this rule you get the NaN of the
+# The term of such a weight counts as 0, since w · ln w goes to 0 as w does. Without this rule you get the NaN in the
 # last line.
 #
 # ### Exercise 2: `attention_entropy`
 #
 # Difficulty 3 of 5
 #
-# Compute the entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
-# NaN. (The gradient at such a weight isn't judged, because there the slope of -w · ln w is infinite.)
+# Compute the entropy of every row, in nats, for any leading axes. A one-hot row must give 0, and a weight of 0 must
+# never give NaN. (The gradient at such a weight isn't checked, because the slope of -w · ln w is infinite there.)
 #
 # <details><summary>Some of my entropies are NaN</summary>
 #
-# If you print the row, you find a zero in it. Give the logarithm something harmless in that place *before* you take it.
-# (A 0 put in afterwards makes the value right, but its gradient NaN.) To choose between two tensors, entry by entry,
-# use `torch.where`.
+# Print the row, and you'll find a zero in it. Put something harmless in its place *before* you take the logarithm. (A 0
+# put in afterwards makes the value right, but its gradient NaN.) To choose between two tensors, entry by entry, use
+# `torch.where`.
 #
 # </details>
 #
@@ -339,8 +341,9 @@ show(entropies, list(starts), words, title="entropy")
 #
 # Take a query and a key whose components are independent random numbers with mean 0 and variance 1. (*Variance* is the
 # mean of the squared distance from the mean; its root is the typical distance.) The product of two such components has
-# mean 0 and variance 1 as well. The dot product adds up d_k of them, and variances of independent numbers add, too. So
-# it has **variance d_k**, and its typical size is √d_k. The cell below measures this on 5000 random pairs.
+# mean 0 and variance 1 as well. The dot product adds up d_k of them, and variances of independent numbers add, too. The
+# dot product therefore has **variance d_k**, and its typical size is √d_k. The cell below measures this on 5000 random
+# pairs.
 
 # %% claim="variance_is_the_width"
 generator = torch.Generator().manual_seed(0)
@@ -380,15 +383,16 @@ for width in (4, 64, 1024):
 # ### Step 3: a saturated softmax has no slope
 #
 # Training depends on how the weights would change if a score were a little larger. For a weight and its own score that
-# slope is w · (1 − w). With two keys, one of which scores higher, it is 0.25 at a lead of 0, 0.1 at 2, 5e-05 at 10 and
-# 2e-09 at 20. The last column above adds it up over a row. Almost nothing is left of a gradient that passes through a
-# saturated row, so the query and key matrices don't learn. Vaswani et al. (2017) give this as their reason, since
-# without the scale softmax is pushed "into regions where it has extremely small gradients". (By *vanishing gradients*
-# people usually mean something else, namely gradients that shrink from layer to layer in a deep network.)
+# slope is w · (1 − w). With two keys it is 0.25 if their scores are equal, 0.1 if one leads by 2, 5e-05 if it leads by
+# 10 and 2e-09 if it leads by 20. The last column above adds these slopes up over a row. Almost nothing is left of a
+# gradient that passes through a saturated row, so the query and key matrices don't learn. Vaswani et al. (2017) give
+# this as their reason. They suspect that without the scale, softmax is pushed "into regions where it has extremely
+# small gradients". (By *vanishing gradients* people usually mean something else, namely gradients that shrink from
+# layer to layer in a deep network.)
 #
 # Below you can watch it happen. Both sides have the same random queries and keys, and on the right their scores are
-# divided by √d_k. The slider sets how many components of each vector count. When you move it to 64, what happens to the
-# entropy and the slope of the rows on the left, and of those on the right?
+# divided by √d_k. The slider sets how many components of each vector are used. When you move it to 64, what happens to
+# the entropy and the slope of the rows on the left, and of those on the right?
 
 # %% role="draw"
 from grader.views import ScalingExplorer
@@ -401,8 +405,8 @@ ScalingExplorer(random_queries, random_keys)
 # %% [markdown]
 # ### Step 4: does it matter when you train?
 #
-# Training takes the same few lines in every lesson, so here they are once and for all. `next_loss()` computes the loss,
-# that is, how wrong the model is. `backward` finds the slope of the loss along every parameter, and the optimizer moves
+# Training takes the same few lines in every lesson, so we explain them once, here. `next_loss()` computes the loss,
+# that is, how wrong the model is. `backward` finds the slope of the loss along every parameter, and the optimiser moves
 # each of them a little downhill. Slopes add up from call to call, so `zero_grad` clears them first.
 
 
@@ -420,10 +424,10 @@ def train(optimizer, next_loss, steps):
 
 
 # %% [markdown]
-# In our small task, each of eight random tokens should fetch the one before it, and only the query and key matrices may
-# change. With and without the scale, training starts from the same matrices. But the same step size (`rate`) doesn't
-# mean the same step, because without the scale each score is 8 times as large, and so is its gradient. So both sides
-# get five step sizes, with four seeds for each.
+# In our small task, each of eight random tokens should fetch the one before it (and the first one the last). Only the
+# query and key matrices may change. Both runs, with and without the scale, start from the same matrices. But the same
+# step size (`rate`) doesn't mean the same step, because without the scale each score is 8 times as large, and so is its
+# gradient. So both runs get five step sizes, with four seeds for each.
 
 
 # %%
@@ -473,22 +477,22 @@ if best == 8:
 compare_guess("02_step_sizes", outcome)
 
 # %% [markdown] role="answer"
-# No step size is enough. Some suit the unscaled run better than others, but none lets it find all eight. The scaled run
-# does so with every one from 0.01 to 0.3, a thirtyfold range, and needs no search for the one that works. The width
-# makes the difference, as you see if you try 16 in place of 64, above and in the cell of this answer (a click on its
-# three dots opens it).
+# No step size is enough. Some suit the unscaled run better than others, but it finds all eight with none of them. The
+# scaled run finds them with every step size from 0.01 to 0.3, a thirtyfold range, so nobody has to search for one that
+# works. The width makes the difference, as you'll see if you try 16 in place of 64, above and in the cell of this
+# answer (a click on its three dots opens it).
 
 # %% [markdown]
-# The argument of step 1 starts from mean 0 and variance 1. But `torch.rand` in section 1 draws from 0 to 1, so the
-# products in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw from
-# their entropy. Scale and starting values belong together, and layers start from small random numbers of both signs.
+# The argument of step 1 assumes mean 0 and variance 1. But `torch.rand` in section 1 draws from 0 to 1, so the products
+# in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw from their
+# entropy. The scale only works with suitable starting values, so layers start from small random numbers of both signs.
 # This is a good place for a break.
 #
 # ## 5 · The robot and the crate
 #
-# Now train your own attention on hundreds of sentences like lesson 01's. They are made from twenty nouns, which may
-# lift or be lifted, four endings that describe what is lifted, and four that describe who lifts. One in five pairs of a
-# noun and an ending is kept for the test, so those two never meet in training.
+# Now train your own attention on hundreds of sentences like lesson 01's. Each has two of twenty nouns and one of eight
+# endings. Four endings describe what is lifted, and four describe who lifts. One in five pairs of a noun and an ending
+# is kept for the test, so those two never meet in training.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -529,14 +533,14 @@ train_ids, train_places = examples(800, new=False)
 test_ids, test_places = examples(500, new=True)
 
 # %% [markdown]
-# The model looks up a vector for each word, adds one for its place in the sentence, and lets the words look around with
-# `attend`, your function. What "it" takes is added to what "it" was, and the next layer goes on from there. Only "it"
-# may change, so that there is one way to the answer and you can see it.
+# The model looks up a vector for each word, adds another for its place in the sentence, and lets the words look around
+# with `attend`, your function. What "it" takes is added to its vector, and the next layer goes on from there. Only the
+# vector of "it" may change, so whatever leads to the answer has to pass through that vector, where you can see it.
 #
 # The answer is the word to which "it" attends most in the last layer. The loss is −ln of the weight on the right noun.
-# It is 0 if all the weight is there, and ln 2 = 0.69 if the two nouns share it evenly. Now and then a start is unlucky,
-# and the model gets stuck and learns nothing more. So each model is trained from three starts, and the one with the
-# lowest loss is kept.
+# It is 0 if all the weight is there, and ln 2 = 0.69 if the two nouns share it evenly. The optimiser is Adam, which
+# gives every parameter a step size of its own. Now and then a start is unlucky, and the model gets stuck and learns
+# nothing more. So each model is trained from three starts, and the one with the lowest loss is kept.
 
 
 # %% long="the model, in one piece"
@@ -608,11 +612,11 @@ compare_guess("02_one_layer", round(100 * share, 1))
 # %% [markdown] role="answer"
 # One layer does no better than tossing a coin. Training found that only the two nouns matter, and took the weight away
 # from all other words. There it got stuck, unable to choose between the two. Both lines above have the same ratio, to
-# the last digit, because "it" asks the same in both sentences and the nouns answer the same. No matrices can change
-# that in a layer like this one.
+# the last digit, because "it" asks the same question in both sentences and the nouns give the same answer. No matrices
+# can change that in a layer like this one.
 
 # %% [markdown]
-# With a second layer, "it" may look around again, and by then what it took is part of it.
+# With a second layer, "it" can look around again, and by then its vector contains what it took before.
 
 # %%
 predict(
@@ -649,14 +653,14 @@ compare_guess("02_first_look", outcome)
 # one with "weak".
 #
 # In the first layer "it" reads the ending, and what it takes from there is added to its vector. So in the second it
-# *asks* differently, after "heavy" for what is lifted, and after "weak" for who lifts. The model is also right about
-# nouns and endings that it never saw together. Nobody told it what "heavy" means, but from 800 sentences it found out
-# what to look for, with the function that you wrote.
+# *asks* a different question. After "heavy" it looks for what is lifted, and after "weak" for who lifts. The model is
+# also right about nouns and endings that it never saw together. Nobody told it what "heavy" means, but with the
+# function that you wrote it found out from 800 sentences what to look for.
 #
 # The picture shows one way, not the only one, and the starts were chosen to make it clear. From others, such as 0, 1
-# and 2, "it" may look for one kind of ending only, since not finding it is an answer too. Or let all words change
-# (delete `is_it *`) and train again. The answers stay right, but now a noun may read the ending and tell "it" who is
-# meant. How much attention weights explain is disputed (Jain and Wallace 2019).
+# and 2, "it" may look for only one kind of ending, since not finding that kind is an answer too. Or let all words
+# change (delete `is_it *`) and train again. The answers stay right, but now a noun may read the ending and tell "it"
+# who is meant. How much attention weights explain is disputed (Jain and Wallace 2019).
 
 # %% [markdown]
 # ## 6 · Going deeper: reading tutorials critically
@@ -666,9 +670,9 @@ compare_guess("02_first_look", outcome)
 # ### Weights without their scores
 #
 # The tutorial of lesson 01 explains how softmax reacts to large scores. It says that [10, 1, 1] becomes [0.99, 0.005,
-# 0.005], and [100, 1, 1] becomes [0.99999, 0.00001, 0.00001]. For "The cat sat" it then prints the scores below and,
-# after "scale, then softmax", the weights that follow. Scaling multiplies all scores by the same positive number, and
-# you know what the ratio of two weights depends on.
+# 0.005], and [100, 1, 1] becomes [0.99999, 0.00001, 0.00001]. For "The cat sat" it then prints the scores below and the
+# weights that "scale, then softmax" is said to give. Scaling multiplies all scores by the same positive number, and you
+# know what the ratio of two weights depends on.
 
 # %%
 cat = ["The", "cat", "sat"]
@@ -682,7 +686,7 @@ show(tutorial_weights, cat, title="the tutorial's weights")
 
 predict(
     "02_cat_scales",
-    "Which number times the scores gives these weights, after the softmax?",
+    "Which number, times the scores, gives these weights after the softmax?",
     ["1 / 2, since d_k may be 4", "some other number", "no number at all"],
 )
 
@@ -701,21 +705,22 @@ outcome = "some other number" if same else "no number at all"
 compare_guess("02_cat_scales", outcome)
 
 # %% [markdown] role="answer"
-# The log of the ratio of two weights, divided by the difference of their scores, is the number that the scores were
-# multiplied by. But these six pairs give six different numbers. In the row of "cat", "The" scores 1.5 and "sat" 2.1,
-# yet both get the weight 0.20. **No scaling of these scores gives these weights.**
+# The log of the ratio of two weights, divided by the difference of their scores, is the factor by which the scores were
+# multiplied. But these six pairs give six different numbers. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet
+# both get the weight 0.20. **No scaling of these scores gives these weights.**
 
 # %% [markdown]
 # There is a second slip, one step earlier. In the input each component grows by 0.4 from word to word, so "sat" is
-# twice "cat" minus "The". Projections keep such a relation, whatever the matrices are, and so do dot products. Look for
-# it in the printed scores, and in real ones from random matrices. The last two lines show what softmax really makes of
-# [10, 1, 1] and [100, 1, 1].
+# twice "cat" minus "The". Projections preserve such a relation, whatever the matrices are, and so do dot products. Look
+# for it in the printed scores, and in real ones from random matrices. The last two lines show what softmax really makes
+# of [10, 1, 1] and [100, 1, 1].
 #
 # <details><summary>The same in the language of matrices</summary>
 #
-# The *rank* of a table is the number of its independent rows, those that can't be made from the others by multiplying
-# and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product never has a higher rank than its factors. Tables
-# like the tutorial's can show what a row of attention weights means, but don't use them to check your code.
+# The *rank* of a table is the number of its independent rows, that is, of rows that can't be made from one another by
+# multiplying and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product never has a higher rank than its
+# factors. Tables like the tutorial's can show what a row of attention weights means, but don't use them to check your
+# code.
 #
 # </details>
 
@@ -742,8 +747,8 @@ print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
 #
 # ### Tests that can't fail
 #
-# The chapter writes its two loops as matrix products, and tests both in the last two lines of the cell below. A test is
-# worth something only if a wrong answer makes it fail.
+# The chapter rewrites its two loops as matrix products, and tests both in the last two lines of the cell below. A test
+# is worth something only if a wrong answer makes it fail.
 
 # %%
 attention_weights = F.softmax(embedded_sentence @ embedded_sentence.T, dim=1)
@@ -775,14 +780,14 @@ told[True, False], told[False, True] = "the first only", "the second only"
 compare_guess("02_which_test", told[first, second])
 
 # %% [markdown] role="answer"
-# The cell tried two wrong answers, a table of features in place of words and the plain average. The first test rejects
-# the one, but the second lets the other pass, since it compares a thing with itself. Compare with something that was
-# computed **another way**, as the checks in this course do.
+# The cell tried two wrong answers. One is a table of features in place of words, and the first test rejects it. The
+# other is the plain average, and the second test accepts it, since it compares a tensor with itself. Compare with
+# something computed **another way**, as the checks in this course do.
 
 # %% [markdown]
-# Attention weights can also be tested by themselves, with three rules. Every entry is **finite**, no NaN and no
-# infinity; every entry lies **within** [0, 1]; and every row **sums** to one. Here are the tutorial's tests for that,
-# in its order.
+# Attention weights can also be tested on their own, by three rules. Every entry is **finite**, so neither NaN nor
+# infinity; every entry lies **within** [0, 1]; and every row **sums** to one. Here are the tutorial's tests, in the
+# order in which it runs them.
 
 
 # %%
@@ -834,16 +839,16 @@ compare_guess("02_never_shown", ", ".join(never))
 # %% [markdown] role="answer"
 # The last row is sound except for a rounding error, but it is rejected. A test needs a **tolerance**, for the range as
 # well as for the sum. A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row
-# sum always fails first, and the function sends you looking for the wrong fault. And `<`, `>` and `==` with a NaN are
-# always False, so whether a NaN passes depends on how you ask.
+# sum always fails first, and the function sends you looking for the wrong fault. And comparing a NaN by `<`, `>` or
+# `==` always gives False, so whether a NaN passes depends on how you ask.
 
 # %% [markdown]
 # ### Exercise 3: `validate_attention`
 #
 # Difficulty 2 of 5
 #
-# This is easier than the last exercise. Return `None` for sound weights. Otherwise raise `ValueError`, with the word in
-# bold in its message, for the **first** rule broken in this order:
+# This is easier than the last exercise. Return `None` for sound weights. Otherwise raise `ValueError` for the **first**
+# of these rules that is broken, and put its bold word into the message:
 #
 # 1. all entries are **finite**;
 # 2. all entries are **within** [0, 1];
@@ -956,9 +961,9 @@ check(quiz_02, "quiz_02")
 # %% [markdown]
 # ## What you can do now
 #
-# You can write attention with matrices stored as in `nn.Linear`, and measure how widely a row is spread. You have seen
-# the chain that the square root breaks, from wide vectors and large scores to a saturated softmax without a gradient.
-# And you have trained attention until it found out what "it" is, which took two layers.
+# You can write attention with matrices stored as in `nn.Linear`, and measure how widely a row spreads its weights. You
+# have seen the chain that the square root breaks, from wide vectors and large scores to a saturated softmax without a
+# gradient. And you have trained attention until it found out what "it" stands for, which took two layers.
 #
 # **To read next**
 #
@@ -968,8 +973,8 @@ check(quiz_02, "quiz_02")
 #   show how large starting weights should be, and why.
 # - Jain and Wallace (2019), *Attention is not Explanation*, and Wiegreffe and Pinter (2019), *Attention is not not
 #   Explanation*, argue about what a picture of weights does and doesn't explain.
-# - Shannon (1948), *A Mathematical Theory of Communication*, section 6, introduces entropy with the three demands that
-#   lead to it.
+# - Shannon (1948), *A Mathematical Theory of Communication*, section 6, derives entropy from three properties that it
+#   should have.
 #
 # **Next lesson:** 03, *Many heads*. One row of weights can look for one kind of thing, but several heads, side by side,
-# look for several.
+# can look for several.

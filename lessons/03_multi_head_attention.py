@@ -16,33 +16,33 @@
 # %% [markdown]
 # # 03 · Many heads
 #
-# *She sat down on the bank of the river.* To read "bank", look at "river", since this bank holds no money. To read
-# "sat", look at "she" for who, and at "bank" for where. The attention of lessons 01 and 02 gives every word one row of
-# weights, and so one mixture of the others. *Multi-head attention* does this several times side by side, each time with
-# fewer columns, and joins the results.
+# *She sat down on the bank of the river.* To read "bank", you look at "river", since this bank holds no money. To read
+# "sat", you look at "she" to find out who sat, and at "bank" to find out where. The attention of lessons 01 and 02
+# gives every word one row of weights, and so one mixture of the others. *Multi-head attention* does this several times
+# side by side, each time with fewer columns, and joins the results.
 #
 # What is new is the bookkeeping, since axes are cut, swapped and joined, and most mistakes still give the right shape.
-# At the end you train your own heads, see what each of them is for, and give them the robot and the crate.
+# At the end you train your own heads, see what each of them is for, and try them on the robot and the crate.
 #
 # **You need** lessons 01 and 02: queries, keys, values, scores, softmax, and `nn.Linear`, which stores its matrix
 # transposed.
 #
 # **Afterwards you can**
 #
-# - cut a tensor into heads and join it again, and say why `view` alone won't do;
+# - cut a tensor into heads and join them again, and say why `view` alone won't do;
 # - read and write an `einsum`;
 # - write multi-head attention as a function and as a module;
-# - get PyTorch's output from it with PyTorch's parameters;
+# - get PyTorch's output from your module with PyTorch's parameters;
 # - find out what a trained head is for.
 #
-# **Time:** <!-- time -->. A good place for a break is the end of section 5. The letters for shapes are lesson 01's and
-# three more:
+# **Time:** <!-- time -->. A good place for a break is the end of section 5. The letters for shapes are those of
+# lesson 01 and three more:
 #
 # | letter | meaning | in the small example |
 # | --- | --- | --- |
 # | `H` | `num_heads` | 2 |
 # | `D` | `head_dim`, the width of one head; `d_model = num_heads * head_dim` | 2 |
-# | `S` | number of tokens that are looked at, where it differs from `T`, the number that look | 3 |
+# | `S` | number of tokens looked at, where it differs from `T`, the number of tokens that look | 3 |
 
 # %%
 import copy
@@ -63,9 +63,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why more than one?
 #
-# "Sat" needs who from "she" and where from "bank". Let two columns of the values stand for who and two for where. One
-# row of weights must then serve all four columns. It can give half to each word, but then half of what arrives comes
-# from the wrong one. Two rows of weights, one for each half of the columns, fetch both exactly.
+# "Sat" needs the *who* from "she" and the *where* from "bank". Let two columns of the values stand for *who* and two
+# for *where*. One row of weights must then serve all four columns. It can give half to each word, but then half of what
+# arrives comes from the wrong one. Two rows of weights, one for each half of the columns, fetch both exactly.
 
 # %%
 four = ["she", "sat", "bank", "river"]
@@ -90,16 +90,17 @@ for panel, title, row in zip(axes, titles, (half, who, where), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the words she, sat, bank, river three times, with arcs from "sat". With one head a thinner arc
-# leads to "she" and one to "bank". With two heads, a thick arc leads to "she" in head 0 and to "bank" in head 1.
+# *The picture in words:* the words she, sat, bank, river three times, with arcs from "sat". With one head, a thinner
+# arc leads to "she" and another to "bank". With two heads, a thick arc leads to "she" in head 0 and to "bank" in
+# head 1.
 #
 # Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention weights
 # from it. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two more reasons for heads. In
-# a long text one softmax must share its 1 among very many words, while each of several heads can pick a word of its
-# own. And heads don't wait for each other, so a machine computes them at the same time.
+# a long text one softmax must divide a total of 1 among very many words, while each of several heads can pick a word of
+# its own. And heads don't wait for each other, so a machine can compute them at the same time.
 #
-# There are as many multiplications as before, since the dot products are twice as many and half as long. But each head
-# has a table of weights to keep (lesson 09).
+# Two heads need as many multiplications as one, since there are twice as many dot products, each half as long. But each
+# head has a table of weights to keep (lesson 09).
 #
 # ## 2 · Cut into heads
 #
@@ -165,7 +166,7 @@ show(tables, rows, form=".0f")
 #
 # ### What `view` does and what `transpose` does
 #
-# To see where entries go, we number them by word (the tens) and column (the ones).
+# To see where entries go, we number them, with the word as the tens digit and the column as the units digit.
 #
 # In memory a tensor is one long line of entries. **`view` never touches that line**, and only redefines where it is cut
 # into rows. **`transpose` swaps two axes**, so the entry at [i, j] is found at [j, i] afterwards.
@@ -187,12 +188,12 @@ show(tables, three)
 
 # %% [markdown]
 # After the swap each head holds its two columns of every word, and each row is one word. The last two tables come from
-# a tempting short cut. We want (H, T, D), which is (2, 3, 2), so why not ask `view` for it at once? Head 0 then has two
-# rows of "birds" and never sees "nests". You get no error, since the shape is right, and the rows of the softmax will
-# sum to one.
+# a tempting short cut. We want (H, T, D), which is (2, 3, 2), so why not ask `view` for it directly? Head 0 then has
+# two rows of "birds" and never sees "nests". You get no error, since the shape is right, and the rows of the softmax
+# will still sum to one.
 #
-# In the view below you can follow the entries yourself. Steps 1 to 3 take the numbered tensor into heads, and steps 4
-# to 7, the way back, belong to the next section. Choose a number (click it, or use the arrow keys), press Next and see
+# In the view below you can follow the entries yourself. Steps 1 to 3 cut the numbered tensor into heads, and steps 4 to
+# 7, the way back, belong to the next section. Choose a number (click it, or use the arrow keys), press Next and see
 # where it goes. Step 3 has a cross wherever the short cut is wrong. Then change the sizes at the top. For which of them
 # is the short cut right?
 
@@ -204,7 +205,7 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 # %% [markdown]
 # It is right only with one head or with one token, where there is nothing to swap.
 #
-# You also need a way to write code for **any** leading axes. A star collects them,
+# You also need a way to write code for **any** leading axes. A star collects them, as in
 # `*leading, seq_len, width = x.shape`, and passes them on, as in `x.reshape(*leading, seq_len * width)`.
 #
 # ### Exercise 1: `split_heads`
@@ -216,15 +217,15 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 #
 # <details><summary>It works on the small example, but not on a batch</summary>
 #
-# `transpose(0, 1)` counts axes from the front, and a batch moves them along. If you count from the end, which axis is
-# the tokens' before the swap, and which is the heads'?
+# `transpose(0, 1)` counts axes from the front, and a batch axis shifts them along. If you count from the end, which
+# axis belongs to the tokens before the swap, and which to the heads?
 #
 # </details>
 #
 # <details><summary>The check reports that each head holds pieces of several tokens</summary>
 #
 # Try your function on `numbered` and read the tens. `view` may only cut the last axis; the other axes must appear in it
-# unchanged, in their order, since swapping is `transpose`'s business.
+# unchanged, in the same order, since swapping is `transpose`'s job.
 #
 # </details>
 #
@@ -264,9 +265,9 @@ show({f"head {h}": table for h, table in enumerate(mine)}, three)
 # %% [markdown]
 # ## 3 · Join the heads again
 #
-# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E entries back. It
-# is the same way in reverse, so we swap two axes and then join two. We join by `view` again, and here many people meet
-# this error for the first time:
+# After each head has done its work there is a tensor (H, T, D), and every word should get its row of E entries back.
+# The way back is the same in reverse, so we swap two axes and then join two. We join with `view` again, and here many
+# people meet this error for the first time:
 
 # %%
 worked = swapped.contiguous()  # in memory as heads compute it: head 0 first
@@ -298,12 +299,12 @@ show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 # %% [markdown]
 # The strides (2, 6, 1) of `back` mean that the next token is 2 entries further in memory, the next head 6 and the next
 # column 1, so the columns of a token aren't side by side. After the copy they are, and `view` can join them. `reshape`
-# is a `view` where that is possible, and copies where it isn't. Go back to the view of section 2 and walk through its
-# steps 4 to 7. At which of them does the order in memory change?
+# works like `view` where it can, and copies where it can't. Go back to the view of section 2 and walk through its steps
+# 4 to 7. At which of them does the order in memory change?
 #
 # You can "fix" the error by dropping the transpose, or by one `reshape` in place of `transpose` and `view`, but both
-# only hide it. In the last table, which is the short cut on the way back, the row of "birds" holds entries of "birds"
-# and "build".
+# only hide it. The last table shows this short cut on the way back, and its row of "birds" holds entries of "birds" and
+# "build".
 #
 # ### Exercise 2: `merge_heads`
 #
@@ -313,14 +314,14 @@ show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 #
 # <details><summary>"view size is not compatible with input tensor's size and stride"</summary>
 #
-# Don't drop the transpose, because you need it there. What does `view` ask of the entries in memory, and which two ways
-# out did the text name?
+# Don't drop the transpose, because you need it. What does `view` require of the entries in memory, and which two ways
+# out does the text name?
 #
 # </details>
 #
 # <details><summary>The shape is right, but the entries are wrong</summary>
 #
-# Only neighbouring axes can be joined, and the first of the two should be the heads'. Which two axes are
+# Only neighbouring axes can be joined, and the first of the two should be the axis of the heads. Which two axes are
 # neighbours when you join?
 #
 # </details>
@@ -364,9 +365,10 @@ for my_heads in (2, 3, 4):
 #   h: head                  d: column within the head
 # ```
 #
-# There are four rules. Along a letter that is in both inputs, the two are multiplied entry by entry. A letter that is
-# missing after the arrow is summed over. The order after the arrow is the order of the result's axes. And three dots,
-# as in `"...td"`, stand for any leading axes. Below are head 1 by itself, all heads, and all heads in loops.
+# There are four rules. Along an axis whose letter is in both inputs, the two are multiplied entry by entry. An axis
+# whose letter is missing after the arrow is summed over. The order after the arrow is the order of the result's axes.
+# And three dots, as in `"...td"`, stand for any leading axes. Below we compute head 1 on its own, then all heads in
+# loops, and then all heads with `einsum`.
 
 # %%
 query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
@@ -387,7 +389,7 @@ show(tables, three, form=".0f")
 print(f"largest difference from the loops: {(looped - scores).abs().max():g}")
 
 # %% [markdown]
-# Wrong letters give other sums, often without any error. Say in words what each of the four choices below computes.
+# Wrong letters give different sums, often without any error. Say in words what each of the four choices below computes.
 
 # %%
 predict(
@@ -408,9 +410,9 @@ compare_guess("03_which_letters", outcome)
 
 # %% [markdown] role="answer"
 # The first sums over the heads, while the second pairs head h of the query with *every* head of the key, and sums. The
-# third lets query t meet only key t. The fourth is correct but transposed, so its rows are keys. (Here each table is
-# symmetric, so you don't see it.) The shape doesn't reveal the second and the fourth, since (2, 3, 3) is that of the
-# scores, too.
+# third pairs query t with key t only. The fourth is correct but transposed, so its rows are keys. (Here each table is
+# symmetric, so you don't see it.) The shape doesn't give away the second and the fourth, since the scores have the
+# shape (2, 3, 3), too.
 
 # %% [markdown]
 # ### Two equal heads
@@ -437,18 +439,18 @@ for line, title, tables in (
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper line, head 0 and head 1
-# are equal. In the lower one, head 0 has other scores in the rows of "birds" and "nests".
+# *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper two, head 0 and head 1 are
+# equal. In the lower two, head 0 has different scores in the rows of "birds" and "nests".
 #
-# Both heads have the same table, and it is symmetric. That is an accident of these round numbers, and it is gone when
-# one entry changes, since a head sees only its own columns.
+# Both heads have the same table, and it is symmetric. That is an accident of these round numbers, and it disappears
+# when one entry changes, since a head sees only its own columns.
 #
 # ### Exercise 3: `multi_head_scores`
 #
 # Difficulty 2 of 5
 #
-# Compute the scores (H, T, S) from queries (T, H, D) and keys (S, H, D), not scaled, with `einsum` or with `permute`
-# and `@`. In the check T, S, H and D all differ.
+# Compute the scores (H, T, S), unscaled, from queries (T, H, D) and keys (S, H, D), with `einsum` or with `permute` and
+# `@`. In the check, T, S, H and D all differ.
 #
 # <details><summary>I get an error in @ about the sizes of the first axis</summary>
 #
@@ -457,16 +459,16 @@ plt.show()
 #
 # </details>
 #
-# <details><summary>The shape is (T, S), or the numbers are too large</summary>
+# <details><summary>The shape is (T, S), or the scores are too large</summary>
 #
-# Some heads were added up, so go through your letters. Which ones are missing after the arrow, and does the head have
-# the same letter in both inputs?
+# The heads were added up somewhere, so go through your letters. Which ones are missing after the arrow, and does the
+# head have the same letter in both inputs?
 #
 # </details>
 #
 # <details><summary>It only works on the small example</summary>
 #
-# There T and S are equal, so one letter for both axes goes unnoticed. Give the keys' tokens a letter of their
+# In that example T and S are equal, so one letter for both axes goes unnoticed. Give the keys' tokens a letter of their
 # own.
 #
 # </details>
@@ -530,12 +532,12 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* from the bottom, x (T, E) goes into the linear layers Q, K and V. Their results are split into
-# heads, (H, T, D). Two boxes side by side, one for each head, attend by themselves. Merging gives (T, E) again, and the
-# last linear layer, O, computes the output (T, E).
+# heads, (H, T, D). Two boxes side by side stand for the heads, each of which attends on its own. Merging gives (T, E)
+# again, and the last linear layer, O, computes the output (T, E).
 #
 # To finish the small example, we scale the scores and take the softmax over the keys. Each head then has a table of
 # attention weights, and mixes its own values with it. Side by side, the mixtures are what the loop over single heads
-# gave in section 2. So far the heads don't know of each other. The **output projection**, a last matrix, lets every
+# gave in section 2. So far the heads know nothing of each other. The **output projection**, a last matrix, lets every
 # column of the output use all heads. The line with the products works out the output's first entry.
 
 # %%
@@ -577,14 +579,14 @@ draw_table(right, "output, after w_o", joined @ w_o, three, list("0123"))
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* a line of grids for each head, with the words beside them: scores, weights, mixture. The heads
+# *The picture in words:* a row of grids for each head, with the words beside them: scores, weights, mixture. The heads
 # differ in the rows of "birds" and "nests". Below are the two mixtures side by side, 3 × 4, and the output, 3 × 4.
 #
 # ### The root of what?
 #
-# Lesson 02's batched tutorial goes on with heads, and scales their scores by `embedding_dim ** 0.5`, the root of
-# d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows as the root of
-# the vectors' width.
+# Lesson 02's batched tutorial goes on with heads, and divides their scores by `embedding_dim ** 0.5`, the root of
+# d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows with the root
+# of the vectors' width.
 
 # %%
 predict(
@@ -593,7 +595,7 @@ predict(
     [
         "they become too sharp",
         "they become too flat",
-        "they stay as they should be, all heads together being d_model wide",
+        "they stay as they should, since all heads together are d_model wide",
     ],
 )
 
@@ -616,8 +618,8 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 
 # %% [markdown] role="answer"
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one.
-# √d_model is too much, and the weights become too flat, closer to the plain average. Rows still sum to one, no error is
-# raised, and with one head the two roots are the same. The slip is easily copied, and you will meet it in another
+# √d_model is too large, and the weights become too flat, closer to the plain average. Rows still sum to one, no error
+# is raised, and with one head the two roots are the same. The slip is easily copied, and you will meet it in another
 # tutorial, in lesson 07.
 
 # %% [markdown]
@@ -631,20 +633,21 @@ compare_guess("03_wrong_root", f"they become too {kind}")
 #
 # <details><summary>Is it the number of heads, head_dim or d_model under the root?</summary>
 #
-# Print the shape of your query after the split. The root belongs to the axis that the dot product sums over.
+# Print the shape of your query after the split. Under the root goes the length of the axis that the dot product sums
+# over.
 #
 # </details>
 #
 # <details><summary>The attention weights are right, but the output is wrong</summary>
 #
-# Three steps lie between them, which are attention weights times values, merge, and last projection. Compare the last
-# two with "concatenated" and "output" in the small example.
+# Three steps lie between them, namely attention weights times values, the merge and the last projection. Compare the
+# last two with "concatenated" and "output" in the small example.
 #
 # </details>
 #
 # <details><summary>The check reports that <code>num_heads</code> is never used</summary>
 #
-# With one head everything runs as well, so use `num_heads` before the scores are computed.
+# Everything runs with one head, too, so use `num_heads` before the scores are computed.
 #
 # </details>
 
@@ -687,7 +690,7 @@ for name, ours, shown in zip(
 #
 # ## 6 · A matrix for each head
 #
-# Vaswani et al. (2017) write heads in a second way, not by cutting but with **a small matrix for each head**. Stack
+# Vaswani et al. (2017) write heads in another way, not by cutting but with **a small matrix for each head**. Stack
 # these matrices, and you have the big one. Here `u` is stored as `nn.Linear` stores its matrix, output first, (H, D,
 # E). The width of a head can then be chosen freely, and `d_model` needn't be `num_heads * head_dim`.
 
@@ -706,8 +709,8 @@ for h in range(2):
 #
 # Difficulty 2 of 5
 #
-# This is a single product, and easier than the last exercise. Compute all heads' projections at once, from `x`
-# (..., T, E) and `u` (H, D, E) to (..., H, T, D). In the check D and E differ.
+# This is a single product, and easier than the last exercise. Compute all heads' projections at once, from `x` (..., T,
+# E) and `u` (H, D, E) to (..., H, T, D). In the check, D and E differ.
 #
 # <details><summary>I get a size mismatch</summary>
 #
@@ -756,8 +759,9 @@ print(tuple(mine.shape), f"largest difference {gap:.4f}")
 # ## 7 · A module
 #
 # In a model the four matrices are parameters, so attention becomes an `nn.Module`, a class that keeps its layers as
-# attributes and computes in `forward`. In the small one below, each layer that is put into an attribute after
-# `super().__init__()` is registered under that name, so that an optimizer and `load_state_dict` find its parameters.
+# attributes and computes in `forward`. In the small one below, `super().__init__()` comes first. Each layer that is
+# then assigned to an attribute is registered under its name, so that an optimiser and `load_state_dict` find its
+# parameters.
 
 
 # %%
@@ -777,7 +781,7 @@ for name, parameter in module.named_parameters():
 print("called like a function:", tuple(module(x).shape))
 
 # %% [markdown]
-# **Two sequences.** In self-attention query, key and value are the same tensor. In *cross-attention* the query comes
+# **Two sequences.** In self-attention, query, key and value are the same tensor. In *cross-attention* the query comes
 # from one sequence, say the translation so far, and key and value come from another, the sentence to be translated. So
 # `forward` takes three arguments, and the attention weights are (B, H, Tq, Tk), with Tq the number of queries and Tk
 # the number of keys.
@@ -796,8 +800,8 @@ show(table, rows, three)
 
 # %% [markdown]
 # The hidden key gets no weight, and the others get all of it. A mask needn't have the full shape, because broadcasting
-# makes (Tq, Tk) count for every sequence and head. A mask (B, 1, 1, Tk) counts for every head and query, and hides the
-# keys that are padding in each sequence.
+# applies a mask (Tq, Tk) to every sequence and head. A mask (B, 1, 1, Tk) applies to every head and query, and hides
+# the keys that are padding in each sequence.
 #
 # ### Exercise 6: `MultiHeadAttention`
 #
@@ -810,8 +814,8 @@ show(table, rows, three)
 #
 # <details><summary>"The module has no parameter or buffer <code>q_proj.weight</code>"</summary>
 #
-# Parameters are found by the names of attributes, as in `TwoSteps`. A local variable or a Python list of layers isn't
-# seen. Keep the line `super().__init__()` first; it prepares the place for them.
+# Parameters are found by the names of attributes, as in `TwoSteps`. Layers in a local variable or a Python list aren't
+# found. Keep the line `super().__init__()` first; it prepares a place for them.
 #
 # </details>
 #
@@ -822,16 +826,17 @@ show(table, rows, three)
 #
 # </details>
 #
-# <details><summary>It fails where query and key differ in length</summary>
+# <details><summary>It fails when query and key differ in length</summary>
 #
-# Don't take all the sizes from `query`; it is best to write no lengths at all, since `split_heads` reads them from its
-# argument.
+# Don't take all the sizes from `query`. It is best not to write any lengths at all, since `split_heads` reads them from
+# its argument.
 #
 # </details>
 #
 # <details><summary>My output doesn't change when I change <code>value</code></summary>
 #
-# Follow each argument through your code, where each of the three projections and three arguments should be used once.
+# Follow each argument through your code. Each of the three arguments and each of the three projections should be used
+# once.
 #
 # </details>
 
@@ -892,15 +897,15 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # %% [markdown]
 # ## 8 · The same as PyTorch's
 #
-# PyTorch has all this built in as `nn.MultiheadAttention`, and with its parameters your module must give its output.
-# PyTorch's module differs in three ways:
+# PyTorch has all this built in as `nn.MultiheadAttention`, and with the same parameters your module must give the same
+# output. PyTorch's module differs in three ways:
 #
 # - it keeps the three input projections in one tall matrix, `in_proj_weight` (3E, E), query first;
 # - in its mask **True means hidden**, which is the opposite of yours;
 # - it averages the attention weights over the heads unless you pass `average_attn_weights=False`.
 #
-# Below, its parameters go into your module, and both get two different sequences and a mask, each in its own
-# convention. (`batch_first=True` makes it take (B, T, E).)
+# Below, its parameters are copied into your module. Both modules then get the same two sequences and the same mask,
+# each in its own convention. (`batch_first=True` makes it take (B, T, E).)
 
 # %%
 torch.manual_seed(3)
@@ -934,13 +939,13 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 # ## 9 · What two heads learn
 #
 # Does training find out that a word may want two things from two places? Our small test has eight random letters, and
-# two questions about each. Which letter comes **before** it (before the first comes the last), and which letter is the
-# **first** of all?
+# two questions about each. Which letter comes **before** it (for the first letter, that is the last), and which letter
+# is the **first** of all?
 #
 # The model is your module and nothing else. A token has 16 components, eight for which letter it is and eight for where
-# it stands. The output is 16 scores, eight for each answer, one per letter. Softmax turns each eight into weights, and
-# `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is taken from lesson 02, line for
-# line.
+# it stands. The output is 16 scores, eight for each answer, one per letter. Softmax turns each set of eight into
+# weights, and `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is taken from lesson 02,
+# line for line.
 
 
 # %%
@@ -1038,12 +1043,12 @@ compare_guess("03_one_head_off", outcome[lost])
 
 # %% [markdown] role="answer"
 # *The picture in words:* two 8 × 8 grids with the eight letters beside them. In one head the first column is yellow,
-# since every letter looks at the first. In the other a diagonal just left of the main one is yellow, and the right end
-# of the first row, since every letter looks at the one before it. All other cells are dark.
+# since every letter looks at the first. In the other, the diagonal just left of the main one and the right end of the
+# first row are yellow, since every letter looks at the one before it. All other cells are dark.
 #
 # Nobody told the heads to share the work, and yet one looks at the first letter and the other at the one before. When
-# one is switched off, its question is lost, and the answers to the other stay right. (Now and then a start comes out
-# differently, and both heads serve both questions.) Heads of real models are studied by such an **ablation**, too
+# one is switched off, its question is lost, and the answers to the other stay right. (Now and then a start turns out
+# differently, and both heads serve both questions.) The heads of real models are also studied by such **ablation**
 # (lesson 10).
 
 # %% [markdown]
@@ -1062,15 +1067,15 @@ right = torch.stack(my_shares)
 show(right, names, ["before", "first"], title="% right", form=".1f")
 
 # %% [markdown]
-# Two heads answer everything, whatever the start, while one head is wrong now and then. It finds ways around its single
-# row, but slowly. With four times the steps (`steps=2400`) nearly all its answers are right.
+# Two heads get every answer right, whatever the start, while one head is wrong now and then. It finds ways around its
+# single row, but slowly. With four times the steps (`steps=2400`) nearly all its answers are right.
 
 # %% [markdown]
 # ## 10 · The robot and the crate, once more
 #
 # *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no
-# better than tossing a coin, since in one row the robot's weight and the crate's keep their ratio, whatever the ending
-# is. There it took two layers, and here are the same sentences for a single layer with two heads.
+# better than tossing a coin, since the weights of the robot and the crate have the same ratio in a row, whatever the
+# ending. There it took two layers. Here we give the same sentences to a single layer with two heads.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1111,10 +1116,11 @@ train_ids, train_nouns = examples(800, new=False)
 test_ids, test_nouns = examples(500, new=True)
 
 # %% [markdown]
-# "It" looks once, through your module, with one query for twelve keys. Then the model has to *name* a word. Its output
-# is compared with all words of the vocabulary, by dot products, and the word that fits best is the answer. As in lesson
-# 02, the test has nouns and endings that it never saw together. How many of these sentences will two heads get right,
-# on average over five starts? (Ten readers take about ten seconds, or half a minute on a busy machine.)
+# "It" looks once, through your module, with one query and twelve keys. Then the model has to *name* a word. A dot
+# product compares its output with each word of the vocabulary, and the word that fits best is the answer. As in lesson
+# 02, the test has nouns and endings that the model never saw together. How many of these sentences will two heads get
+# right, on average over five starts? (Training ten readers takes about ten seconds, or half a minute on a busy
+# machine.)
 
 
 # %%
@@ -1176,20 +1182,20 @@ plt.show()
 compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 
 # %% [markdown] role="answer"
-# *The picture in words:* the sentence four times, with arcs from "it". With "heavy", one head has a thick arc to
-# "crate", the other one to "heavy". With "weak", the first head's thick arc leads to "weak", the other one's to
-# "robot".
+# *The picture in words:* the sentence four times, with arcs from "it". With "heavy", a thick arc leads to "crate" in
+# one head and to "heavy" in the other. With "weak", the first of these heads has its thick arc to "weak", and the other
+# has it to "robot".
 #
 # One head does no better than tossing a coin, and two heads find nearly every answer, in a single layer. How can that
 # be? Lesson 02's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
-# endings. But the ratio between the weights of a noun and of the *ending* is not. One head looks at the crate, unless
-# an ending like "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" does.
-# So only one of the two heads brings a noun, and `out_proj` adds up what they bring. A single head can't do this,
-# because where the ending takes its weight away, it has no other noun to bring.
+# endings. But the ratio of a noun's weight to that of the *ending* changes. One head looks at the crate, unless an
+# ending like "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" does. So
+# only one of the two heads brings a noun, and `out_proj` adds up what they bring. A single head can't do this, because
+# where the ending takes its weight away, it has no other noun to bring.
 #
-# From some starts the heads change places, or one ignores the ending and is outvoted by the other.
-# Now and then a start gets stuck, as in lesson 02. Try more of them, half the steps (`steps=300`) or half the width
-# (`width=16`), and see how many two-headed readers are left.
+# From some starts the heads change places, or one ignores the ending and is outvoted by the other. Now and then a start
+# gets stuck, as in lesson 02. Try more of them, half the steps (`steps=300`) or half the width (`width=16`), and see
+# how many readers with two heads still succeed.
 
 # %% [markdown]
 # ## 11 · Quiz
@@ -1244,28 +1250,29 @@ check(quiz_03, "quiz_03")
 # ## What you can do now
 #
 # You have written multi-head attention as a function and as a module, equal to PyTorch's. You can follow an entry
-# through view, transpose and contiguous, you can read `einsum`, and you know the mistakes that no shape reveals. You
-# have seen what your heads are for, and a second way to read the robot and the crate, with two heads in place of two
-# layers.
+# through view, transpose and contiguous, you can read `einsum`, and you know the mistakes that the shape doesn't
+# reveal. You have seen what your heads are for, and a second way to read the robot and the crate, with two heads in
+# place of two layers.
 #
 # **To read next**
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.2; the pictures on its last pages show heads of a
 #   trained model.
 # - Voita et al. (2019), *Analyzing Multi-Head Self-Attention*, sections 5 and 6, on what heads do in a translator.
-# - Michel, Levy and Neubig (2019), *Are Sixteen Heads Really Better than One?*, section 3, in which each head is
-#   switched off by itself.
+# - Michel, Levy and Neubig (2019), *Are Sixteen Heads Really Better than One?*, section 3, in which the heads are
+#   switched off one at a time.
 # - Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, section 3, with code in einsum.
 #
-# **Next lesson:** 04, *Masks*. There the future and the padding are hidden, and a row may look at nothing at all.
+# **Next lesson:** 04, *Masks*. There the future and the padding are hidden, and a row may be left with nothing to look
+# at.
 
 # %% [markdown]
 # ## For those who want more
 #
 # ### A batch, step by step
 #
-# Lesson 02's batched tutorial writes out the steps `view`, `transpose`, attend, `transpose`, `contiguous`, `view`.
-# Three tokens of eight components go through four heads.
+# Lesson 02's batched tutorial writes out the steps `view`, `transpose`, attend, `transpose`, `contiguous`, `view`. Here
+# three tokens of eight components go through four heads.
 
 # %%
 torch.manual_seed(0)
@@ -1288,7 +1295,7 @@ show(list(zip(letters, shapes, strict=True)), names, ["axes", "shape"])
 # %% [markdown]
 # ### Eight heads, from the first projection to the last
 #
-# With a matrix for each head, queries and keys may be 32 wide and values 64, whatever `d_model` is. The chapter of
+# With a matrix for each head, queries and keys may be 32 wide and values 64, whatever `d_model` is. The chapter from
 # lesson 01 ends with eight random matrices of each kind (`torch.rand`), one per head, and computes no scores with them.
 # Here is the rest, with an output projection from 8 · 64 = 512 columns back to 16.
 
@@ -1343,8 +1350,9 @@ plt.show()
 #
 # `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every head computes
 # roughly the same thing, a sum of all features (the printed line). A score is about the product of two such sums. So
-# "can" and "sentence", whose sums are positive, look at the largest sum, "sentence". The words with negative sums look
-# at the most negative ones, "to" and "translate", and "this", close to zero, can't decide. The weights are sharp for
-# the reason given in lesson 02, since the 32 products in a score mostly have the same sign and add up.
+# "can" and "sentence", whose sums are positive, look at "sentence", which has the largest. The words with negative sums
+# look at "to" and "translate", which have the most negative ones, and "this", whose sum is close to zero, can't decide.
+# The weights are sharp for the reason given in lesson 02. The 32 products in a score mostly have the same sign and add
+# up.
 #
 # </details>
