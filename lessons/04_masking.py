@@ -16,8 +16,8 @@
 # %% [markdown]
 # # 04 · Masks
 #
-# *The robot could not lift the crate, because it was too heavy.* When you came to "it", you could not know yet what it
-# was, and had to read on. So far every word of ours could look at every other, also at those that come later. But a
+# *The robot could not lift the crate, because it was too heavy.* When you came to "it", you couldn't know yet what it
+# was, and had to read on. So far every word of ours could look at every other, even at those that come later. But a
 # model that writes has no later words, because it hasn't written them yet.
 #
 # A *mask* is a table of who may look at whom. It takes a few lines of code, and a mistake in them seldom raises an
@@ -31,9 +31,9 @@
 #
 # - build the mask that hides the future, the one that hides padding, and both at once;
 # - tell the two conventions for masks apart and turn one into the other;
-# - say what each way of hiding does in float16, float32 and float64, also where no key is left to look at;
+# - say what each way of hiding does in float16, float32 and float64, even where no key is left to look at;
 # - write causal multi-head attention;
-# - test attention that you can't look into for leaks from the future.
+# - test an attention function for leaks from the future without seeing its code.
 #
 # **Time:** <!-- time -->. A good place for a break is the end of section 5.
 #
@@ -119,8 +119,8 @@ class Writer(nn.Module):
 
 
 # %% [markdown]
-# The loop is the one that lesson 02 explains. At each place, softmax turns the scores into probabilities, one for each
-# word, and `F.cross_entropy` is −ln of the wanted word's probability, on average over the places. It is 0 if that
+# The loop is the one that lesson 02 explains, and at each place softmax turns the scores into probabilities, one for
+# each word. `F.cross_entropy` is −ln of the wanted word's probability, averaged over the places, and it is 0 if that
 # probability is 1.
 
 
@@ -138,7 +138,7 @@ def train(optimizer, next_loss, steps):
 
 
 # %% [markdown]
-# A model learns from 64 windows of twelve words at a time, drawn at random, 400 times.
+# In each of 400 steps a model learns from 64 windows of twelve words, drawn at random.
 
 
 # %% role="train" timed=true
@@ -214,8 +214,8 @@ compare_guess("04_it_writes", outcome)
 # %% [markdown]
 # ### Hide a score
 #
-# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0, and only minus infinity
-# is such a score. The other keys then share the 1, just as if the hidden key were not there.
+# Softmax shares 1 among all keys, and a key gets none of it if the exponential of its score is 0. The only such score
+# is minus infinity, and the other keys then share the 1 just as if the hidden key were not there.
 
 # %%
 row = torch.tensor([1.0, 2.0, 3.0])
@@ -229,7 +229,7 @@ only_two = row[:2].softmax(-1)
 show(only_two, "only two keys", ["this", "is"], title="weights", form=".4f")
 
 # %% [markdown]
-# The last two rows agree, and every way of hiding has to pass this test. **A hidden key leaves no trace.**
+# The last two rows agree, and every way of hiding has to pass this test: **a hidden key leaves no trace.**
 #
 # `masked_fill(where, number)` makes a new tensor with the number in all places where `where` is True. It fills what is
 # *hidden*, so a mask of what is *visible* has to be negated first, with `~`, which swaps True and False.
@@ -246,32 +246,32 @@ show(tables, three, form=".0f")
 # ## 2 · The causal mask
 #
 # A model that writes must predict the next token from those before it. So in training query i may look at keys 0, 1, …,
-# i, which are the past and the present, but not at the future. Such a mask is called **causal**. The mask above is a
-# causal one for three tokens, True on the diagonal and below it.
+# i, which are the past and the present, but not at the future. A mask that hides the future is called **causal**, and
+# the one above is the causal mask for three tokens, True on the diagonal and below it.
 #
 # ### Exercise 1: `causal_mask`
 #
 # Difficulty 1 of 5
 #
-# Write it for any number of tokens.
+# Write a function that makes this mask for any number of tokens.
 #
 # <details><summary>I don't know how to get a triangle</summary>
 #
-# Look up `torch.tril` and `torch.triu`. One keeps what is on and below the diagonal, the other what is on and above it.
-# Or put positions into a row and into a column and compare them, since a comparison gives bool.
+# Look up `torch.tril` and `torch.triu`, one of which keeps what is on and below the diagonal, the other what is on and
+# above it. Or put positions into a row and into a column and compare them, since a comparison gives bool.
 #
 # </details>
 #
 # <details><summary>The first row is all False</summary>
 #
-# Then token 0 may look at nothing, not even at itself. The argument `diagonal` sets where the triangle ends. Try it
+# Then token 0 may look at nothing, not even at itself. The argument `diagonal` sets where the triangle ends, so try it
 # with 0, 1 and −1 on a 4 × 4 tensor of ones.
 #
 # </details>
 #
 # <details><summary>The check says the dtype is wrong</summary>
 #
-# Ones and zeros are not True and False. Make the tensor with `dtype=torch.bool`, call `.bool()`, or compare.
+# Ones and zeros are not True and False, so make the tensor with `dtype=torch.bool`, call `.bool()`, or compare.
 #
 # </details>
 
@@ -299,12 +299,12 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* a 7 × 7 grid with the words "this is the house that jack built" at its rows and columns. On
-# the diagonal and below it the cells are yellow and hold a 1, above it they are dark blue and hold a 0.
+# the diagonal and below it the cells are yellow and hold a 1, and above it they are dark blue and hold a 0.
 #
 # ## 3 · Two conventions
 #
-# Many masks mean the opposite, **True = hide**. Both kinds are in use, even inside PyTorch. They have the same shape,
-# and mixing them up raises no error.
+# Many masks mean the opposite, **True = hide**, and both kinds are in use, even inside PyTorch. They have the same
+# shape, and mixing them up raises no error.
 
 # %%
 may_attend = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -320,8 +320,8 @@ show({"True = may attend": may_attend, "True = hide": hide}, three)
 # | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 | `mask == 1` |
 # | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 | `mask == 0` |
 #
-# What happens if you pass the wrong kind? Below, PyTorch's own attention function gets each of the two masks. (If the
-# values are the rows of the identity matrix, the output *is* the attention weights.)
+# To see what happens if you pass the wrong kind, we give each of the two masks to PyTorch's own attention function. (If
+# the values are the rows of the identity matrix, the output *is* the attention weights.)
 
 # %%
 query = key = torch.zeros(3, 2)  # all scores are equal
@@ -342,9 +342,9 @@ show(weights, three)
 #
 # ## 4 · A complete example
 #
-# This is the small example of lesson 03 with its two heads, and now it has a mask. In its source, True means hide. The
-# mask has shape (T, T), and a new first axis of length 1 broadcasts to any number of heads. Both heads have the same
-# scores, by accident, so one table shows them.
+# This is the small example of lesson 03 with its two heads, and now it has a mask in which, as in its source, True
+# means hide. The mask has shape (T, T), and a new first axis of length 1 broadcasts to any number of heads. By chance
+# both heads have the same scores, so one table shows them.
 
 # %%
 x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
@@ -391,14 +391,14 @@ compare_guess("04_second_weight", round(100 * head_weights[0, 1, 1].item(), 1))
 
 # %% [markdown] role="answer"
 # *The picture in words:* two 3 × 3 grids with the words birds, build, nests. In the masked scores the three cells above
-# the diagonal are grey and read −inf. In the weights they are dark blue, 0; "birds" has a yellow 1 on the diagonal,
-# "build" 0.06 and 0.94, "nests" 0.03, 0.49 and 0.49.
+# the diagonal are grey and read −inf. In the weights those three are dark blue and read 0, while "birds" has a yellow 1
+# on the diagonal, "build" has 0.06 and 0.94, and "nests" has 0.03, 0.49 and 0.49.
 #
 # "Birds" has one key to look at and gives it everything. For "build" two are left, and one weight is 17 times the
 # other. "Nests" sees all three, so the mask changes nothing in its row.
 
 # %% [markdown]
-# Then the values are mixed, the heads joined, and the result is multiplied by `w_o`. Among the joined heads, the row of
+# Then the values are mixed, the heads joined, and the result is multiplied by `w_o`. In the joined heads, the row of
 # "birds" is its own value, [2, 0, 2, 1], because it could look at no other word.
 
 # %%
@@ -410,8 +410,8 @@ show(
 # %% [markdown]
 # ## 5 · Where to hide, and with what
 #
-# Here are four ways to hide that run without an error and are wrong. The row is that of "build" once more, [4, 8, 8] /
-# √2, and its last key should be hidden.
+# Here are four ways to hide that run without an error and are wrong. The row is again that of "build", [4, 8, 8] / √2,
+# and its last key should be hidden.
 #
 # - after the softmax: `row.softmax(-1) * keep`
 # - score times mask: `(row * keep).softmax(-1)`
@@ -459,9 +459,9 @@ compare_guess("04_which_is_nan", is_nan[0])
 #
 # ### Hide after the softmax, and normalise again?
 #
-# This looks wrong and is right on paper. You multiply the weights by the mask, and then divide each row by its sum. The
-# weights of the visible keys keep their ratio, and you could stop here. In a computer it works until the hidden score
-# is too large. Below, the visible scores are 0 and 1, and the third, hidden one grows.
+# You multiply the weights by the mask and then divide each row by its sum. This looks wrong and is right on paper,
+# because the weights of the visible keys keep their ratio. In a computer it works until the hidden score is too large.
+# Below, the visible scores are 0 and 1, and the third, hidden one grows.
 
 # %%
 rows = {}
@@ -500,7 +500,7 @@ show(padded.softmax(-1), said, title="weights of a head")
 
 # %% [markdown]
 # A whole batch needs such a row for each sentence, and a shape that fits the scores, (B, H, Tq, Tk). Broadcasting lines
-# shapes up **from the right**, and an axis of length 1 counts for every index of the other:
+# shapes up **from the right**, and an axis of length 1 matches every index of the other:
 #
 # ```text
 # scores   B   H   Tq  Tk
@@ -511,12 +511,12 @@ show(padded.softmax(-1), said, title="weights of a head")
 #
 # Difficulty 2 of 5
 #
-# Make a mask of that shape from token ids, bool, with True = may attend.
+# Make a bool mask of that shape from token ids, with True = may attend.
 #
 # <details><summary>My mask has shape (B, T)</summary>
 #
-# The right places are True, but two axes of length 1 are missing, between the batch and the keys. `unsqueeze(position)`
-# adds one.
+# The right places are True, but between the batch and the keys two axes of length 1 are missing, and
+# `unsqueeze(position)` adds one.
 #
 # </details>
 #
@@ -529,7 +529,7 @@ show(padded.softmax(-1), said, title="weights of a head")
 #
 # <details><summary>It works with padding 0, but not in the check</summary>
 #
-# The check uses other ids for padding, and then 0 is a word. Use the argument.
+# The check uses other ids for padding, and then 0 is a word, so use the argument.
 #
 # </details>
 
@@ -574,9 +574,8 @@ for ids, table in zip(batch.tolist(), shared[:, 0], strict=True):
 # target:  torch.tril(torch.ones((L, L))).expand(N, 1, L, L)
 # ```
 #
-# The source is padded, and the target is padded too. What is missing, and does it matter? Take three sentences with
-# equal scores, one without padding, one padded at the end, one padded at the front, under the tutorial's mask for the
-# target.
+# Source and target are both padded, so what is missing, and does it matter? Take three sentences with equal scores, one
+# without padding, one padded at the end, and one padded at the front, under the tutorial's mask for the target.
 
 # %%
 targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
@@ -622,7 +621,7 @@ compare_guess("04_padding_seen", outcome)
 #
 # Difficulty 2 of 5
 #
-# Hide the future and padded keys, without a special treatment for the rows of padded queries.
+# Hide the future and padded keys, and treat the rows of padded queries like any other.
 #
 # <details><summary>Should a padded query see nothing?</summary>
 #
@@ -640,7 +639,7 @@ compare_guess("04_padding_seen", outcome)
 #
 # <details><summary>The shapes (T, T) and (B, 1, 1, T)</summary>
 #
-# Write them under each other, lined up from the right. Does broadcasting do what you need?
+# Write them under each other, lined up from the right, and see whether broadcasting does what you need.
 #
 # </details>
 
@@ -670,16 +669,16 @@ for axes, table, ids in zip(panels, yours, targets[1:].tolist(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two 4 × 4 grids, yellow for visible. In that of "jack built pad pad" the left two columns of
-# the triangle are yellow. In that of "pad pad jack built" only three cells in the lower right corner are.
+# *The picture in words:* two 4 × 4 grids in which yellow means visible. For "jack built pad pad" the left two columns
+# of the triangle are yellow, and for "pad pad jack built" only three cells in the lower right corner are.
 #
 # In the second grid the first two rows are dark, because **these queries see nothing.**
 #
 # ## 8 · Rows that see nothing
 #
-# Two tutorials hide with a large number instead of infinity. One subtracts `mask * 1e10`, the other fills with `-1e20`.
-# Both expect hidden weights to become zero, or almost, and so they do in rows that see something. But what happens to a
-# row whose three scores 4, 8, 8 are **all** hidden?
+# Two tutorials hide with a large number instead of infinity, one by subtracting `mask * 1e10`, the other by filling
+# with `-1e20`. Both expect hidden weights to become zero, or almost, and so they do in rows that see something. But
+# what happens to a row whose three scores 4, 8, 8 are **all** hidden?
 
 # %%
 predict(
@@ -719,18 +718,18 @@ outcome = [
 compare_guess("04_hidden_row", outcome[0])
 
 # %% [markdown] role="answer"
-# - **−∞** gives NaN in all three. Softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.
-# - **Subtract 1e10.** float16 can't hold 1e10, which becomes infinity, so the row is NaN again. In float32, numbers
+# - **−∞** gives NaN in all three, because softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.
+# - **Subtracting 1e10** gives NaN again in float16, which can't hold 1e10 and makes it infinity. In float32, numbers
 #   near 1e10 are 1024 apart, so 4, 8 and 8 are rounded away, all scores are equal, and the row becomes **uniform**.
 #   float64, which the tutorial uses, keeps them, and the row gets the weights it would have **without a mask**.
-# - **Fill with −1e20.** float16 can't hold it either, and here PyTorch refuses with an error. In the others all scores
-#   are the same, and the row is **uniform**.
+# - **Filling with −1e20** raises an error in float16, which can't hold that number either. In the others all scores are
+#   the same, and the row is **uniform**.
 #
 # Subtracting 1e10 gives three answers, depending on the dtype. (The end of the lesson shows where they come from.)
 
 # %% [markdown]
-# What should the weights of such a row be? No key is there to share the 1, so they should all be zero, and the output
-# of this query is zero, too. No score can do that through a softmax, because a softmax sums to one.
+# What should the weights of such a row be? There is no key to share the 1, so they should all be zero, and then the
+# output of this query is zero too. No score can do that through a softmax, because a softmax sums to one.
 #
 # A uniform row is harder to notice than NaN. The query attends to every masked key, its row sums to one, and the output
 # looks like any other. NaN at least is easy to see, because it spreads to the output, to the loss, and with one step of
@@ -739,14 +738,15 @@ compare_guess("04_hidden_row", outcome[0])
 # ### Paint a mask
 #
 # The view has three words, two tokens of padding and a score for each pair. On the left is the mask, in the middle are
-# the scores that it leaves, and on the right the attention weights in float32. Run the cell, then try:
+# the scores that it leaves, and on the right the attention weights in float32. Run the next cell, and then try these
+# four things:
 #
-# - Choose the mask "both", then padding "in front". Which queries see nothing now?
-# - Go through the four ways of hiding. What happens to those rows, and to the others? (You are going to write the last
-#   way, `masked_softmax`, yourself.)
+# - Which queries see nothing once you choose the mask "both" and then padding "in front"?
+# - What happens to those rows, and to the others, as you go through the four ways of hiding? (You are going to write
+#   the last way, `masked_softmax`, yourself.)
 # - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees. Space switches a cell. Can
 #   you empty the last row too?
-# - Let True mean "hide". What changes in the picture, and what doesn't?
+# - What changes in the picture when you let True mean "hide", and what doesn't?
 
 # %% role="draw"
 from grader.views import MaskPainter
@@ -762,9 +762,8 @@ MaskPainter(painted_scores, ["the", "cat", "sat"])
 #
 # ### NaN hides in the gradient
 #
-# "Then I replace NaN by 0 at the end." For the attention weights that works, but training goes backwards through the
-# same steps. Here the hidden scores are lowered by adding −∞, and the NaN of the empty row is replaced after the
-# softmax:
+# Replacing NaN by 0 at the end works for the attention weights, but training goes backwards through the same steps.
+# Here the hidden scores are lowered by adding −∞, and the NaN of the empty row is replaced after the softmax:
 
 # %%
 two_rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -779,42 +778,42 @@ show(tables, rows, ["this", "is"], form=".4f")
 # %% [markdown]
 # The weights are fine, but the gradient of the second row is not. On the way back, `nan_to_num` passes on a gradient of
 # 0, and softmax multiplies it by its own output, which is NaN here, and 0 · NaN is NaN. The solution is to **cut off**
-# the hidden scores *before* the softmax, so that no gradient flows back to them. Choosing does that (`masked_fill`,
-# `torch.where`), since the gradient of what was not chosen is zero, while adding doesn't.
+# the hidden scores *before* the softmax, so that no gradient flows back to them. Choosing (`masked_fill`,
+# `torch.where`) does that, since the gradient of what was not chosen is zero, but adding doesn't.
 #
 # ### Exercise 4: `masked_softmax`
 #
 # Difficulty 4 of 5
 #
-# Take the softmax over the visible keys of each row. A row with nothing visible is all zeros, and there is no NaN,
-# neither in the attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they
-# must not be changed. Torch's softmax is allowed.
+# Take the softmax over the visible keys of each row (PyTorch's softmax is allowed). A row with nothing visible is all
+# zeros, and there is no NaN, either in the attention weights or in the gradient of `scores`. The scores may share an
+# offset of ±10 000, and they must not be changed.
 #
 # <details><summary>The row with nothing visible is NaN</summary>
 #
-# Its scores are all −∞. Either make sure that they are not (what if such a row may look at something harmless,
-# and loses it afterwards?), or replace the NaN.
+# Its scores are all −∞, so either make sure that they are not (what if such a row may look at something harmless, and
+# loses it afterwards?), or replace the NaN.
 #
 # </details>
 #
 # <details><summary>The row with nothing visible has equal weights</summary>
 #
-# A large finite number avoids NaN, but softmax still shares 1. Which weights may be other than zero? You have a
-# table that says so.
+# A large finite number avoids NaN, but softmax still shares 1. You have a table that shows which weights may be other
+# than zero.
 #
 # </details>
 #
 # <details><summary>The weights are right, the gradient is NaN</summary>
 #
 # Your computation contains a NaN through which a gradient flows back to the scores. Look for a sum with −∞, or a
-# division by a sum that is zero. Choose instead of adding; make the divisor harmless *before* you divide.
+# division by a sum that is zero. Choose instead of adding, and make the divisor harmless *before* you divide.
 #
 # </details>
 #
 # <details><summary>It fails for scores near −10 000</summary>
 #
-# Then your "very negative" number is not negative enough. Is there one below all scores? Or did you take the
-# exponential without subtracting the row's maximum?
+# Either your "very negative" number is not negative enough (is there one below all scores?), or you took the
+# exponential without subtracting the row's maximum.
 #
 # </details>
 #
@@ -851,7 +850,7 @@ show(mine, three, title="weights", form=".4f")
 # %% [markdown]
 # ## 9 · Causal multi-head attention
 #
-# Now put the pieces together. You have lesson 03's `split_heads` and `merge_heads` from section 1.
+# Now put the pieces together, with lesson 03's `split_heads` and `merge_heads`, which you have from section 1.
 #
 # ### Exercise 5: `causal_multi_head_attention`
 #
@@ -863,19 +862,19 @@ show(mine, three, title="weights", form=".4f")
 #
 # <details><summary>Where does the mask go?</summary>
 #
-# Between the scores and the softmax. Your `masked_softmax` takes both.
+# It goes between the scores and the softmax, and your `masked_softmax` takes both scores and mask.
 #
 # </details>
 #
 # <details><summary>My weights are right in one head only, or mix tokens</summary>
 #
-# Does the head axis come before the token axis when you compute scores? Print their shape: (..., H, T, T).
+# Print the shape of your scores. Does the head axis come before the token axis, as in `(..., H, T, T)`?
 #
 # </details>
 #
 # <details><summary>NaN in the first row</summary>
 #
-# Then token 0 may not even see itself. Print the first row of your mask.
+# Then token 0 may not even see itself, so print the first row of your mask.
 #
 # </details>
 
@@ -914,9 +913,9 @@ for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
 # %% [markdown]
 # ## 10 · Catching a leak
 #
-# Somebody gives you an attention function and says that it is causal. You can't read its code, and that its shapes are
-# right proves nothing, because a leak never changes a shape. But you can *call* it. **Change a later token, and see
-# whether an earlier output changes.** If it does, that output has seen the future.
+# Somebody gives you an attention function and says that it is causal. You can't read its code, and the right shapes
+# prove nothing, because a leak never changes a shape. But you can *call* it, so **change a later token, and see whether
+# an earlier output changes.** If it does, that output has seen the future.
 #
 # Below are a causal function, one without a mask, and one whose mask has a single wrong entry. We change "nests" and
 # look at the outputs of "birds" and "build", which come before it.
@@ -943,42 +942,43 @@ kinds = ["causal", "no mask", "one hole"]
 show(torch.stack(moved), kinds, three, title="moved by")
 
 # %% [markdown]
-# With the causal mask the outputs of "birds" and "build" stay exactly as they were. That of "nests" moves, and it may,
-# since this is the token's own present. Without a mask all outputs move.
+# With the causal mask the outputs of "birds" and "build" stay exactly as they were, while without a mask all outputs
+# move. The output of "nests" moves either way, and it may, since this is the token's own present.
 #
 # The opposite test proves nothing. If you change "birds", later outputs move in causal attention too, since they are
 # *supposed* to see the past.
 #
 # One change is not enough either, because a leak may be between any two positions. The last function is correct except
-# for one entry of its mask, and the change of "nests" doesn't find it.
+# for one entry of its mask, and changing "nests" doesn't find it.
 #
 # ### Exercise 6: `leaks_future`
 #
 # Difficulty 4 of 5
 #
-# `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like.
-# Return True if any output moves when a **later** token is changed, else False. A move in the last digits alone is
-# rounding. The check gives you more than a dozen such functions, causal ones and ones that leak in different ways, some
-# only between tokens several places apart, in an order of its own. You can't look into them, only call them, as often
-# as you like.
+# `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like. Return
+# True if any output moves when a **later** token is changed, else False. A change in the last digits alone is rounding.
+# The check gives you more than a dozen such functions, in an order of its own. Some are causal, and the others leak in
+# different ways, some only between tokens several places apart. You can't look into them, only call them, as often as
+# you like.
 #
 # <details><summary>It returns True every time</summary>
 #
-# Which outputs do you compare? Those of the changed token and after it may move. And does your comparison allow
-# for rounding?
+# Which outputs do you compare, and does your comparison allow for rounding? Those of the changed token and after it may
+# move.
 #
 # </details>
 #
 # <details><summary>It misses some leaks</summary>
 #
-# Write down which tokens you change, and for each of them which outputs you look at. Is there a pair (earlier
-# output, later token) that you never test? Does any test cover the pair (0, 1)? The last two? Tokens far apart?
+# Write down which tokens you change, and for each of them which outputs you look at. Is there a pair (earlier output,
+# later token) that you never test, such as (0, 1), the last two, or tokens far apart?
 #
 # </details>
 #
 # <details><summary>It returns False every time</summary>
 #
-# Do both calls get different inputs? `y = x` makes no copy. Do you compare values? Shapes are always equal.
+# Do both calls get different inputs? (`y = x` makes no copy.) And do you compare values, rather than shapes, which are
+# always equal?
 #
 # </details>
 #
@@ -1032,7 +1032,7 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 # ### The robot, word by word
 #
 # Now the robot comes back, and a model reads the sentence and predicts at *every* word which of twenty nouns "it" is.
-# No pair of nouns in the test was in training in that order. The model has two layers, like lesson 02's.
+# The model has two layers, like lesson 02's, and no pair of nouns in the test was in training in that order.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1095,21 +1095,21 @@ show(100 * with_mask, "%", text, form=".0f")
 compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
 
 # %% [markdown] role="answer"
-# *The picture in words:* twelve bars, one for each word of the sentence. The first is near 0. From the first noun to
-# "too" all are close to 50 %, and the last one is close to 100 %. Without a mask all twelve are close to 100 %.
+# *The picture in words:* twelve bars, one for each word of the sentence. The first is near 0, those from the first noun
+# to "too" are close to 50 %, and the last is close to 100 %. Without a mask all twelve places are close to 100 %.
 #
-# Read it from left to right. At the first word the model can only guess. The first noun is something to bet on, and
-# half of the bets are won. The second noun is a second candidate and no help in choosing, and neither are "because",
-# "it", "was" and "too". **No training can put into "it" what its row of the mask hides.** Only the row of the last word
-# sees the ending and both nouns, and there the answer is right.
+# At the first word, on the left, the model can only guess. The first noun is something to bet on, and half of the bets
+# are won. The second noun is a second candidate and no help in choosing, nor are "because", "it", "was" and "too". **No
+# training can put into "it" what its row of the mask hides.** Only the row of the last word sees the ending and both
+# nouns, and there the answer is right.
 #
-# So a mask doesn't take the answer away, but moves it to the first word that can know it. A model that writes is asked
-# at its last word for the same reason.
+# So a mask doesn't take the answer away, but moves it to the first word that can know it. For the same reason a model
+# that writes is asked at its last word.
 
 # %% [markdown]
 # ### The rhyme, with your mask
 #
-# The model of section 1 looked ahead, too, so train it once more with your attention function.
+# The model of section 1 looked ahead too, so train it once more with your attention function.
 
 # %%
 predict(
@@ -1131,7 +1131,7 @@ compare_guess("04_honest_answers", outcome)
 
 # %% [markdown] role="answer"
 # Fewer of its answers are right, and yet it writes the rhyme, with your attention function. After "this is the" nobody
-# can know whether the house, the malt, the rat or the cat comes next. A model that always knows has looked.
+# can know whether the house, the malt, the rat or the cat comes next, and a model that always knows has looked.
 
 # %% [markdown]
 # ## 12 · Quiz
@@ -1150,25 +1150,25 @@ compare_guess("04_honest_answers", outcome)
 #    - b. when each position has to predict what comes after it, so that later tokens hold the answer;
 #    - c. whenever a sequence has more tokens than `d_model`;
 #    - d. when a trained model is used, but not while it is trained.
-# 4. `which_mask` (a letter): your mask serves `nn.MultiheadAttention` well as its bool `attn_mask`. What do you pass
-#    to `F.scaled_dot_product_attention`?
+# 4. `which_mask` (a letter): what do you pass to `F.scaled_dot_product_attention` if `mask` is right as the bool
+#    `attn_mask` of `nn.MultiheadAttention`?
 #    - a. `mask`;
 #    - b. `mask.T`;
 #    - c. `~mask`;
 #    - d. `mask.float()`.
-# 5. `row_float64` (a letter): all three scores of a row, 4, 8 and 8, are hidden by subtracting 1e10, in float64.
-#    What are its weights?
+# 5. `row_float64` (a letter): what are the weights of a row whose three scores, 4, 8 and 8, are all hidden by
+#    subtracting 1e10, in float64?
 #    - a. NaN;
 #    - b. 0, 0, 0;
 #    - c. the weights it would have without a mask;
 #    - d. a third each.
-# 6. `which_padding` (a letter): a causal mask is used without a padding mask. When do *real* tokens give weight to
-#    padding?
+# 6. `which_padding` (a letter): when do *real* tokens give weight to padding if a causal mask is used without a padding
+#    mask?
 #    - a. always;
 #    - b. when the padding comes before them;
 #    - c. when the padding comes after them;
 #    - d. never.
-# 7. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that show about leaks?
+# 7. `proof` (a letter): what do you learn about leaks if you change token 3 of 8 and outputs 3 to 7 move?
 #    - a. there is one, since outputs moved;
 #    - b. there is none, anywhere;
 #    - c. no output before 3 sees token 3, at least for these inputs;
@@ -1176,13 +1176,13 @@ compare_guess("04_honest_answers", outcome)
 #
 # <details><summary>I don't know how to count hidden scores</summary>
 #
-# Draw the mask for T = 3, then for T = 4. How many cells does each row hide?
+# Draw the mask for T = 3, then for T = 4, and count how many cells each row hides.
 #
 # </details>
 #
 # <details><summary>I don't know how to correct the row</summary>
 #
-# The ratio of two weights depends on their own scores only. So the two visible weights keep their ratio. And what do
+# The ratio of two weights depends on their own scores only. So the two visible weights keep their ratio, but what do
 # they sum to?
 #
 # </details>
@@ -1217,9 +1217,9 @@ check(quiz_04, "quiz_04")
 #
 # ### One head, without a library
 #
-# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number instead
-# of infinity. It draws the mask as in the first table. As it sets no seed, we do its arithmetic on random tensors of
-# our own, with its sizes (T = 4, d_model = 8, d_k = d_v = 4).
+# The tutorial of lesson 01 writes causal attention with one head, with numbers instead of bool, and a large number
+# instead of infinity. The first table shows the mask as the tutorial draws it. As it sets no seed, we do its arithmetic
+# on random tensors of our own, with its sizes (T = 4, d_model = 8, d_k = d_v = 4).
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -1242,7 +1242,7 @@ print(f"largest difference to -inf: {(its_weights - infinite).abs().max():g}")
 #
 # At full size the Transformer tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It
 # calls the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the
-# energy of the encoder, (128, 8, 28, 28). Line each of them up with it before you run the cell.
+# energy of the encoder, (128, 8, 28, 28). Line each mask up with the energy before you run the cell.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -1263,8 +1263,8 @@ except RuntimeError as error:
     print("with trg_mask:", str(error).split(" at ")[0])
 
 # %% [markdown]
-# 29 and 28 differ, and neither is 1, so the two shapes can't be broadcast. The target mask belongs to the decoder's
-# scores, (128, 8, 29, 29). The tutorial prints it here and never uses it.
+# Since 29 and 28 differ, and neither is 1, the two shapes can't be broadcast. The target mask belongs to the decoder's
+# scores, (128, 8, 29, 29), and the tutorial prints it here but never uses it.
 #
 # ### What is left of a score next to 1e10?
 #
@@ -1287,8 +1287,8 @@ show([*rows.values()], [*rows], columns, form=".4g")
 # %% [markdown]
 # ### What PyTorch does with an empty row
 #
-# PyTorch's newer function gives zeros. The older module gives NaN if it is asked for the attention weights, but without
-# them (`need_weights=False`) it takes the newer way.
+# PyTorch's newer function gives zeros, while the older module gives NaN if it is asked for the attention weights.
+# Without them (`need_weights=False`) it takes the newer way.
 
 # %%
 nothing = torch.tensor([[1, 0, 0], [1, 1, 0], [0, 0, 0]]).bool()
@@ -1324,8 +1324,8 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* three 6 × 6 grids with the first words of the rhyme, yellow where an output depends on a
-# token. The causal one is yellow on and below the diagonal. The second has one more yellow diagonal above it. The third
-# is yellow everywhere.
+# token. The causal one is yellow on and below the diagonal, the second has one more yellow diagonal above it, and the
+# third is yellow everywhere.
 #
 # In the third, hidden tokens get no weight, but their exponentials are in the sum that softmax divides by, and so every
 # output depends on them.

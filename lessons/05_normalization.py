@@ -17,11 +17,11 @@
 # # 05 · LayerNorm and BatchNorm
 #
 # *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of lesson
-# 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even mention, the size
-# of the random weights that it starts from. Add one line to each layer, and the detail stops mattering. That line
-# *normalises*, which means that it brings numbers back to a common size on their way from layer to layer. For that it
-# needs a mean, but the mean **of what**? LayerNorm and BatchNorm answer this question differently. At the end, you
-# train forty-eight blocks of your own.
+# 04's rhyme and has to predict the next one. Whether it ever learns to depends on a detail that few people would even
+# mention, the size of the random weights that it starts from. Add one line to each layer, and the detail stops
+# mattering. That line *normalises*, which means that it brings numbers back to a common size on their way from layer to
+# layer. For that it needs a mean, but the mean **of what**? LayerNorm and BatchNorm answer this question differently.
+# At the end, you train forty-eight blocks of your own.
 #
 # **You need** PyTorch tensors with axes and broadcasting, `nn.Module`, and the training loop of lesson 02.
 #
@@ -61,7 +61,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Here is the rhyme, and of every five words in a row the network reads four and has to say the fifth.
+# Here is the rhyme, and of every five words in a row the network reads four and has to predict the fifth.
 
 # %%
 rhyme = (
@@ -178,13 +178,13 @@ says = [[go_on(networks[name, 1])] for name in norms]
 show(says, list(norms), ["goes on, size 1"])
 
 # %% [markdown]
-# With a norm the network learns the rhyme from all three starts. Without one it learns from small weights only, and
+# With a norm the network learns the rhyme from all three starts. Without one it learns only from small weights, and
 # from the others its loss is far above that of a guess. (A network without a norm isn't hopeless, but somebody has to
 # find the start that suits its depth. Try `depth=12` and `depth=48` in `deep`.)
 #
-# What goes wrong? Below are twenty untrained layers, each a random matrix and a ReLU, which don't add what they were
-# given. How large is a typical number (the root mean square) after some of them? The rows differ in the size of the
-# weights only.
+# To see what goes wrong, we take twenty untrained layers, each a random matrix and a ReLU, which don't add what they
+# were given. How large is a typical number (the root mean square) after some of them? The rows differ only in the size
+# of the weights.
 
 # %%
 gains, sizes = (0.7, 1.0, 1.4, 2.0), []
@@ -205,9 +205,9 @@ show(table, rows, columns, title="typical size", form=".2g")
 
 # %% [markdown]
 # With weights of 1.4 the size stays within a factor of three. With half of that it is almost zero after twenty layers,
-# and with 2.0 it has grown to hundreds, because a factor per layer becomes its twentieth power. (Gradients do the same
-# on their way back.) With a norm before each layer, the factors don't multiply, and the last column depends on the last
-# layer only.
+# and with 2.0 it has grown to hundreds, because a factor per layer becomes its twentieth power. (Gradients grow and
+# shrink in the same way on their way back.) With a norm before each layer, the factors don't multiply, and the last
+# column depends only on the last layer.
 #
 # ## 2 · RMSNorm
 #
@@ -216,9 +216,9 @@ show(table, rows, columns, title="typical size", form=".2g")
 #
 # $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
 #
-# A size of 1 may be wrong for some feature, so each feature gets a factor γ, which is learnt, and ε keeps a token of
-# zeros from a division by zero. Many language models use this norm, LLaMA among them. Read its name from right to left
-# and you have the order of the steps. Let "cat" be a token with three features.
+# A size of 1 may be wrong for some feature, so each feature gets a factor γ, which is learnt, and ε prevents a division
+# by zero for a token of zeros. Many language models use this norm, LLaMA among them. Read its name from right to left
+# and you have the order of the steps, here for "cat", a token with three features.
 
 # %%
 FEATURES = ["feature 1", "feature 2", "feature 3"]
@@ -243,13 +243,13 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 #
 # Difficulty 1 of 5
 #
-# Your function works for any leading axes, such as (E,), (T, E) and (B, T, E). As in lesson 01's softmax,
-# `keepdim=True` keeps a reduced axis with length 1. Note that ε is 10⁻⁶ by default.
+# Your function should work for any leading axes, such as (E,), (T, E) and (B, T, E), and its ε is 10⁻⁶ by default. As
+# in lesson 01's softmax, `keepdim=True` keeps a reduced axis with length 1.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
 # Print the shapes of `x` and of your mean. The mean of a (7, 5) table over its last axis has shape (7,), and
-# broadcasting lines shapes up from the **right**. What shape should the mean have?
+# broadcasting lines shapes up from the **right**, so what shape should your mean have?
 #
 # </details>
 #
@@ -261,7 +261,7 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 #
 # <details><summary>Wider tokens become smaller</summary>
 #
-# A sum of squares grows with the number of features. Which letter of "RMS" deals with that?
+# A sum of squares grows with the number of features, so which letter of "RMS" deals with that?
 #
 # </details>
 
@@ -291,7 +291,7 @@ show_rows("your RMSNorm", {"cat": mine[0], "zeros": mine[1]})
 # ## 3 · Two ways to average
 #
 # The other two norms subtract a mean first, but which mean? Here are two samples (rows) with three features (columns)
-# each. The row of "cat" is uneven and that of "malt" is flat, and so is the first column.
+# each. The row of "cat" is uneven, while the row of "malt" and the first column are flat.
 
 # %%
 NAMES = ["cat", "malt"]
@@ -309,15 +309,15 @@ show(numbers.mean(dim=0), "mean of the column", FEATURES)
 # The axis that you name is the one that **disappears**, so `mean(dim=0)` of a (2, 3) table leaves 3 means, one per
 # column.
 #
-# Here is a larger table, in which the long frame holds the entries that share a mean and a variance. Both are printed
-# at its end. The right table holds every entry minus its mean, divided by the root of its variance.
+# Here is a larger table, in which the long frame holds the entries that share a mean and a variance, and both are
+# printed at its end. The right table holds every entry minus its mean, divided by the root of its variance.
 #
 # - Choose BatchNorm and see which numbers share a mean now. (Move with the pointer, or press Tab until the left table
 #   has a blue frame and use the arrow keys.)
-# - Go back to LayerNorm, type 20 over a number and press Enter. The dots mark the outputs that moved. In which samples
-#   are they with LayerNorm, and in which with BatchNorm?
-# - Choose "one large value", then "constant row". What is left of its neighbours, and of row 1?
-# - Choose "common offset 1000" and RMSNorm. What happens to the differences between the numbers of a row?
+# - Go back to LayerNorm, type 20 over a number and press Enter. The dots mark the outputs that moved, so in which
+#   samples are they with LayerNorm, and in which with BatchNorm?
+# - What is left of its neighbours when you choose "one large value", and of row 1 when you choose "constant row"?
+# - What happens to the differences between the numbers of a row when you choose "common offset 1000" and RMSNorm?
 
 # %% role="draw"
 from grader.views import NormExplorer
@@ -334,7 +334,7 @@ NormExplorer(small_table)
 
 # %% [markdown]
 # So the axis decides what can influence what. In LayerNorm the result for a token depends on that token alone, while in
-# BatchNorm every sample affects the others. RMSNorm scales a token and (before γ) leaves its direction alone, and
+# BatchNorm every sample affects the others. RMSNorm scales a token and (before γ) leaves its direction alone, while
 # LayerNorm also removes what all features have in common.
 #
 # ## 4 · LayerNorm
@@ -355,7 +355,7 @@ rows = {"cat": cat, "centred": centred, "squares": centred.square()}
 show_rows("LayerNorm", rows | {"divided by the root": standard})
 
 # %% [markdown]
-# Now we give both rows to PyTorch's module. Its `weight` is γ and its `bias` is β, and in a new module they are 1 and
+# Now we give both rows to PyTorch's module, whose `weight` is γ and whose `bias` is β. In a new module they are 1 and
 # 0, which change nothing yet. Both are learnt, since mean 0 may be as wrong for a feature as size 1, and they are the
 # same for every token. "Malt" has variance 0, so only β is left of it.
 
@@ -411,16 +411,16 @@ compare_guess("05_which_slip", outcome)
 
 # %% [markdown] role="answer"
 # The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance, **inside**.
-# (`unbiased=False` divides by d, and `-1` is the axis of the features, so there it is right.) With an ε of 0.00001
+# (`unbiased=False` divides by d, and `-1` is the axis of the features, so those two are right.) With an ε of 0.00001
 # you can't see it, so make ε large, or take a token whose numbers are all tiny. The last token is four times as large
-# if ε is in the wrong place. The checks of this lesson use ε = 0.1, and tokens as faint as this one.
+# if ε is in the wrong place. The checks of this lesson use ε = 0.1, and tokens as small as this one.
 
 # %% [markdown]
 # ### Divide by d, or by d − 1?
 #
-# `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the variance
-# of a population from a sample. A norm doesn't estimate anything but describes the numbers that it was given, so it
-# divides by d (*biased*; the options are `correction=0` or `unbiased=False`). How large is the difference?
+# `torch.std` and `torch.var` divide by d − 1 unless you say otherwise, which gives the *unbiased* estimate of the
+# variance of a population from a sample. A norm doesn't estimate anything but describes the numbers that it was given,
+# so it divides by d (*biased*; the options are `correction=0` or `unbiased=False`). How large is the difference?
 
 # %%
 rows = {"cat, with d": centred / cat.std(correction=0)}
@@ -451,13 +451,13 @@ show(shares, "share of the size, with d − 1", columns, form=".4f")
 #
 # <details><summary>All my numbers are a little too small</summary>
 #
-# By what factor are they too small? Compare it with the printed factors for d − 1 above.
+# Compare the factor by which they are too small with the printed factors for d − 1 above.
 #
 # </details>
 #
 # <details><summary>Changing one token changes the others' results</summary>
 #
-# Then one of your means runs over tokens. Which axis holds the features, counted from the end?
+# Then one of your means runs over tokens, so which axis holds the features, counted from the end?
 #
 # </details>
 
@@ -494,9 +494,9 @@ show_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 # $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
 # y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
 #
-# Now we go by columns, the first of which is [1, 1] and becomes zeros. In the others, two different numbers become 1
-# and −1, or almost, as ε is small. Can you see why two different numbers always do? The tutorial's line has its ε
-# outside the root here, too.
+# Now we normalise columns, and the first one, [1, 1], becomes zeros. In the others, two different numbers become 1 and
+# −1, or almost, because of ε. Can you see why two different numbers always do? In the tutorial's line ε is outside the
+# root here, too.
 
 # %%
 batch_norm_module = nn.BatchNorm1d(3)
@@ -517,19 +517,18 @@ show_rows("the tutorial's line, columns", rows)
 #
 # Difficulty 2 of 5
 #
-# Normalise a batch (B, E) with its own statistics. The same kernels are excluded as in exercise 2.
+# Normalise a batch (B, E) with its own statistics, without the kernels that exercise 2 excludes.
 #
-# <details><summary>Every row of my result has mean 0, the columns don't</summary>
+# <details><summary>Every row of my result has mean 0, but the columns don't</summary>
 #
-# That is LayerNorm. Which axis should disappear when you take the mean: that of the samples or that of the
-# features?
+# That is LayerNorm, so which axis should disappear when you take the mean, that of the samples or that of the features?
 #
 # </details>
 #
 # <details><summary>It raises, or it works only for some sizes</summary>
 #
-# The mean of a (7, 5) batch over its first axis has shape (5,). Does that line up with (7, 5) from the right? If your
-# mean has shape (7,) instead, look at the axis.
+# The mean of a (7, 5) batch over its first axis has shape (5,), so does that line up with (7, 5) from the right? If
+# your mean has shape (7,) instead, look at the axis.
 #
 # </details>
 
@@ -561,13 +560,13 @@ show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 # %% [markdown]
 # ## 6 · BatchNorm remembers
 #
-# In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if the finished
-# model gets a single sample? The mean of that batch is the sample itself, so only zeros are left. Even with more
-# samples, a prediction would depend on which others happen to be in the batch.
+# In training a batch is a random sample, and its mean is a fair estimate of the mean of all the data. But what if the
+# finished model gets a single sample? The mean of that batch is the sample itself, so only zeros are left. Even with
+# more samples, a prediction would depend on which others happen to be in the batch.
 #
 # BatchNorm therefore **remembers**. In *train mode* it normalises with the batch's statistics and also keeps *running*
-# averages of them; in *eval mode* it normalises with the running ones. `module.train()` and `module.eval()` switch, and
-# `self.training` says which mode it is. The running averages move a little with each batch:
+# averages of them; in *eval mode* it normalises with the running ones. `module.train()` and `module.eval()` switch the
+# mode, and `self.training` is True in train mode. The running averages move a little with each batch:
 #
 # > running ← (1 − momentum) · running + momentum · batch's
 #
@@ -576,10 +575,10 @@ show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 #
 # ### Which variance?
 #
-# The tutorial has LayerNorm and BatchNorm use the biased variance, with all numbers counted in the divisor. You have
-# seen that both *normalise* with it, but which variance does BatchNorm *remember*? One batch of a single feature goes
-# through a new module. `running_var` was 1, so it will be 0.9 plus a tenth of one of the variances below. Think of what
-# a running variance is for.
+# The tutorial has both LayerNorm and BatchNorm use the biased variance, which divides by d or N. You have seen that
+# both *normalise* with it, but which variance does BatchNorm *remember*? One batch of a single feature goes through a
+# new module. `running_var` was 1, so it will be 0.9 plus a tenth of one of the variances below. Before you guess, think
+# of what a running variance is for.
 
 # %%
 batch = torch.tensor([[1.0], [2.0], [3.0], [6.0], [8.0]])
@@ -607,16 +606,16 @@ outcome = "the one divided by N" if biased else "the one divided by N − 1"
 compare_guess("05_which_variance", outcome)
 
 # %% [markdown] role="answer"
-# It remembers 8.5, the **unbiased** variance, divided by N − 1. The output was divided by the root of 6.8, so its
-# variance is 1 with N. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers.
-# The running variance does estimate that of a population, all the data there is. For a batch of two the difference is a
-# factor of two.
+# It remembers 8.5, the **unbiased** variance, which divides by N − 1. The output was divided by the root of 6.8, so its
+# variance with N is 1. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers.
+# Unlike the batch's variance, the running variance estimates that of a population, which is all the data there is. For
+# a batch of two the difference is a factor of two.
 
 # %% [markdown]
 # ### Over several batches
 #
 # Batches of eight samples come from a population with mean 5 and standard deviation 3. Watch how the running values
-# move to these two. Then the same two samples go through in both modes, and one of them alone.
+# move towards these two. Then the same two samples go through in both modes, and one of them goes through alone.
 
 # %%
 population = torch.Generator().manual_seed(0)
@@ -653,7 +652,7 @@ except ValueError as error:
 #
 # γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must be
 # saved with the model and move with it to another device. Such tensors are called **buffers** (the list above has
-# three, and your module won't need the last). A module gets one by a line in its constructor, such as
+# three, and your module won't need the last). A module gets one from a line in its constructor, such as
 # `self.register_buffer("seen", torch.zeros(1))`, and from then on it is `self.seen`.
 #
 # The batch's mean is computed from the batch, and PyTorch records how, for the gradient. A buffer that is updated with
@@ -671,27 +670,28 @@ except ValueError as error:
 #
 # <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
 #
-# A tensor that is only assigned to an attribute is not owned by the module. Which line above makes a buffer?
+# A tensor that is only assigned to an attribute is not owned by the module, so which line above makes a buffer?
 #
 # </details>
 #
 # <details><summary>"a leaf Variable that requires grad is being used in an in-place operation"</summary>
 #
-# Something that is updated by hand is registered as a parameter. Should gradient descent change it?
+# Something that is updated by hand is registered as a parameter, but should gradient descent change it?
 #
 # </details>
 #
-# <details><summary>Outputs are right in train mode, the running values are not</summary>
+# <details><summary>Outputs are right in train mode, but the running values are not</summary>
 #
-# Take a batch of two, momentum 0.1, and do one update on paper. Is yours too close to the batch's values? Then look at
-# which factor goes with the old value and which with the new one. Is only the variance wrong, its new part by a factor
-# of two? Read "Which variance?" again.
+# Take a batch of two and momentum 0.1, and do one update on paper. If yours is too close to the batch's values, look at
+# which factor goes with the old value and which with the new one. If only the variance is wrong, its new part by a
+# factor of two, read "Which variance?" again.
 #
 # </details>
 #
 # <details><summary>Eval mode gives the same as train mode</summary>
 #
-# Does your code ask `self.training` anywhere? The mode decides what you normalise with, and whether you remember.
+# The mode decides what you normalise with, and whether you remember, so does your code look at `self.training`
+# anywhere?
 #
 # </details>
 
@@ -750,7 +750,7 @@ show(table, ["yours", "PyTorch's"], columns, title="running", form=".4f")
 #
 # The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over batch
 # **and** time, padding included. Below, a short sentence shares its batch with a longer one. It is padded with 0, 3 and
-# 12 tokens of zeros, and in the last row one of its *later* tokens changes. What becomes of its first token?
+# 12 tokens of zeros, and in the last row one of its *later* tokens changes. What happens to its first token?
 
 # %%
 start = torch.Generator().manual_seed(1)
@@ -770,26 +770,26 @@ show_rows("first token, BatchNorm", by_batch)
 show_rows("first token, LayerNorm", by_layer)
 
 # %% [markdown]
-# LayerNorm looks at one token at a time, and gives the same each time. With BatchNorm padding changes the first token,
-# and so does **the future**, which defeats causal masking. Also, where models are large, each device holds a small
-# batch, sometimes of a single sequence, and the statistics of text vary more from batch to batch than those of images
-# (Shen et al. 2020 measured it).
+# LayerNorm looks at one token at a time, and gives the same result each time. With BatchNorm padding changes the first
+# token, and so does **the future**, which defeats causal masking. Also, where models are large, each device holds a
+# small batch, sometimes of a single sequence. And the statistics of text vary more from batch to batch than those of
+# images (Shen et al. 2020 measured it).
 #
 # In computer vision, where BatchNorm comes from, the images of a batch have the same size, and there is no future to
 # hide.
 #
 # <details><summary>A trap for those who try BatchNorm on text</summary>
 #
-# `nn.BatchNorm1d` wants (B, E, T), features in the middle. Given (B, T, E) it raises, unless T happens to equal E;
-# then it normalises the wrong axis without a word.
+# `nn.BatchNorm1d` wants (B, E, T), with the features in the middle. Given (B, T, E) it raises an error, unless T
+# happens to equal E; then it normalises the wrong axis without a word.
 #
 # </details>
 #
 # ### The rhyme, in company
 #
-# A network with BatchNorm learns the rhyme, too. In eval mode it goes on after "this is the cat" without a mistake and
-# gets nine words of nine. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with 32 copies of
-# "this is the house".
+# A network with BatchNorm learns the rhyme too, and in eval mode it goes on after "this is the cat" without a mistake
+# and gets nine words out of nine. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with 32
+# copies of "this is the house".
 
 # %%
 predict(
@@ -817,8 +817,8 @@ same = [a == b for a, b in zip(alone, together, strict=True)]
 compare_guess("05_in_company", sum(same))
 
 # %% [markdown] role="answer"
-# In train mode the company decides what the network writes. With LayerNorm neither the batch nor the mode matters, and
-# a model that writes needs that.
+# In train mode the rest of the batch decides what the network writes. With LayerNorm neither the batch nor the mode
+# matters, and a model that writes needs that.
 
 # %% role="try"
 # Try it: the same network with your BatchNorm. It should know the rhyme.
@@ -831,8 +831,8 @@ print(go_on(mine.eval()))
 #
 # A Transformer layer consists of two *sub-layers*, attention and a small network for each token. Each has a **residual
 # connection** around it, so what it computes is *added* to what it was given. We call a sub-layer with its residual
-# connection and its norm a block. The norm can stand in several places of it, and in the two exercises you find its
-# place from what is demanded of the block.
+# connection and its norm a block. The norm can go in several places, and in the two exercises you find its place from
+# what is demanded of the block.
 #
 # Our example is the block `x + norm(sublayer(x))`, which Swin Transformer V2 and OLMo 2 have. We examine it with two
 # sub-layers, a silent one, which only notes what it is given and returns zeros, and one that reverses a token and adds
@@ -877,11 +877,11 @@ def examine(block):
 examine(example)
 
 # %% [markdown]
-# With a silent sub-layer this block gives back the x that came in, so its residual path is untouched. But the
-# sub-layer has to cope with x as it comes, a thousand times as large if need be.
+# With a silent sub-layer this block gives back the x that came in, so its residual path is untouched. But the sub-layer
+# has to cope with x as it comes, even if it is a thousand times as large.
 #
 # In the two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as `turn` and
-# `standardise` are here. Try your idea on the demands with pencil and paper before you write.
+# `standardise` are here. Check your idea against the demands with pencil and paper before you write.
 #
 # ### Exercise 5: `pre_norm_residual`
 #
@@ -892,12 +892,12 @@ examine(example)
 #
 # 1. **The residual path is untouched.** If the sub-layer returns zeros, the block returns the x that came in, to the
 #    last digit and with any norm. A stack of such blocks is one straight line with additions only.
-# 2. **The sub-layer is spared.** If x is a thousand times as large, the sub-layer gets the same numbers as before
+# 2. **The sub-layer is protected.** If x is a thousand times as large, the sub-layer gets the same numbers as before
 #    (but for ε).
 #
-# <details><summary>The sub-layer is spared, but the first demand fails</summary>
+# <details><summary>The sub-layer is protected, but the first demand fails</summary>
 #
-# Do you add the x that came in at the end, or its normalised version? After a line `x = ...` the one that came in is
+# At the end, do you add the x that came in, or its normalised version? After a line `x = ...` the one that came in is
 # gone.
 #
 # </details>
@@ -915,7 +915,7 @@ def pre_norm_residual(
     sublayer: Callable[[Tensor], Tensor],
     norm: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """A residual block: an untouched residual path, a spared sub-layer.
+    """A residual block: an untouched residual path, a protected sub-layer.
 
     x: (..., E); sublayer and norm: functions from (..., E) to (..., E).
     Returns (..., E).
@@ -933,7 +933,7 @@ check(pre_norm_residual)
 #
 # Difficulty 2 of 5
 #
-# This block, too, adds once and calls `sublayer` and `norm` once each. It meets two other demands:
+# This block, too, adds once and calls `sublayer` and `norm` once each, but it meets two other demands:
 #
 # 1. **What leaves the block is normal.** Whatever x and the sub-layer are, each token of the result has mean 0 and
 #    variance 1, if the norm is a LayerNorm with γ = 1 and β = 0. So the next block gets tokens of one size.
@@ -993,13 +993,13 @@ for block in (pre_norm_residual, post_norm_residual):
 #
 # ## 9 · Deep stacks: what reaches the first layer?
 #
-# Why did most of the field move the norm? The first reason is the gradient. On its way back through a **post-norm**
-# stack of forty-eight layers it passes every layer and its norm, and each pair multiplies it by about the same factor.
-# In a **pre-norm** stack there is the straight line of additions. A sum passes the gradient on unchanged, whatever the
-# branches, which are the norms and sub-layers beside that line, add to it.
+# Why did most of the field move the norm? The first reason is the gradient, which on its way back through a
+# **post-norm** stack of forty-eight layers passes every layer and its norm. Each such pair multiplies it by about the
+# same factor. In a **pre-norm** stack there is the straight line of additions, with the norms and sub-layers beside it
+# as branches. Whatever a branch adds, the sum passes the gradient on unchanged.
 #
-# We take stacks of small random networks, before any training. How long is the gradient for the weights of each layer,
-# as a vector? We compare three kinds of branches:
+# We take stacks of small random networks, before any training, and look at the length of the gradient, as a vector, for
+# the weights of each layer. We compare three kinds of branches:
 #
 # - **ReLU**: the gradient on the way back grows as the numbers did on the way forward;
 # - **ReLU and a bias**: the bias adds to the numbers but not to the gradient;
@@ -1057,11 +1057,11 @@ panels[1].legend()
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a logarithmic scale,
-# on the vertical axis. In the post-norm panel the three curves start together on the right, at about 0.1, and spread to
-# the left in almost straight lines: the one for strong tanh climbs to about a thousand at layer 0, the one for ReLU and
-# a bias falls below a hundred-thousandth, and ReLU alone stays between 0.1 and 0.2. In the pre-norm panel all three
-# stay between about 0.01 and 0.6, rising towards layer 0.
+# *The picture in words:* two panels with the layer on the horizontal axis and the gradient's length, on a logarithmic
+# scale, on the vertical one. In the post-norm panel the three curves start together on the right, at about 0.1, and
+# spread to the left in almost straight lines. The one for strong tanh climbs to about a thousand at layer 0, the one
+# for ReLU and a bias falls below a hundred-thousandth, and ReLU alone stays between 0.1 and 0.2. In the pre-norm panel
+# all three stay between about 0.01 and 0.6, rising towards layer 0.
 #
 # A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide whether the
 # gradient grows, vanishes or survives, and in pre-norm they matter far less.
@@ -1069,9 +1069,9 @@ plt.show()
 # ## 10 · Forty-eight blocks of your own
 #
 # Now we take the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two
-# linear layers, as in a Transformer. How deep can the stack be? We try three ways, which are post-norm, post-norm with
-# a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All of them end with one more
-# norm, which has nothing left to do after a new post-norm block.
+# linear layers, as in a Transformer. To see how deep the stack can be, we try three ways, which are post-norm,
+# post-norm with a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All of them end
+# with one more norm, which has nothing left to do after a new post-norm block.
 
 
 # %%
@@ -1159,10 +1159,10 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 # %% [markdown]
 # ### What the towers compute
 #
-# Gradients can't be the whole story, since Adam makes steps of about the same size from short and long ones. So we look
-# at what the towers compute, which is a row of scores for each of the sixty windows. How far apart are these rows (as a
-# standard deviation), before training and after a few steps? Below the table is the loss of a reader who doesn't look
-# at the window and only knows how often each word comes.
+# Gradients can't be the whole story, since Adam takes steps of about the same size from short gradients and from long
+# ones. So we look at what the towers compute, which is a row of scores for each of the sixty windows. How far apart are
+# these rows (as a standard deviation), before training and after a few steps? Below the table is the loss of a reader
+# who doesn't look at the window and only knows how often each word comes.
 
 # %% role="try" timed=true claim="the_windows_become_one"
 # Try it: towers of forty-eight blocks in their first steps.
@@ -1183,7 +1183,7 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 # forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more than
 # the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how often
 # each word comes. The warm-up puts that off, as the table shows, but doesn't prevent it. The residual path of a
-# pre-norm tower has no division, so what the four words say arrives at the end.
+# pre-norm tower has no division, so the information in the four words arrives at the end.
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained
 # a thousand layers in this way, from smaller starting weights. Try the heavier x, and also your RMSNorm in pre-norm
@@ -1214,15 +1214,15 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `layer_means` (a whole number): `x` has shape (2, 5, 8): batch, tokens, features. How many means does
-#    LayerNorm take?
-# 2. `by_hand` (a number, to two decimals): LayerNorm of the token [0, 0, 3, 5], with γ = 1, β = 0 and ε so
-#    small that it doesn't matter. What does the 5 become?
-# 3. `large_eps` (a number, to two decimals): LayerNorm of the token [−2, 2] with γ = 1, β = 0 and ε = 5. What
-#    does the 2 become?
-# 4. `running_var` (a number, to two decimals): a new `nn.BatchNorm1d(1)` with momentum 0.1 gets the batch
-#    [[0], [2]] in train mode. What is its `running_var` afterwards?
-# 5. `batch_of_two` (a letter): a BatchNorm in train mode with γ = 1, β = 0 gets two samples. What comes out?
+# 1. `layer_means` (a whole number): how many means does LayerNorm take if `x` has shape (2, 5, 8), for batch, tokens
+#    and features?
+# 2. `by_hand` (a number, to two decimals): what does the 5 become in LayerNorm of the token [0, 0, 3, 5], with γ = 1, β
+#    = 0 and ε so small that it doesn't matter?
+# 3. `large_eps` (a number, to two decimals): what does the 2 become in LayerNorm of the token [−2, 2] with γ = 1, β = 0
+#    and ε = 5?
+# 4. `running_var` (a number, to two decimals): a new `nn.BatchNorm1d(1)` with momentum 0.1 gets the batch [[0], [2]] in
+#    train mode. What is its `running_var` afterwards?
+# 5. `batch_of_two` (a letter): what comes out when a BatchNorm in train mode with γ = 1 and β = 0 gets two samples?
 #    - a. always 1 and −1 for each feature, or two zeros, apart from ε;
 #    - b. numbers that show how far apart the two samples were;
 #    - c. the same as in eval mode;
@@ -1235,8 +1235,8 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #
 # <details><summary>I don't know where to start with a number</summary>
 #
-# Write down mean and variance first. Pencil and paper are enough, with a calculator for one root, and a cell of your
-# own is allowed.
+# Write down the mean and the variance first. Pencil and paper are enough, with a calculator for one root, and a cell of
+# your own is allowed.
 #
 # </details>
 
@@ -1267,7 +1267,7 @@ check(quiz_05, "quiz_05")
 # ## What you can do now
 #
 # You have written three norms and can say which numbers share a mean in each, and you have built a module with a memory
-# of its own. You have found two places for a norm from what the block has to do. With the norm in one of them,
+# of its own. You have worked out two places for a norm from what the block has to do. With the norm in one of them,
 # forty-eight blocks of your own learn the rhyme, and with it in the other they write one word whatever they read.
 #
 # **To read next**
@@ -1286,7 +1286,7 @@ check(quiz_05, "quiz_05")
 # %% [markdown]
 # ## For those who want more
 #
-# Two things that the lessons after this one don't need.
+# Here are two things that later lessons don't need.
 #
 # ### A shortcut that costs all digits
 #
@@ -1326,6 +1326,6 @@ rows = ["post-norm", "pre-norm"]
 show(last, rows, columns, title="last gradient", form=".3f")
 
 # %% [markdown]
-# In pre-norm, four times as many layers about halve the last gradient. Xiong et al. (2020) derive this, and count it as
-# pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full step at
-# the start throws these layers off. A **warm-up** is meant to prevent that (lesson 08 has one).
+# In pre-norm, four times as many layers roughly halve the last gradient. Xiong et al. (2020) derive this, and count it
+# as pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full step
+# at the start throws these layers off. A **warm-up** is meant to prevent that (lesson 08 has one).
