@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 10 · Reading and debugging attention
 #
-# In lesson 08 a model learnt to write dates. Suppose that it reads "6 August 1939". When it has to write the 6 of
+# Suppose that the model of lesson 08, which learnt to write dates, reads "6 August 1939". When it has to write the 6 of
 # 1939-08-06, one of its heads gives nearly all of its weight to the 6 of the input. Is that why it writes a 6? To find
 # out, you switch this head off and let the model write again.
 #
@@ -24,15 +24,15 @@
 # made by hand, then those of that model, and to test what you have read. At the end you hunt for eight mistakes, in
 # attention functions whose code you can't see.
 #
-# **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
-# Lesson 07's classes are given.
+# **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does;
+# lesson 07's classes are given.
 #
 # **Afterwards you can**
 #
 # - name the patterns that heads often show, and write code that names them;
 # - follow attention through several layers, along the residual stream;
 # - read what a model knows half way, ablate a head, and say from the loss what the model needs it for;
-# - find out what is wrong with an attention from the outside, by calling it with the right inputs.
+# - find out what is wrong with an attention function from the outside, by calling it with the right inputs.
 #
 # **Time:** <!-- time -->. The plan: patterns → broken weights → a name for a pattern → a trained model's heads →
 # through the layers → what weights don't explain → the hunt → a quiz.
@@ -77,13 +77,13 @@ show({"to itself": torch.eye(seq_len), "to all alike": alike}, tokens)
 #
 # Difficulty 1 of 5
 #
-# Make the matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so
-# a head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, which
-# makes it a good place for such weight. A token that is used in this way is called an *attention sink*.
+# Make the matrix in which all tokens attend to token 0. Many trained models have such heads, because a row must sum to
+# one. So a head must put its weight somewhere, even if no token is of use to it. Every position can see the first
+# token, which makes it a good place for such weight. A token that is used in this way is called an *attention sink*.
 #
 # <details><summary>I fill the first row, and the check says that it should be the column</summary>
 #
-# Row i holds the weights that token i gives, column j those that token j gets. Which of the two is full if token 0
+# Row i holds the weights that token i gives, and column j those that token j gets. Which of the two is full if token 0
 # gets everything?
 #
 # </details>
@@ -133,32 +133,32 @@ compare_guess("10_edge_row", round(sums_of_rows[0].item(), 2))
 # %% [markdown] role="answer"
 # No token comes before the first one, which has only two neighbours, itself included, and each gets a third. The last
 # row sums to two thirds as well. But rows of attention weights must sum to one, so every row is divided by the number
-# of neighbours that exist, which makes halves at the ends and thirds in between.
+# of neighbours that exist. This gives halves at the ends and thirds in between.
 
 # %% [markdown]
 # ### Exercise 2: `local_pattern`
 #
 # Difficulty 2 of 5
 #
-# Do the same for any radius. Every token divides its attention equally among all tokens at most `radius` places away,
-# itself included.
+# Do the same for any radius, so that every token divides its attention equally among all tokens at most `radius` places
+# away, itself included.
 #
 # <details><summary>The check says that the edges aren't right</summary>
 #
-# By what do you divide the first row, and by what the middle one? What does a row of ones and zeros sum to?
+# What do you divide the first row by, and the middle one? What does a row of ones and zeros sum to?
 #
 # </details>
 #
 # <details><summary>Can I get the band without loops?</summary>
 #
-# Take the positions 0 to T − 1 once as a column and once as a row. What is their difference? (Lesson 05 has
-# broadcasting.)
+# Take the positions 0 to T − 1 once as a column and once as a row. What do you get when you subtract one from the
+# other, with broadcasting (lesson 05)?
 #
 # </details>
 #
 # <details><summary>The last tokens turn up in the first row</summary>
 #
-# In Python, index −1 is the last entry. Where does your slice start for token 0?
+# In Python, index −1 is the last entry, so where does your slice start for token 0?
 #
 # </details>
 
@@ -196,14 +196,14 @@ for my_axes, my_name in zip(my_panels.flat, my_patterns, strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* four 8 × 8 grids, yellow where the weight is 1. "Itself" is a yellow diagonal, "all alike" is
-# dark blue all over, and in "first token" the left column is yellow. "Neighbours" is a grey band along the diagonal, a
-# little brighter at both ends, where only two tokens divide the weight.
+# *The picture in words:* there are four 8 × 8 grids, yellow where the weight is 1. "Itself" is a yellow diagonal, "all
+# alike" is dark blue all over, and in "first token" the left column is yellow. "Neighbours" is a grey band along the
+# diagonal, a little brighter at both ends, where only two tokens divide the weight.
 #
 # ## 2 · Are these weights at all?
 #
-# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` tests three rules: all
-# entries are finite, they lie within [0, 1], and each row sums to one.
+# Before you read a matrix, make sure that it holds weights. Lesson 02's `validate_attention` tests whether all entries
+# are finite, whether they lie within [0, 1], and whether each row sums to one.
 
 # %% role="given"
 from lesson_02 import validate_attention
@@ -248,22 +248,23 @@ for name, weights in suspects.items():
 compare_guess("10_accepted", len(accepted) - 1)
 
 # %% [markdown] role="answer"
-# Five are refused, each with the first rule that it breaks. One of them, dropout, is normal in training, where
-# attention weights are often dropped at random and the others enlarged, so that a row sums to one only on average. In
-# eval mode it is a mistake.
+# Five are refused, and the message names the first rule that each one breaks. One of them, dropout, is a mistake only
+# in eval mode. In training, attention weights are often dropped at random and the others enlarged, so that a row sums
+# to one only on average.
 #
-# Two are accepted, since a matrix that shows the future and one that is far too sharp are valid weights, but not the
-# right ones. Section 7 finds such mistakes.
+# Two are accepted, since a matrix that shows the future and one that is far too sharp are valid weights. They aren't
+# the right ones, though, and in section 7 you find such mistakes.
 
 # %% [markdown]
 # ## 3 · A name for a pattern
 #
-# A model has too many heads to look at one by one, so we let code do it. A few quantities separate the patterns:
+# A model has too many heads to look at one by one, so we let code do it, with a few quantities that separate the
+# patterns:
 #
-# - the mean **entropy** of the rows (lesson 02): 0 if each row has all its weight on one key, ln T if all rows are
-#   uniform;
+# - the mean **entropy** of the rows (lesson 02), which is 0 if each row has all its weight on one key, and ln T if all
+#   rows are uniform;
 # - the mean weight on the **diagonal**, and that in **column 0**;
-# - the mean weight **near** the diagonal.
+# - the mean weight **near** the diagonal, at most one place away.
 
 # %% role="given"
 from lesson_02 import attention_entropy
@@ -288,12 +289,13 @@ table = torch.stack([four_numbers(weights) for weights in patterns.values()])
 show(table, list(patterns), ["entropy", "itself", "first", "near"])
 
 # %% [markdown]
-# None of them is enough alone. "The one before" has all its weight near the diagonal, as the neighbour pattern has. It
-# is also tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3, 0.25, 0.25] one
-# weight is the largest too, and it means very little.
+# None of them is enough alone, since "the one before" has all its weight near the diagonal, just as the neighbour
+# pattern does. It is also tempting to look only at where the *largest* weight of a row is (`argmax`). But in [0.2, 0.3,
+# 0.25, 0.25] one weight is the largest too, and that means very little.
 #
 # Another way is to build the pattern that a matrix might follow, and to measure the distance, entry by entry. Trained
-# heads are never exactly a pattern, so some distance must be allowed. Below, five hundredths of every row are random.
+# heads never match a pattern exactly, so we must allow some distance. In `noisy` below, five hundredths of every row
+# are random.
 
 # %%
 noisy = 0.95 * torch.eye(8) + 0.05 * torch.randn(8, 8).softmax(dim=-1)
@@ -328,7 +330,7 @@ for name in ("itself", "all alike"):
 #
 # <details><summary>Uniform weights come out as "local"</summary>
 #
-# Inside the band they look alike. What is outside it?
+# Inside the band they look alike, but what is outside it?
 #
 # </details>
 #
@@ -427,7 +429,7 @@ print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 # %% [markdown]
 # The model reads and writes characters, and with teacher forcing one call asks for all of them, as in lesson 08. From
 # here on our main measure is the **loss**, the mean of −ln p over all characters, where p is the probability of the
-# right one. A model without any idea has ln 14 = 2.64 nats.
+# right one. A model without any idea has a loss of ln 14 = 2.64 nats.
 
 
 # %%
@@ -466,9 +468,9 @@ def loss_of_all():
 print(f"{len(pairs)} dates: loss {loss_of_all():.3f} nats")
 
 # %% [markdown]
-# A hook keeps the weights, as in lesson 08. There are three kinds of attention. In the encoder's, the characters of the
-# written date attend to one another. In the decoder's own, the answer attends to the part written so far. In the
-# cross-attention, the answer attends to the written date.
+# As in lesson 08, a hook keeps the weights, here of three kinds of attention. In the encoder's, the characters of the
+# written date attend to one another. In the decoder's own, the answer attends to the part written so far, and in the
+# cross-attention to the written date.
 
 
 # %%
@@ -516,10 +518,10 @@ for kind, weights in inside.items():
     print(f"{kind:8} (L, H, Tq, Tk) = {tuple(weights.shape)}")
 
 # %% [markdown]
-# Look at all twenty-four matrices. Choose the kind of attention at the top, and with the arrow keys a head among the
-# small matrices, which have a line for each layer. Move in the large one to read how much each query gives to each key.
-# Below each head is the pattern it most resembles, and how much of its weight the two share. From 0.9 on, you may call
-# it the head's pattern.
+# To look at all twenty-four matrices, choose the kind of attention at the top. With the arrow keys, choose a head among
+# the small matrices, which have a row for each layer. Move over the large one to read how much weight each query gives
+# to each key. Below each head is the pattern it most resembles, and how much of its weight the two share. From 0.9 on,
+# you may call it the head's pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
@@ -530,16 +532,18 @@ sides["cross"] = (so_far, text)  # queries, keys
 HeadExplorer({kind: (inside[kind], *side) for kind, side in sides.items()})
 
 # %% [markdown]
-# Take your time with these questions.
+# Take your time with these questions about what you see.
 #
-# 1. *Cross, layer 1:* go down the rows of head 1. Does each character of the answer attend to what it is read from?
-#    Note that row i belongs to the character that the decoder was *given*, at which it writes the next one. Which rows
-#    are less clear, and why may that be? (The month is read from several letters.)
-# 2. *Decoder:* why is the upper right half of every matrix dark? Why does the first row always have the same weight?
-# 3. *Encoder:* which heads are easy to describe in words? Be honest.
+# 1. Under *cross*, go down the rows of head 1 in layer 1. Does each character of the answer attend to what it is read
+#    from? Row i belongs to the character that the decoder was *given*, at which it writes the next one. Which rows are
+#    less clear, and might that be because the month is read from several letters?
+# 2. Under *decoder*, why is the upper right half of every matrix dark? Why is the first row of each matrix always the
+#    same?
+# 3. Under *encoder*, which heads are easy to describe in words, if you are honest?
 #
-# Few of the encoder's heads are. In large models some heads show the patterns of section 1 clearly, and papers print
-# those. Here hardly any does, and still nearly all dates are right. An unclear matrix is no sign of a mistake.
+# Few of the encoder's heads are easy to describe. In large models some heads show the patterns of section 1 clearly,
+# and those are the ones that papers print. Here hardly any head does, and still nearly all dates are right, so an
+# unclear matrix isn't a sign of a mistake.
 #
 # Let your classifier name the eight heads of the encoder, and those of the same model before its training.
 
@@ -557,7 +561,7 @@ for my_name, my_layers in my_models.items():
         print(f"{my_name:9} layer {my_layer}:", *my_words)
 
 # %% [markdown]
-# After training all of them are "other". Our list has no name for what such a head does, and that is fine. Before
+# After training all of them are "other", since our list has no name for what such a head does, and that is fine. Before
 # training some are close enough to uniform for your tolerance.
 #
 # ## 5 · Through the layers
@@ -591,14 +595,15 @@ compare_guess("10_arrives", f"token {both[2].argmax()}")
 # 0 is the rightmost factor, because it works on the tokens first.
 
 # %% [markdown]
-# The residual, x + attention(x), is still missing. Each position has a vector that runs through all layers, called the
-# **residual stream**, and each sub-layer only adds to it. (In our post-norm model each sum is normalised too.) We count
-# both parts of the sum as equal, and replace each matrix A by half of itself and half of the identity:
+# The residual, x + attention(x), is still missing from the product. Each position has a vector that runs through all
+# layers, called the **residual stream**, and each sub-layer only adds to it. (In our post-norm model each sum is
+# normalised too.) We count both parts of the sum as equal, and replace each matrix A by half of itself and half of the
+# identity:
 #
 # $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_{L-1} \cdots R_1\, R_0$$
 #
-# This is **attention rollout** (Abnar and Zuidema 2020). If the rows of A sum to one, so do those of R. If they might
-# not, normalise the rows of R.
+# This product is called **attention rollout** (Abnar and Zuidema 2020). If the rows of A sum to one, so do those of R.
+# If they might not, normalise the rows of R.
 
 # %%
 halves = [(layer + torch.eye(3)) / 2 for layer in (layer_0, layer_1)]
@@ -623,11 +628,12 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* there are three columns of dots, one for each token, from the input at the bottom to layer 1
-# at the top. In every column a dashed arrow leads up from dot to dot, the residual. Solid arrows are attention. In
-# layer 0 they lead from token 0 to 0 and to 1, and from 1 to 2, in layer 1 from 0 to 0, and from 1 to 1 and to 2.
+# at the top. In every column a dashed arrow, the residual, leads up from dot to dot, and solid arrows are attention. In
+# layer 0 these lead from token 0 to 0 and to 1, and from 1 to 2. In layer 1 they lead from 0 to 0, and from 1 to 1 and
+# to 2.
 #
-# Each dot takes half from each of its two arrows. Four paths end at token 2 above. One comes from token 0, two from
-# token 1, and one is its own residual.
+# Each dot takes half from each of its two arrows. Four paths end at token 2 at the top, one from token 0, two from
+# token 1, and one that is its own residual.
 #
 # ### Exercise 4: `attention_rollout`
 #
@@ -643,7 +649,8 @@ plt.show()
 #
 # <details><summary>"expected m1 and m2 to have the same dtype"</summary>
 #
-# Your identity has torch's default dtype, but the layers may have another. `torch.eye` takes the dtype as an argument.
+# Your identity has torch's default dtype, but the layers may have another, and `torch.eye` takes a dtype as an
+# argument.
 #
 # </details>
 
@@ -684,14 +691,14 @@ for my_axes, my_name in zip(my_panels, my_tables, strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two 13 × 13 grids, the characters of "6 August 1939" along both sides. In layer 1 the
+# *The picture in words:* two 13 × 13 grids have the characters of "6 August 1939" along both sides. In layer 1 the
 # digits of the year attend to one another. In the rollout the diagonal is the brightest, and the rest is flatter.
 #
 # Through the residuals alone a quarter of what is at each position is still its own, so the diagonal stays bright. Off
 # the diagonal the rollout is flatter, since a weighted sum of weighted sums evens out.
 #
-# Rollout is only an estimate. The heads were averaged, the residual counts as exactly one half, and values, norms and
-# feed-forward layers are left out.
+# Rollout is only an estimate, in which the heads are averaged, the residual counts as exactly one half, and values,
+# norms and feed-forward layers are left out.
 #
 # ## 6 · What the weights do not explain
 #
@@ -759,16 +766,16 @@ if written == answer:
 compare_guess("10_switched_off", outcome)
 
 # %% [markdown] role="answer"
-# The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights shows
-# why that can be: other heads attend to the 6 as well. (Not every date is so lucky. Try "August 6, 1939" in `date`,
-# where another character goes wrong without its head.)
+# The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights shows a
+# possible reason, since other heads attend to the 6 as well. (Not every date is so lucky, and with "August 6, 1939" in
+# `date`, another character goes wrong without its head.)
 
 # %% [markdown]
 # ### Which layer decides
 #
 # If heads in both layers read the 6, where is it decided? `fc_out` turns the vector at the end of the residual stream
 # into logits. We can apply `fc_out` earlier, after each sub-layer, to see what the model would write if it had to stop
-# there. (This is called the **logit lens**, nostalgebraist 2020.)
+# there. This way of looking is called the **logit lens** (nostalgebraist 2020).
 
 
 # %%
@@ -813,15 +820,15 @@ outcomes = 2 * ["before any cross-attention"] + 2 * ["in layer 0"]
 compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 
 # %% [markdown] role="answer"
-# *The picture in words:* a table with a row for each character of 1939-08-06 and a column for each sub-layer, own
-# attention, cross-attention and feed-forward of both layers. To the left most probabilities are small, to the right all
-# are 1. The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
+# *The picture in words:* a table has a row for each character of 1939-08-06 and a column for each sub-layer (own
+# attention, cross-attention and feed-forward of both layers). On the left most probabilities are small, and on the
+# right all are 1. The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
 #
 # Before any cross-attention the stream can't know the date, only what comes at which place, such as dashes after four
-# digits and after two more. (A full stop stands for eos.) Layer 0 reads the year and the day, but takes August for
-# April, which begins with an A as well. Layer 1 puts it right, and its feed-forward makes it certain. Over all dates,
-# each cross-attention takes away most of the loss, and the second layer's own attention next to nothing. The lens shows
-# what `fc_out` can read, not all that is there.
+# digits and after two more. (In the second table, a full stop stands for eos.) Layer 0 reads the year and the day, but
+# takes August for April, which begins with an A as well. Layer 1 puts it right, and its feed-forward makes it certain.
+# Over all dates, each cross-attention takes away most of the loss, and the second layer's own attention next to
+# nothing. The lens shows what `fc_out` can read, not all that is there.
 
 # %% [markdown]
 # ### Different weights, the same output
@@ -839,14 +846,14 @@ print(f"largest difference of the weights: {apart[0]:.1f}")
 print(f"largest difference of the outputs: {apart[1]:.1f}")
 
 # %% [markdown]
-# Such weights are no special case. With T keys a row has T weights, and the output has D components. If T is larger
-# than D + 1 and no weight is zero, other weights with the very same output always exist. There are then T unknowns and
-# only D + 1 equations, one for each component and one for the sum of the row.
+# Such weights aren't a special case, as counting shows. With T keys a row has T weights, and the output has D
+# components. If T is larger than D + 1 and no weight is zero, other weights with the very same output always exist.
+# There are then T unknowns and only D + 1 equations, one for each component and one for the sum of the row.
 #
 # ### Head by head
 #
-# Which of the 24 heads does the model need? We ablate them one at a time, and see by how much the loss of all 200 dates
-# grows. (The accuracy would hardly fall, since it doesn't show how sure the model is.)
+# To find out which of the 24 heads the model needs, we ablate them one at a time, and see how much the loss of all 200
+# dates grows. (The accuracy would hardly fall, since it doesn't show how sure the model is.)
 
 # %%
 every_head = [
@@ -879,8 +886,8 @@ names = {"encoder": "the encoder's", "decoder": "the decoder's own"}
 compare_guess("10_kind", names.get(kind, "the cross-attention"))
 
 # %% [markdown] role="answer"
-# *The picture in words:* a table with four heads in a row, and six rows, two layers each of the encoder, the decoder
-# and the cross-attention. One entry stands out, 43 at head 0 of the encoder's layer 0. The next is 8, and most are
+# *The picture in words:* a table has four heads in a row, and six rows, two layers each of the encoder, the decoder and
+# the cross-attention. One entry stands out, 43 at head 0 of the encoder's layer 0. The next largest is 8, and most are
 # below 4.
 #
 # Most heads cost little, and where several do the same, none is missed. The cross-attention has such heads, as you saw
@@ -891,8 +898,8 @@ compare_guess("10_kind", names.get(kind, "the cross-attention"))
 # ### Is a sharp head an important one?
 #
 # A head that gives nearly all of its weight to one key looks important. We measure sharpness by the mean largest weight
-# of a row. Beware of two things. Rows of padding have no meaning, and in a causal matrix the first rows are sharp
-# whatever the head has learnt, since they see so few keys.
+# of a row, but two things could mislead us. Rows of padding have no meaning, and in a causal matrix the first rows are
+# sharp whatever the head has learnt, since they see so few keys.
 
 # %%
 uniform, past = torch.ones(11, 11) / 11, torch.ones(11, 11).tril()
@@ -902,7 +909,7 @@ for name, weights in (("11 tokens", uniform), ("the past", causal)):
     print(f"uniform over {name}, mean largest weight: {sharp:.2f}")
 
 # %% [markdown]
-# So we leave the decoder's own attention out. In the other two kinds every row sees the whole date.
+# So we leave out the decoder's own attention, because only in the other two kinds does every row see the whole date.
 
 # %%
 weights_of, sharpness = look_inside(model, pairs), {}
@@ -945,17 +952,17 @@ compare_guess(
 )
 
 # %% [markdown] role="answer"
-# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6, and the higher a
-# point is, the more the ablation costs. Nearly all lie below 0.01, sharp or not. The highest by far, an encoder head,
-# is in the middle.
+# *The picture in words:* there are 16 points, one for each head. From left to right the heads get sharper, from 0.3 to
+# above 0.6, and the higher a point is, the more the ablation costs. Nearly all lie below 0.01, sharp or not, and the
+# highest by far, an encoder head, is in the middle.
 #
-# Sharper heads tend to cost a little more, but the one that the model needs most isn't among the sharpest, and costs
-# ten times as much as the sharpest of all.
+# Sharper heads tend to cost a little more, but the one that the model needs most isn't among the sharpest. It costs ten
+# times as much as the sharpest of all.
 
 # %% [markdown]
 # ### Together
 #
-# Now we ablate several heads at once. First we add up what they cost one at a time.
+# Before we ablate several heads at once, we add up what they cost one at a time.
 
 # %%
 alone = {}
@@ -988,10 +995,10 @@ how_much = "at least three times" if ratio >= 3 else how_much
 compare_guess("10_together", f"by {how_much} this total")
 
 # %% [markdown] role="answer"
-# Together they cost several times as much, since if one is missing, others can do its work. This holds for the
-# decoder's own attention too. No single head of it is missed, but without all eight the loss is 0.06 nats, more than
-# twenty times as large. Without the cross-attention the date doesn't get through, and the loss grows to almost 2 nats,
-# where a model without any idea has 2.64.
+# Together they cost several times as much, since if one is missing, others can do its work. In the decoder's own
+# attention, too, no single head is missed, but without all eight the loss is 0.06 nats, more than twenty times as
+# large. Without the cross-attention the date doesn't get through, and the loss grows to almost 2 nats, where a model
+# without any idea has 2.64.
 
 # %% [markdown]
 # An ablation has limits too, since it only shows what *this* model needs. If it had been trained without the head, it
@@ -1011,8 +1018,8 @@ print(f"of its own character: {own:.2f}   of all others: {1 - own:.2f}")
 
 # %% [markdown]
 # **So what are weights good for?** They give ideas, and they help to find mistakes. A matrix can show at a glance that
-# padding gets weight or that the future is visible. It can suggest that a head copies years. To *know* it, you change
-# something and see what happens, as in the next section.
+# padding gets weight or that the future is visible, and it can suggest that a head copies years. To *know* that, you
+# change something and see what happens, as in the next section.
 #
 # ## 7 · The hunt
 #
@@ -1030,8 +1037,8 @@ print(boxes["alder"])
 
 # %% [markdown]
 # What you need is a kit of **probes**, small experiments, each of which answers one question. Their input is two
-# sequences of five tokens and four weight matrices. Each probe is shown on the right attention function, some also on
-# `forgets_the_mask`, whose mistake you know.
+# sequences of five tokens and four weight matrices. Each probe is shown on the right attention function, and some also
+# on `forgets_the_mask`, whose mistake you know.
 
 # %%
 torch.manual_seed(11)
@@ -1061,8 +1068,8 @@ def difference(a, b):
 
 
 # %% [markdown]
-# **Probe 1, `sums`: what sums to one?** Each row of weights should. If it doesn't, look at the axis of the softmax, or
-# at what came after it.
+# **Probe 1, `sums`, shows which rows or columns sum to one.** Each row of weights should, and if it doesn't, look at
+# the axis of the softmax, or at what came after it.
 
 
 # %%
@@ -1077,9 +1084,9 @@ def sums(attention):
 sums(right)
 
 # %% [markdown]
-# **Probe 2, `influence`: which output depends on which token?** Change one token, see which outputs change, and repeat
-# this for each token. Below, row i is output i, and a j in its line means that it changes with token j. Lesson 04's
-# `leaks_future` tests the upper right half of this matrix.
+# **Probe 2, `influence`, shows which output depends on which of the tokens.** Change one token, see which outputs
+# change, and repeat this for each token. Below, row i is output i, and a j in its line means that it changes with token
+# j. Lesson 04's `leaks_future` tests the upper right half of this matrix.
 
 
 # %%
@@ -1107,15 +1114,15 @@ influence(forgets_the_mask)
 # that looks torn each have their own cause. *Torn* means that components of one token ended up in another token's
 # place.
 #
-# **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and together
-# with another one. Many models are only tested with a batch of one. Write this probe, for which `ask` is all you need.
-# Then test it on `mixes_sequences`, which adds a little of each sequence to the other, because a probe that can't find
-# anything is worthless.
+# **Probe 3, yours, shows whether a sequence depends on the rest of its batch.** A sequence should give the same output
+# alone and together with another one, but many models are only tested with a batch of one. Write this probe, for which
+# `ask` is all you need. Then test it on `mixes_sequences`, which adds a little of each sequence to the other, because a
+# probe that can't find anything is worthless.
 #
 # <details><summary>How do I start?</summary>
 #
-# `ask(attention)` gives the output (2, 5, 12) and the weights for both sequences, `ask(attention, x[:1])` for the
-# first alone. Which part of the one should equal which part of the other?
+# `ask(attention)` gives the output (2, 5, 12) and the weights for both sequences, and `ask(attention, x[:1])` those for
+# the first alone. Which part of one should equal which part of the other?
 #
 # </details>
 
@@ -1162,11 +1169,11 @@ compare_guess("10_company", outcome)
 
 # %% [markdown] role="answer"
 # It shows the future, but only that of the same sequence, so the rest of the batch has no influence. (`company` is the
-# course's version of the probe; compare yours.)
+# course's version of the probe; compare yours with it.)
 
 # %% [markdown]
-# **Probe 4, `matters`: which weight matrices matter, and for what?** Replace them one at a time. Another `w_q` or `w_k`
-# should change weights and output, another `w_v` or `w_o` only the output.
+# **Probe 4, `matters`, shows which weight matrices matter, and for what.** It replaces them one at a time. Another
+# `w_q` or `w_k` should change weights and output, but another `w_v` or `w_o` only the output.
 #
 # The probe has a second use, with a **single token**, which can attend only to itself. Its weight is 1, whatever the
 # scores are, and the output is that token's value, projected. What *then* changes the output is what the value is made
@@ -1189,10 +1196,10 @@ print("with a single token")
 matters(right, seq_len=1)
 
 # %% [markdown]
-# **Probe 5, `compared`: what is right, and when?** Compare weights and output with those of the right attention
-# function, with three heads and with one. If the weights are right and the output is not, the mistake lies after the
-# softmax. If all is right with one head, the mistake has to do with heads, because with one head √head_dim is √d_model,
-# and no heads have to be split or merged.
+# **Probe 5, `compared`, shows what is right, and with how many heads.** It compares weights and output with those of
+# the right attention function, with three heads and with one. If the weights are right and the output is not, the
+# mistake lies after the softmax. If all is right with one head, the mistake has to do with heads, because with one head
+# √head_dim is √d_model, and no heads have to be split or merged.
 
 
 # %%
@@ -1207,8 +1214,8 @@ def compared(attention):
 compared(forgets_the_mask)
 
 # %% [markdown]
-# **Probe 6, `entropies`: too sharp or too flat?** It prints the entropy of the last row, in which every token is
-# visible, for each head, below the right one. ("none" means that the row doesn't sum to one.)
+# **Probe 6, `entropies`, shows whether the weights are too sharp or too flat.** For each head, it prints the entropy of
+# the last row, in which every token is visible, below the right one. ("none" means that the row doesn't sum to one.)
 
 
 # %%
@@ -1224,14 +1231,14 @@ def entropies(attention):
 entropies(forgets_the_mask)
 
 # %% [markdown]
-# In its last row `forgets_the_mask` is right, because there every token *may* be seen. You learn something from a probe
-# that finds nothing, too.
+# In its last row `forgets_the_mask` is right, because there every token *may* be seen. A probe that finds nothing
+# teaches you something, too.
 #
 # ### Exercise 5: `bug_hunt`
 #
 # Difficulty 4 of 5
 #
-# Name the mistake of each box. These are the ids to choose from, and eight of them occur, each once.
+# Name the mistake of each box, with an id from this table. Eight of the ids occur, each of them once.
 #
 # | id | what is wrong |
 # | --- | --- |
@@ -1314,8 +1321,8 @@ bug_hunt = {
 check(bug_hunt, "bug_hunt")
 
 # %% [markdown]
-# Look back at how you found them. No shape showed a mistake, and few matrices did. You found them by asking what you
-# would see *if it were right*. Your kit works on other people's attention functions too, and on yours.
+# Look back at how you found them, when no shape and few matrices showed a mistake. You asked what you would see *if it
+# were right*. Your kit works on other people's attention functions too, and on your own.
 #
 # ## 8 · Quiz
 #
@@ -1330,9 +1337,10 @@ check(bug_hunt, "bug_hunt")
 #    tokens, what does its first row sum to?
 # 3. `entropy` (a number, to two decimals): what is the entropy, in nats, of a row in the middle of `local_pattern(9,
 #    2)`?
-# 4. `rolled` (a number, to two decimals): four tokens, two layers, and in both every token attends to token 0. How
-#    much of token 3 comes from token 0, by rollout?
-# 5. `columns` (a letter): all columns of a causal attention's weights sum to one, its rows don't. What is it?
+# 4. `rolled` (a number, to two decimals): in both of two layers, each of four tokens attends to token 0. How much of
+#    token 3 comes from token 0, by rollout?
+# 5. `columns` (a letter): what is wrong if all columns of a causal attention function's weights sum to one, but the
+#    rows don't?
 #    - a. the mask was forgotten;
 #    - b. the scores were not scaled;
 #    - c. the softmax went over the queries;
@@ -1343,8 +1351,8 @@ check(bug_hunt, "bug_hunt")
 #    - b. heads merged without a transpose;
 #    - c. scores divided by √d_model;
 #    - d. a mask that shows one token too many.
-# 7. `explains` (a letter): in layer 1, counted from 0, a head gives nine tenths of its weight to the position of the
-#    first character. What do you know?
+# 7. `explains` (a letter): what do you know if, in layer 1 (counted from 0), a head gives nine tenths of its weight to
+#    the position of the first character?
 #    - a. without this character the answer would be a different one;
 #    - b. it fetches this character and nearly nothing else;
 #    - c. the head is an important one;
@@ -1355,8 +1363,8 @@ check(bug_hunt, "bug_hunt")
 #    - b. the first token is the most important one;
 #    - c. a causal mask leaves it no choice;
 #    - d. it has not been trained.
-# 9. `alone` (a letter): an attention function is right for a batch of one and wrong for a batch of two. Where do you
-#    look first?
+# 9. `alone` (a letter): where do you look first if an attention function is right for a batch of one and wrong for a
+#    batch of two?
 #    - a. at the causal mask;
 #    - b. at the number of heads;
 #    - c. for a sum or a softmax that runs over the batch;
@@ -1364,8 +1372,8 @@ check(bug_hunt, "bug_hunt")
 #
 # <details><summary>I don't know how to start with the rollout</summary>
 #
-# Make R for one layer. How many entries of its last row are not zero, and what are they? Then follow token 3 through
-# layer 1.
+# If you make R for one layer, how many entries of its last row are not zero, and what are they? Then follow token 3
+# through layer 1.
 #
 # </details>
 
@@ -1425,9 +1433,9 @@ check(quiz_10, "quiz_10")
 #
 # ## A part of the paper that is left
 #
-# The paper decoded with **beam search**. Greedy decoding takes the likeliest next token and can't change it later. A
-# beam of 4 keeps four beginnings, extends each by every token, and keeps the four likeliest of all these. At the end it
-# takes the likeliest complete text, with a correction for length, since a long text has a small probability.
+# The paper decoded with **beam search**, because greedy decoding takes the likeliest next token and can't change it
+# later. A beam of 4 keeps four beginnings, extends each by every token, and keeps the four likeliest of all these. At
+# the end it takes the likeliest complete text, with a correction for length, since a long text has a small probability.
 #
 # **Next:** here many heads did the same work, and you met none with a purpose of its own, but in lesson 11 you will.
 # You build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four

@@ -34,7 +34,7 @@
 # - draw the next token with temperature, top-k and top-p, with a cache and without.
 #
 # **Time:** <!-- time -->. The lesson is made for two sittings, with a break at the end of section 5, where your model
-# has learnt and leaves you with a riddle. (When you come back, run all cells again.)
+# has learnt and leaves you with a riddle. (When you come back after the break, run all cells again.)
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
@@ -77,7 +77,7 @@ for tale in train_text.splitlines()[:3]:
     print(textwrap.fill(tale, 78), end="\n\n")
 
 # %% [markdown]
-# A token is a word or a mark here, and the end of a line is one too. So a name is a single token.
+# A token here is a word or a mark, so a name is a single token, and the end of a line is one too.
 
 # %%
 WORDS = sorted(set(words_of(train_text + test_text + strange_text)))
@@ -103,7 +103,7 @@ print(f"“{BEGINNING}” as ids:", train_ids[:4].tolist())
 
 # %% [markdown]
 # A language model answers one question: *what comes next?* A piece of 96 tokens holds 96 such questions, and the
-# answers are in the text, one place further on. Nobody has to label anything.
+# answers are in the text, one place further on, so nobody has to label anything.
 #
 # ### Exercise 1: `language_batch`
 #
@@ -150,10 +150,10 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# Is a loss of 1 nat good? You need other losses to compare it with. Lesson 08 had log V, the loss of a model to which
-# all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each token occurs. A
-# **bigram** model predicts a token from the one before it, "there" after "once", and is a table of counts with V rows
-# and V columns.
+# Is a loss of 1 nat good? To judge that, you need other losses to compare it with. Lesson 08 had log V, the loss of a
+# model to which all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each
+# token occurs. A **bigram** model predicts a token from the one before it, "there" after "once", and is a table of
+# counts with V rows and V columns.
 #
 # ### Exercise 2: `bigram_loss`
 #
@@ -164,8 +164,8 @@ check(language_batch)
 # of what follows token i. Return the mean of −log p, in nats, over all tokens of `test_ids` except the first, as a
 # float.
 #
-# An example with two tokens: `train_ids` 0, 0, 1 has the pairs (0, 0) and (0, 1). The counts are [[2, 2], [1, 1]], so
-# every probability is 1/2, and every loss is log 2 = 0.693.
+# In an example with two tokens, `train_ids` 0, 0, 1 has the pairs (0, 0) and (0, 1). The counts are [[2, 2], [1, 1]],
+# so every probability is 1/2, and every loss is log 2 = 0.693.
 #
 # <details><summary>My loss is infinite</summary>
 #
@@ -210,7 +210,7 @@ print(f"bigram: {my_bigram:.2f} nats, perplexity {math.exp(my_bigram):.1f}")
 # Whoever hesitates between 13 equally probable words has a loss of log 13, about 2.6. So e to the power of the loss,
 # called **perplexity**, is the number of equally probable words among which a model hesitates on average.
 #
-# Why stop at one word? A table can count what comes after the last two words, or the last five. But the longer a
+# Why stop at one word, when a table can also count what comes after the last two, or the last five? But the longer a
 # sequence, the fewer examples of it there are, so a good table mixes in what it knows of shorter ones.
 
 
@@ -242,9 +242,9 @@ def table_probability(after, before, token):
 after = counted(train_ids, 5)
 
 # %% [markdown]
-# All models are judged on the same pieces. Each begins with a held-out tale, and asks for 128 tokens, into the next
-# tale if need be. One kind of word is judged separately too, **names that were named before** in that piece. Whoever
-# remembers can know them.
+# All models are judged on the same pieces, each of which begins with a held-out tale and asks for 128 tokens, into the
+# next tale if need be. One kind of word is judged separately too, **names that were named before** in that piece, which
+# a model can know if it remembers.
 
 # %%
 line_ends = (test_ids == id_of["\n"]).nonzero().flatten()
@@ -303,10 +303,10 @@ compare_guess("11_again", round(best_names, 1))
 # Tables get better up to three words back and then worse, because there are too few examples of longer sequences. No
 # table learns which name is due, and on names they are all worse than a draw from all the names, because they often
 # don't even expect a name. The name that is due was last read four to forty words back, nearly always further than a
-# table reads, and to count sequences of forty words would take more tales than there are atoms in the world.
+# table reads. To count sequences of forty words would take more tales than there are atoms in the world.
 
 # %% [markdown]
-# And yet a table can write. Here the one with three words back continues a beginning:
+# And yet a table can write, and here the one with three words back continues a beginning.
 
 # %%
 draw = torch.Generator().manual_seed(3)
@@ -324,7 +324,7 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 #
 # A Transformer without an encoder is called **decoder-only**. It has no source and no cross-attention, so its block
 # consists of self-attention over the text so far and the feed-forward layers. This block differs from lesson 07's
-# encoder block in three ways: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries
+# encoder block in three ways. The norm comes before each sub-layer (lesson 05), positions enter as rotations of queries
 # and keys (lesson 06), and the mask hides later tokens (lesson 04).
 #
 # You get what you wrote in lessons 03, 06 and 07, and attention with rotation. Your own code runs if your notebooks of
@@ -438,8 +438,8 @@ check(GPTBlock)
 #
 # You get the embedding, the limit `max_length` and the line that returns. Make `blocks` (an `nn.ModuleList` of
 # `num_layers` blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's, one
-# parameter with two names. Use the head's for both, `self.token_embedding.weight = self.head.weight`. Then write the
-# way to `logits`, where each block also gets the `cache`, which may be None.
+# parameter with two names, so use the head's for both, `self.token_embedding.weight = self.head.weight`. Then compute
+# `logits` in `forward`, where each block also gets the `cache`, which may be None.
 #
 # <details><summary>Why the head's weight, and not the embedding's?</summary>
 #
@@ -449,7 +449,8 @@ check(GPTBlock)
 #
 # <details><summary>The weights are not shared though I copied them</summary>
 #
-# Two parameters with equal entries differ after the first training step. Assign the parameter itself, not its entries.
+# Two parameters with equal entries differ after the first training step, so assign the parameter itself, not its
+# entries.
 #
 # </details>
 
@@ -505,7 +506,7 @@ class GPT(nn.Module):
 check(GPT)
 
 # %% [markdown]
-# `judged` asks a model the same questions as the tables.
+# `judged` asks a model the same questions that the tables were asked.
 
 # %%
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 2, "d_ff": 128}
@@ -544,10 +545,10 @@ def judged(model):
 #
 # Difficulty 2 of 5
 #
-# All gradients together are one long vector. Its length, or norm, is the root of the sum of the squares of every entry
-# of every parameter. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in place, so that
-# `.grad` stays the tensor that it is. Otherwise leave the gradients as they are, and in both cases return the norm
-# *before* clipping, as a float.
+# All gradients together are one long vector, whose length, or norm, is the root of the sum of the squares of all its
+# entries, over all parameters. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in place,
+# so that `.grad` stays the tensor that it is. Otherwise leave the gradients as they are, and in both cases return the
+# norm *before* clipping, as a float.
 #
 # `parameters` is what `model.parameters()` gives, so a loop can walk over it only **once**. A parameter that took no
 # part in the loss has `.grad` None. Don't use torch's own clipping (`clip_grad_norm_` and its relatives).
@@ -592,10 +593,10 @@ check(clip_gradients)
 #
 # Difficulty 3 of 5
 #
-# This is the whole loop. `starts` (steps, B) has a row for each step, which cuts its batch with `language_batch` and
-# computes the mean loss over all its labels. Then come the gradients, and what was in `.grad` before must not count, in
-# the first step either. They are clipped to `max_norm` by `clip_gradients`, and the optimiser takes its step. Collect
-# in `losses` the loss *before* each step, as a plain number.
+# Write the whole loop, with a row of `starts` (steps, B) for each step. A step cuts its batch with `language_batch` and
+# computes the mean loss over all its labels. Then come the gradients, and what was in `.grad` before must not count,
+# not even in the first step. They are clipped to `max_norm` by `clip_gradients`, and the optimiser takes its step.
+# Collect in `losses` the loss *before* each step, as a plain number.
 #
 # Take the optimiser as it is, with its learning rate and its memory of earlier steps, because `fit` will be called
 # piece by piece and has to go on where it was. As in lesson 08, the lines around the loop set train mode, and at the
@@ -603,13 +604,13 @@ check(clip_gradients)
 #
 # <details><summary>In which order?</summary>
 #
-# The optimiser's step reads `.grad`. What has to be finished by then, and what must not happen in between?
+# The optimiser's step reads `.grad`, so what has to be finished by then, and what must not happen in between?
 #
 # </details>
 #
 # <details><summary><code>cross_entropy</code> complains about shapes</summary>
 #
-# It takes (N, V) and (N,), but your logits are (B, T, V) and your labels (B, T). Which axes can be joined?
+# It takes (N, V) and (N,), but your logits are (B, T, V) and your labels (B, T), so which axes can be joined?
 #
 # </details>
 
@@ -729,7 +730,7 @@ show(my_rows, [f"step {my_step}" for my_step in my_steps], COLUMNS[:2])
 print(f"best table: {best_table:.2f} nats")
 
 # %% [markdown]
-# Within the first hundred steps it beats every table. The names were judged too, every 50 steps.
+# Within the first hundred steps it beats every table. The names that were named before were judged too, every 50 steps.
 
 
 # %% role="draw" long="two functions that only draw"
@@ -811,7 +812,7 @@ compare_guess("11_names", min(my_late, default=1200))
 # name.
 
 # %% [markdown]
-# Something was switched on inside your model, quite suddenly. What? (This is the place for a break.)
+# Something was switched on inside your model, quite suddenly, but what? (This is the place for a break.)
 #
 # ## 6 · What it remembers
 #
@@ -880,22 +881,22 @@ def attention_weights(model, tokens):
 # You get the weights of all heads for one text, (L, H, T, T), its tokens `ids` (T,) and its labels (T,): `labels[t]`
 # comes after `ids[t]`. Where a place doesn't count, which here is everywhere but before a name, the label is −1.
 #
-# Take the places t whose label occurs among `ids[0]` … `ids[t]`. There, add up what a head's row t puts on these
+# At the places t whose label occurs among `ids[0]` … `ids[t]`, add up the weight that a head's row t puts on these
 # occurrences. The head with the largest sum on average is the answer, as two whole numbers, `(layer, head)`.
 #
-# An example: the ids are 5, 7, 5, 8, the labels −1, 5, −1, 7. Place 1 asks for a 5, which has been read at place 0, and
-# place 3 for a 7, which has been read at place 1. So the entries [1, 0] and [3, 1] of each head count.
+# For example, let the ids be 5, 7, 5, 8 and the labels −1, 5, −1, 7. Place 1 asks for a 5, which has been read at place
+# 0, and place 3 for a 7, which has been read at place 1. So the entries [1, 0] and [3, 1] of each head count.
 #
 # <details><summary>Which entries are that for a whole text?</summary>
 #
-# `ids == labels[:, None]` is a table of (T, T). What does a True in row t and column j mean? And which half of the
+# In the table `ids == labels[:, None]`, (T, T), what does a True in row t and column j mean? And which half of the
 # table is about tokens that have been read?
 #
 # </details>
 #
 # <details><summary>From a flat place to a layer and a head</summary>
 #
-# With H heads per layer, place 7 of the flat list is layer 7 // H, head 7 % H. `divmod` gives both.
+# With H heads per layer, place 7 of the flat list is layer 7 // H, head 7 % H, and `divmod` gives both.
 #
 # </details>
 
@@ -934,7 +935,7 @@ my_weights = attention_weights(my_gpt, my_ids[None])[my_layer, my_head]
 draw_arcs(my_ids, my_labels, my_weights)
 
 # %% [markdown]
-# In practically every tale it is the same one. An arc leads from each place where a name comes next back to each word
+# In practically every tale it is the same head. An arc leads from each place where a name comes next back to each word
 # that gets at least a tenth of this head's weight. The darker the arc, the larger the weight.
 #
 # *The picture in words:* the first words of a tale stand in a row, the names in bold. Every dark arc leads back to the
@@ -982,21 +983,21 @@ compare_guess("11_off", round(100 * my_right))
 #
 # <details><summary>Is it always one head?</summary>
 #
-# With these sizes it was, in all of our five starts. Without it 1 or 2 % of the names were right in four of them, and
-# 28 % in the fifth. With four heads per layer, two of them often share the work. Put `num_heads` 4 into `SIZES` and run
-# on from there to see.
+# With these sizes it was, in all five of our starts. Without it 1 or 2 % of the names were right in four of them, and
+# 28 % in the fifth. With four heads per layer, two of them often share the work. To see that, put `num_heads` 4 into
+# `SIZES` and run on from there.
 #
 # </details>
 
 # %% [markdown]
 # <details><summary>What is such a head called, and where does yours differ?</summary>
 #
-# Elhage et al. (2021) and Olsson et al. (2022) found *induction heads* in models of all sizes: after "… Odile Percy …
+# Elhage et al. (2021) and Olsson et al. (2022) found *induction heads* in models of all sizes. After "… Odile Percy …
 # Odile" they look back at what came after the earlier "Odile", and copy it. These, too, appear suddenly during
 # training, and take two layers. One head adds to each token what stood before it, and a head in a later layer searches
 # by that. Wang et al. (2023) found *name mover heads* in GPT-2: where a name is due, they look back at the names and
-# copy one. Yours is of that second kind, only simpler. It stands in the first layer and doesn't compare what came
-# before, since a place before a name only asks for names at a certain distance. That is why it sometimes takes the
+# copy one. Yours is of that second kind, but simpler, because it is in the first layer and doesn't compare what came
+# before. A place before a name only asks for names at a certain distance, which is why the head sometimes takes the
 # other animal of the tale.
 #
 # </details>
@@ -1023,8 +1024,8 @@ for step, wrote in course.samples.items():
 # because a hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed first, in up
 # to three ways.
 #
-# **Temperature.** The logits are divided by a number before softmax. A number below 1 makes the likely tokens likelier,
-# and one above 1 makes all probabilities more alike.
+# **Temperature** is a number by which the logits are divided before softmax. A temperature below 1 makes the likely
+# tokens likelier, and one above 1 makes all probabilities more alike.
 
 # %%
 beginning = words_of("Once there was a heron called Odile, who")
@@ -1058,10 +1059,10 @@ compare_guess("11_hot", needed)
 # isn't. **Top-p** keeps the fewest words that together reach the probability p, for example 0.9. Run the view, and then
 # try the following.
 #
-# 1. Draw 40 words with the settings as they are. Are the names still right at the end?
-# 2. Set the temperature to 0, start again and draw 40, and do that twice. What happens?
+# 1. Draw 40 words with the settings as they are, and see whether the names are still right at the end.
+# 2. What happens if you set the temperature to 0, start again and draw 40, and do that twice?
 # 3. Set temperature 1 and top-p 0.9, and draw one by one. Where does only one word stay, and where do many?
-# 4. Type a beginning of your own, with two names. Whom does the model let speak?
+# 4. Type a beginning of your own, with two names, and see whom the model lets speak.
 #
 # To see your own model, put `my_gpt, WORDS` in place of `course, course.words`.
 
@@ -1078,10 +1079,10 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # Turn logits (..., V) into probabilities (..., V) in three steps, the last two of which may be left out. Each step ends
 # with rows that sum to one:
 #
-# 1. **Temperature.** Divide the logits by `temperature`, then take the softmax. (At temperature 0, the lines that you
-#    get put all the probability on the largest logit.)
-# 2. **Top-k.** Only the `top_k` most probable tokens stay. If `top_k` is larger than V, all stay.
-# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay, the most probable ones and
+# 1. Divide the logits by the **temperature**, then take the softmax. (At temperature 0, the lines that you get put all
+#    the probability on the largest logit.)
+# 2. **Top-k** keeps only the `top_k` most probable tokens, or all of them if `top_k` is larger than V.
+# 3. **Top-p** keeps the fewest of these tokens whose probabilities together reach `top_p`, the most probable ones and
 #    at least one.
 #
 # Tokens that don't stay get probability 0, and the probabilities of the others are divided by their sum, which
@@ -1099,7 +1100,7 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 #
 # <details><summary>After sorting, I don't know which token is which</summary>
 #
-# `sort` returns the order as well. `scatter` puts probabilities back where they came from, and so does `gather` with
+# `sort` returns the order as well, `scatter` puts probabilities back where they came from, and so does `gather` with
 # the `argsort` of the order.
 #
 # </details>
@@ -1146,16 +1147,16 @@ check(next_token_probabilities)
 # Difficulty 2 of 5
 #
 # This exercise is easier, because it is a loop around the last one. Write `new_tokens` tokens after the `prompt` (B,
-# T), one after the other. In each round, take the model's logits at the last position. Call `next_token_probabilities`
-# with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw one token for each row, and append it to `tokens`.
-# `torch.multinomial(probabilities, 1, generator=generator)` draws.
+# T), one after the other. In each round, take the model's logits at the last position, and call
+# `next_token_probabilities` with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw one token for each row
+# with `torch.multinomial(probabilities, 1, generator=generator)`, and append it to `tokens`.
 #
-# The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens.
+# The model takes `model.max_length` tokens at most, so if the text is longer, give it the last `max_length` tokens.
 #
 # <details><summary>What are the two stars before <code>sampling</code>?</summary>
 #
-# They gather the named arguments that are not in the list of `generate`: `generate(…, temperature=0.8)` makes
-# `sampling` the dict {"temperature": 0.8}. The same two stars in a call spread it out again:
+# They gather the named arguments that are not in the list of `generate`, so `generate(…, temperature=0.8)` makes
+# `sampling` the dict {"temperature": 0.8}. The same two stars in a call spread it out again, as in
 # `next_token_probabilities(logits, **sampling)`.
 #
 # </details>
@@ -1211,9 +1212,9 @@ for my_when, my_writer in my_writers.items():
     print(f"--- {my_when}\n{textwrap.fill(decode(my_ids[0]), 78)}\n")
 
 # %% [markdown]
-# What your model writes is no copy: the names, things and habits are put together anew. It has learnt from the text
-# alone how a quotation closes, who answers, and how a tale ends. Without its head it writes as the table did: fluently,
-# and nobody is who they were.
+# What your model writes isn't a copy, since the names, things and habits are put together in new ways. It has learnt
+# from the text alone how a quotation closes, who answers, and how a tale ends. Without its head it writes as the table
+# did: fluently, and nobody is who they were.
 #
 # ## 9 · With a cache
 #
@@ -1225,10 +1226,10 @@ for my_when, my_writer in my_writers.items():
 #
 # Difficulty 2 of 5
 #
-# Return the same tokens as `generate` with a generator of the same seed. `model(tokens, cache)` returns the logits and
-# the cache as a pair, and the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then
-# only the newest token each time. The very last one doesn't go through the model, because nobody asks what follows it.
-# Prompt and new tokens together are at most `model.max_length` here.
+# Return the same tokens as `generate` from a generator with the same seed. `model(tokens, cache)` returns the logits
+# and the cache as a pair, and the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and
+# then only the newest token each time. The very last one doesn't go through the model, because nobody asks what follows
+# it. Prompt and new tokens together are at most `model.max_length` here.
 #
 # <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
 #
@@ -1283,13 +1284,13 @@ print("positions through the layers: without a cache", sum(range(4, 404)))
 print("                              with it        ", 4 + 399)
 
 # %% [markdown]
-# Why isn't it 200 times as fast? With a model this small, Python and the calls to PyTorch take most of the time. The
-# longer the text and the larger the model, the more the cache gains.
+# It isn't 200 times as fast, because with a model this small, Python and the calls to PyTorch take most of the time.
+# The longer the text and the larger the model, the more the cache gains.
 #
 # <details><summary>Can the two texts differ?</summary>
 #
-# The arithmetic is the same, but in another order, so the last digits of the logits differ. If a random number lies
-# just at the border between two tokens, another one may be drawn, and then the rest differs too.
+# The arithmetic is the same, but in a different order, so the last digits of the logits differ. If a random number lies
+# right on the border between two tokens, another one may be drawn, and then the rest differs too.
 #
 # </details>
 #
@@ -1302,7 +1303,7 @@ print("                              with it        ", 4 + 399)
 #
 # A model that was trained on texts alone continues texts, and doesn't answer. So for a **chat** it is trained further,
 # with the same loss, on conversations, with special tokens between those who speak. Then people compare pairs of
-# answers, and it is trained towards those that they prefer. The answers still come from `generate`.
+# answers, and it is trained towards those that they prefer, but the answers still come from `generate`.
 #
 # ## 11 · Quiz
 #
@@ -1320,14 +1321,14 @@ print("                              with it        ", 4 + 399)
 #    - b. that no other head puts as much there;
 #    - c. that names go wrong when this head is switched off, and stay right when another is;
 #    - d. that the loss rises when this head is switched off.
-# 3. `high_temperature` (a letter): the temperature goes up and up. The distribution comes near to
+# 3. `high_temperature` (a letter): as the temperature goes up and up, the distribution comes near to
 #    - a. all on the most probable token;
 #    - b. the distribution of the logits at temperature 1;
 #    - c. the same probability for every token;
 #    - d. all on the least probable token.
-# 4. `kept` (a whole number): probabilities 0.4, 0.25, 0.2, 0.1, 0.05, and `top_p=0.8`. How many tokens stay?
-# 5. `fed` (a whole number): a prompt of 10 tokens, 5 new ones. How many tokens go through the model in all with
-#    `generate_with_cache`?
+# 4. `kept` (a whole number): with probabilities 0.4, 0.25, 0.2, 0.1, 0.05 and `top_p=0.8`, how many tokens stay?
+# 5. `fed` (a whole number): with a prompt of 10 tokens and 5 new ones, how many tokens does `generate_with_cache` send
+#    through the model in all?
 #
 # <details><summary>How is <code>fed</code> counted?</summary>
 #
@@ -1366,14 +1367,15 @@ check(quiz_11, "quiz_11")
 #
 # ## For those who want more
 #
-# These parts are about too few tales, names that nobody has heard, the whole model from an empty cell, a text of your
-# own, and the published weights of GPT-2 in your classes.
+# These parts are about too few tales, names that nobody has heard, and the whole model from an empty cell. Then come a
+# text of your own, and the published weights of GPT-2 in your classes.
 
 # %% [markdown]
 # ### Too few tales
 #
 # Your curves for training and for held-out tales fell together. A model of this size couldn't learn 800 tales by heart
-# in these steps. What if there are only 30? You train two models on them, one of them with dropout (lesson 07).
+# in these steps. To see what happens if there are only 30, you train two models on them, one of them with dropout
+# (lesson 07).
 
 # %%
 few_tales = encode("".join(train_text.splitlines(keepends=True)[:30]))[0]
@@ -1408,8 +1410,8 @@ compare_guess("11_few", my_verdict)
 # On the 30 tales the loss goes on falling while on others it rises, because the model learns these tales by heart in
 # place of how tales go. This is **overfitting**, and only the two losses together show it. Dropout slows the learning
 # by heart a little, but can't prevent it, because there is too little else to learn from. Stopping where the held-out
-# loss is lowest helps more. More tales help most of all, since from 800 of them your model came to a loss that 30 don't
-# get near at any step.
+# loss is lowest helps more. More tales help most of all, since with 800 of them your model reached a loss that it never
+# comes near with 30.
 
 # %% [markdown]
 # ### Names that nobody has heard
@@ -1446,9 +1448,10 @@ compare_guess("11_strangers", my_verdict)
 # reads it.
 
 # %% [markdown]
-# Large models have no such words. With characters as tokens, texts are long; with words, the vocabulary has no end.
-# **Byte-pair encoding** (BPE) is in between. It begins with the characters of all words, finds the pair of neighbours
-# that occurs most often, makes it one token, and repeats that. The next cell does twenty such rounds on our tales.
+# Large models have no such words. With characters as tokens, texts are long, and with words, the vocabulary has no end,
+# so they use **byte-pair encoding** (BPE), which is in between. It begins with the characters of all words, finds the
+# pair of neighbours that occurs most often, makes it one token, and repeats that. The next cell does twenty such rounds
+# on our tales.
 
 
 # %%
@@ -1527,8 +1530,8 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # <details><summary>Where do I begin?</summary>
 #
-# Begin with the `__init__` methods. The names above show which modules there are, and the shapes show what goes in and
-# out.
+# Begin with the `__init__` methods, for which the names above show the modules, and the shapes what goes in and out of
+# them.
 #
 # </details>
 #
@@ -1549,8 +1552,8 @@ compare_with_course(FromMemory)
 #
 # ### A text of your own
 #
-# Put a text file with one paragraph per line beside this notebook, and these two lines in place of the one with
-# `course_tales()` in section 1. Then run all cells. What is a name in your text, and does a head look back at it?
+# Put a text file with one paragraph per line beside this notebook, put these two lines in place of the one with
+# `course_tales()` in section 1, and run all cells. What is a name in your text, and does a head look back at it?
 #
 # ```python
 # from grader.models.gpt import own_tales
@@ -1560,7 +1563,7 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # ### How large GPT-2 is
 #
-# Section 10 has its sizes. Most of its parameters are in the blocks and in the embedding.
+# Section 10 has its sizes, and most of its parameters are in the blocks and in the embedding.
 
 # %%
 predict(
@@ -1588,9 +1591,8 @@ compare_guess("11_gpt2", round((my_own + my_table) / 1e6))
 # %% [markdown]
 # ### GPT-2 in your classes
 #
-# Here are published weights to begin with. GPT-2's come in a file of half a gigabyte, in safetensors, the format of
-# lesson 08. If you have that file, your classes can run with its weights. This table lists what differs from your
-# model.
+# GPT-2's weights are published in a file of half a gigabyte, in safetensors, the format of lesson 08. If you have that
+# file, your classes can run with its weights. This table lists what differs from your model.
 #
 # | | yours | GPT-2 |
 # | --- | --- | --- |
@@ -1643,8 +1645,8 @@ def like_gpt2(model, sizes, positions):
 
 
 # %% [markdown]
-# The other differences are names and layouts. `t()` transposes a matrix and leaves a vector as it is, and `chunk` cuts
-# the common matrix into three.
+# The other differences are names and layouts, for which `t()` transposes a matrix and leaves a vector as it is, and
+# `chunk` cuts the common matrix into three.
 
 # %%
 PARTS = {"ln_1": "norm1", "attn.c_proj": "attention.out_proj"}
@@ -1731,9 +1733,9 @@ if published:
 # ## The end of the course
 #
 # In lesson 01 there was a sentence about a robot and a crate, and a plain average. Since then you have written
-# attention by hand and trained it, given it many heads and masks, added norms, residuals and positions, and made an
-# encoder, a decoder and a whole Transformer of them. You have trained it, found the bugs that the loss hides, made it
-# need less memory, and looked inside. And today it wrote, and remembered who is who.
+# attention by hand and trained it, and given it many heads and masks. You have added norms, residuals and positions,
+# and made an encoder, a decoder and a whole Transformer of them. You have trained it, found the bugs that the loss
+# hides, made it need less memory, and looked inside. And today it wrote, and remembered who is who.
 #
 # Where to go from here? Take a model whose weights are public, as the part on GPT-2 above does, and load them into
 # classes that you have written yourself. If the numbers come out the same, you have understood it; if not, you know how
