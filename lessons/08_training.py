@@ -354,8 +354,8 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 # $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
 # \text{warmup}^{-1.5}\right)$$
 #
-# People call it *Noam*, after one of the authors. The second term rises in a straight line, the first one falls, and
-# the two are equal at the last step of the warm-up.
+# People call it *Noam*, after one of the authors. The second term rises in a straight line, while the first one falls,
+# and the two are equal at the last step of the warm-up.
 #
 # ### Exercise 3: `noam_rate`
 #
@@ -401,9 +401,9 @@ axes.legend()
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three curves from step 1 to 20,000. Each rises in a straight line to the end of its warm-up,
-# has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the peak, and
-# to the right all three are the same curve.
+# *The picture in words:* three curves run from step 1 to 20,000. Each rises in a straight line to the end of its
+# warm-up, has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the
+# peak, and to the right all three are the same curve.
 #
 # The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 240, which is too few for
 # 1/√step to get near 0. So our rate rises to 0.004 in a straight line over 40 steps, and then falls in a straight line
@@ -425,8 +425,8 @@ for n in (1, 20, 40, 140, 240):
 # %% [markdown]
 # ## 5 · The model
 #
-# The model is lesson 07's Transformer, with the parts that it takes from lessons 03 and 04. The next cells, which hold
-# their code, are given.
+# The model is lesson 07's Transformer, with the parts that it takes from lessons 03 and 04. All of their code is given
+# in the next cells.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
@@ -447,7 +447,7 @@ from lesson_07 import Decoder, DecoderBlock
 from lesson_07 import Transformer
 
 # %% [markdown]
-# **You train your own**, if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
+# **You train your own** if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
 # checks. Otherwise you train the course's model. With yours, some figures may differ a little from those in the text.
 # (To train the course's model anyway, skip the next cell.)
 
@@ -535,9 +535,9 @@ compare_guess("08_add_up", parameter.grad)
 # take your `sequence_loss`, compute the gradients of this batch alone, and let the optimiser take one step. Keep two
 # things in mind.
 #
-# - **The mode** belongs to a model and to everything inside it. `model.train()` switches to train mode, in which
-#   dropout works, and `model.eval()` to eval mode; `model.training` shows which mode is on. Train in train mode, and
-#   leave the model in the mode you found it in.
+# - **The mode.** `model.train()` switches a model, and everything inside it, to train mode, in which dropout works, and
+#   `model.eval()` to eval mode; `model.training` shows which mode is on. Train in train mode, and leave the model in
+#   the mode you found it in.
 # - **What you return** is the loss before the step, as the plain number `loss.item()`. The tensor would hold on to
 #   everything that was computed for it.
 #
@@ -766,7 +766,7 @@ compare_guess("08_forty", outcomes[round(3 * shares[40])])
 
 # %% [markdown] role="answer"
 # The warm-up is over, and the loss is a long way below 2.64. Many digits are right, but hardly any date is, because all
-# its tokens must be right, and most dates have eleven.
+# the tokens of a date must be right, and most dates have eleven.
 
 # %% [markdown]
 # The rest takes five times as many steps, and you can watch the date in the monitor.
@@ -781,7 +781,7 @@ if leap_days:
     print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
-# At least 99 of 100 test dates come out right, although the model has never seen them and they influenced no choice.
+# At least 99 in 100 test dates come out right, although the model has never seen them and they influenced no choice.
 # The monitor shows how it got there.
 
 # %% role="train" timed=true
@@ -789,8 +789,8 @@ monitor
 
 # %% [markdown]
 # *The picture in words:* at the top is one date, as the model wrote it at several steps, at first unlike any date, then
-# in the right form, then right. Of the two curves below it, one is the loss, on a scale on which each line is a tenth
-# of the one above it. It starts near 3 and falls, with many jags, to about a thousandth of that. The other is the
+# in the right form, then right. The first of the two curves below it is the loss, on a scale where each line is a tenth
+# of the one above it. It starts near 3 and falls, with many jags, to about a thousandth of that. The second is the
 # fraction of the dates that are right. For about 40 steps it stays close to 0, then it rises steeply, and from step 150
 # on it is near 100 %.
 #
@@ -864,13 +864,13 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # Difficulty 4 of 5
 #
-# Do the same for a whole batch at once, where three things are new:
+# Do the same for a whole batch at once. Three things are new compared with `write`:
 #
 # - **Sequences end at different steps.** Once a sequence has produced eos it repeats eos, until there are `max_length`
 #   columns, bos among them. Your function may stop earlier, once every sequence has ended.
-# - **The model is somebody else's**, so decode in eval mode, and leave it in the mode you found it in, as in exercise
-#   4.
-# - **Nobody needs gradients**, so none of them should be recorded.
+# - **The model is somebody else's**, so decode in eval mode, and leave it in the mode you found it in, as you did in
+#   exercise 4.
+# - **Nobody needs gradients**, so none should be recorded.
 #
 # The check uses stand-ins for a model. What they write makes no sense, but `model(src, trg)` gives logits (B, T, V),
 # the same every time.
@@ -1047,9 +1047,9 @@ AlignmentView(album_pairs, album)
 # 3. *After, one head at a time:* the heads share the work. For the month, see which letters it is read from, since a
 #    few that differ from month to month are enough.
 #
-# It is tempting to conclude that this is *why* it wrote a 5. Be careful, since the weights only show where a layer took
-# its information from. How it was used is decided elsewhere, and the encoder has already mixed the characters, as you
-# will see in lesson 10.
+# It is tempting to conclude that the model wrote a 5 *because* of what it looked at. Be careful, since the weights only
+# show where a layer took its information from. How it was used is decided elsewhere, and the encoder has already mixed
+# the characters, as you will see in lesson 10.
 #
 # ## 9 · Dropout and label smoothing
 #
@@ -1247,7 +1247,7 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 # gives it away* is that more padding changes the loss, though the model is the same. The remedy is to divide by the
 # number of real labels.
 #
-# In none of the three does the curve alone show what is wrong.
+# In all three cases the curve alone doesn't show what is wrong.
 
 # %% [markdown]
 # Is the model of "padding counted" lost, or only slow? To find out, we give it twice the steps.
@@ -1372,7 +1372,7 @@ check(quiz_08, "quiz_08")
 # You have trained a Transformer from nothing to 99 %, and you know what each part of the training is for: the shift,
 # the loss without padding, the warm-up, the two modes. You can let a model write, in batches, and count honestly what
 # comes out right. And when a loss looks too good, you know three places to look. In lesson 11 you write the whole loop
-# yourself, and find in the trained model the one head with which it remembers names.
+# yourself, and find the one head with which the trained model remembers names.
 #
 # **To read next**
 #
