@@ -16,20 +16,20 @@
 # %% [markdown]
 # # 08 · Training it
 #
-# Lesson 07 built a Transformer whose parameters were random, and so was what it wrote. Now it learns to read a date as
-# people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it, 2024-03-03. This is a small
-# translation task, which a single core learns in about ten seconds (on a busy machine in a minute). You watch the loss
-# fall, and the cross-attention turn from noise into a map from answer to question.
+# Lesson 07 built a Transformer whose parameters were random, so what it wrote was random too. Now it learns to read a
+# date as people write it, such as "3 March 2024" or "Mar 3rd, 2024", and to write it in the form of ISO 8601,
+# 2024-03-03. This is a small translation task, and learning it takes about ten seconds on a single core (or a minute on
+# a busy machine). You watch the loss fall and the cross-attention turn from noise into a map from answer to question.
 #
 # **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of PyTorch's `optim`,
 # where an optimiser changes the parameters so that the loss gets smaller.
 #
 # **Afterwards you can**
 #
-# - say what the decoder is given, what it should say, and why the two are one token apart;
+# - say what the decoder is given, what it should write, and why the two are one token apart;
 # - write a loss that leaves padding out, a learning rate with a warm-up, and greedy decoding for a batch;
 # - write one step of training, repeat it in a loop, stop it and resume, save the weights and load them;
-# - name three bugs whose loss looks better than the model is, and find them.
+# - name three bugs that make the loss look better than the model is, and find them.
 #
 # **Time:** <!-- time -->. The plan: the dates → the shift → the loss → the learning
 # rate → the model → training → writing → where it looks → dropout and label smoothing → three bugs → saving → a quiz.
@@ -63,8 +63,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · The dates
 #
-# Nobody has to collect this data, since a few lines write it in six forms. The last form gives no day, and ISO 8601
-# then stops after the month, so that not all answers are equally long.
+# Nobody has to collect this data, since a few lines of code write it, in six forms. The last form gives no day, and ISO
+# 8601 then stops after the month, so the answers aren't all equally long.
 
 # %%
 MONTHS = ["January", "February", "March", "April", "May", "June", "July"]
@@ -100,8 +100,9 @@ for form in range(6):
 
 # %% [markdown]
 # We take all days of two centuries, each in a form drawn at random. Of these, 1000 are **held out**, so the model never
-# learns from them, and they will show whether it has understood the dates or learnt them by heart. For that, no answer
-# may be on both sides, so a date with the same answer as a held-out one is left out of the training.
+# learns from them, and they will show whether it has understood the dates or learnt them by heart. For this to be a
+# fair test, no answer may be on both sides, so a date with the same answer as a held-out one is left out of the
+# training.
 #
 # Of the held-out dates, we **watch** 200 while the model learns, and use them to choose the number of steps and the
 # learning rate. Once a date has influenced a choice, it is no longer a fair test, so the others are kept for the end,
@@ -139,9 +140,9 @@ print("leap days that are held out:", [text for text, _ in leap_days])
 # %% [markdown]
 # ### From characters to numbers
 #
-# A token is one character here, so the vocabulary of the source has every character that occurs, and that of the target
-# has the digits and the dash. Both begin with **padding**, and the target's also has **bos** (begin of sequence) and
-# **eos** (end of sequence), three tokens that people never write.
+# A token is one character here, so the source's vocabulary has every character that occurs, and the target's has the
+# digits and the dash. Both begin with **padding**, and the target's also has **bos** (begin of sequence) and **eos**
+# (end of sequence), three tokens that people never write.
 
 # %%
 PAD, BOS, EOS = 0, 1, 2
@@ -175,12 +176,12 @@ print(encode(["3 Mar 2024", "29 Feb 2024", "March 2024"]))
 #
 # ## 2 · One token apart
 #
-# While it learns, the decoder is given the right answer, and asked at every position what comes next. This is called
-# **teacher forcing**, since even where the model would have written something wrong, it goes on from the right
-# beginning. All positions are asked at once, because the causal mask hides what comes after each.
+# While the decoder learns, it is given the right answer and asked at every position what comes next. This is called
+# **teacher forcing**, because the model goes on from the right beginning even where it would have written something
+# wrong. All positions can be asked at once, because the causal mask hides what comes after each.
 #
-# So there are two sequences, one that it is given, which starts with bos, and one that it should write, which ends with
-# eos.
+# So there are two sequences, one that the decoder is given, which starts with bos, and one that it should write, which
+# ends with eos.
 
 # %%
 answer = ["<bos>", *"2024-02", "<eos>"]
@@ -192,18 +193,20 @@ for title, line in lines.items():
 # Read the table column by column. At position 0 the decoder has seen bos and should write 2, and at position 7 it has
 # seen all of the date and should write eos.
 #
-# If both lines were the same, it would only have to copy what it is given, and section 10 shows how well that goes.
+# If both lines were the same, the decoder would only have to copy what it is given, and section 10 shows how well that
+# goes.
 #
 # ### Exercise 1: `shift_target`
 #
 # Difficulty 1 of 5
 #
-# From a batch of targets, bos and eos included, make the two tensors, each with one column fewer than the target, where
-# padding is a token like any other.
+# From a batch of targets, bos and eos included, make the two tensors, each with one column fewer than the target. Treat
+# padding as a token like any other here.
 #
 # <details><summary>I don't know which end to cut off</summary>
 #
-# Which token of the answer is never given, since no token comes after it, and which one should the decoder never write?
+# Which token of the answer is never given to the decoder, since no token comes after it, and which one should the
+# decoder never write?
 #
 # </details>
 #
@@ -259,8 +262,8 @@ predict(
 compare_guess("08_blind", math.log(14))
 
 # %% [markdown] role="answer"
-# Every token has the probability 1/14, and minus the logarithm of that is ln 14. Remember 2.64, because a training that
-# starts far above it, or doesn't get below it, has a fault.
+# Every token has the probability 1/14, and minus the logarithm of that is ln 14. Remember 2.64, because if training
+# starts far above it, or doesn't get below it, something is wrong.
 
 # %% [markdown]
 # The loss of a batch is the mean over all positions whose label isn't padding. Below are two answers, one of which ends
@@ -277,7 +280,7 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}", end="   ")
 print(f"over all 10: {each.mean():.2f}")
 
 # %% [markdown]
-# Counting the padding makes the loss smaller and the model no better, and the longer the padding is, the better the
+# Counting the padding makes the loss smaller and the model no better, and the more padding there is, the better the
 # loss looks.
 #
 # There are several ways to take the mean, and they differ as soon as something is padded. We add up the losses of all
@@ -288,7 +291,7 @@ print(f"over all 10: {each.mean():.2f}")
 # Difficulty 3 of 5
 #
 # Compute the mean cross-entropy (you may use `F.cross_entropy`) over the labels that are not padding, and return 0 if
-# all of them are. The result is a tensor with no axes, the 0 too, so that it can be differentiated.
+# all of them are. The result is a tensor with no axes, even when it is 0, so that it can be differentiated.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
@@ -299,13 +302,13 @@ print(f"over all 10: {each.mean():.2f}")
 #
 # <details><summary>The loss is right without padding, and too small with it</summary>
 #
-# Leaving the padding out of the sum is only half of it, so what do you divide by?
+# Leaving the padding out of the sum is only half the job, so what do you divide by?
 #
 # </details>
 #
 # <details><summary>The loss is NaN if everything is padding</summary>
 #
-# Since a sum of 0 is divided by 0 labels here, keep the divisor from being 0, or treat this case by itself.
+# Here a sum of 0 is divided by 0 labels, so keep the divisor from being 0, or treat this case separately.
 #
 # </details>
 #
@@ -344,25 +347,27 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 # ## 4 · How fast should it learn?
 #
 # The **learning rate** sets how far one step changes the parameters. In lesson 05 small first steps helped a stack of
-# twenty-four post-norm blocks, from some starts. Towards the end, large steps jump over the goal and back. So the rate
-# rises first, during the **warm-up**, and falls afterwards, and the paper (section 5.3) has one formula for both:
+# twenty-four post-norm blocks, at least from some starts. Towards the end, large steps keep jumping over the goal and
+# back. So the rate first rises, during the **warm-up**, and falls afterwards. The paper (section 5.3) has one formula
+# for both:
 #
 # $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
 # \text{warmup}^{-1.5}\right)$$
 #
-# People call it *Noam*, after one of the authors. The second term rises in a straight line, the first one falls, and
-# both are equal at the last step of the warm-up.
+# People call it *Noam*, after one of the authors. The second term rises in a straight line, while the first one falls,
+# and the two are equal at the last step of the warm-up.
 #
 # ### Exercise 3: `noam_rate`
 #
 # Difficulty 1 of 5
 #
-# This is easier than the loss, and takes one line. Write the formula as a function of plain numbers that returns a
-# float, with steps counted from 1.
+# This is easier than the loss, since it takes only one line. Write the formula as a function of plain numbers that
+# returns a float, with steps counted from 1.
 #
 # <details><summary>"unsupported operand" or "must be Tensor, not int"</summary>
 #
-# No tensor is needed, since Python's own `**` and `min` work on numbers, and `x**-0.5` is 1 divided by the root of x.
+# No tensor is needed, since Python's own `**` and `min` work on numbers, and `x**-0.5` is 1 divided by the square root
+# of x.
 #
 # </details>
 
@@ -396,12 +401,13 @@ axes.legend()
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three curves from step 1 to 20,000. Each rises in a straight line to the end of its warm-up,
-# has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the peak, and
-# to the right all three are the same curve.
+# *The picture in words:* three curves run from step 1 to 20,000. Each rises in a straight line to the end of its
+# warm-up, has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the
+# peak, and to the right all three are the same curve.
 #
-# The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 240, too few for 1/√step
-# to get near 0. Ours rises in a straight line for 40 steps to 0.004, and then falls in a straight line to almost 0.
+# The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 240, which is too few for
+# 1/√step to get near 0. So our rate rises to 0.004 in a straight line over 40 steps, and then falls in a straight line
+# to almost 0.
 
 
 # %%
@@ -419,8 +425,8 @@ for n in (1, 20, 40, 140, 240):
 # %% [markdown]
 # ## 5 · The model
 #
-# The model is lesson 07's Transformer, with the parts that it takes from lessons 03 and 04, and the cells with their
-# code are given.
+# The model is lesson 07's Transformer, with the parts that it takes from lessons 03 and 04. All of their code is given
+# in the next cells.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
@@ -441,9 +447,9 @@ from lesson_07 import Decoder, DecoderBlock
 from lesson_07 import Transformer
 
 # %% [markdown]
-# **You train your own**, if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
-# checks, and otherwise the course's model. With yours, some figures may differ a little from those in the text. (To
-# train the course's anyway, leave the next cell out.)
+# **You train your own** if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
+# checks. Otherwise you train the course's model. With yours, some figures may differ a little from those in the text.
+# (To train the course's model anyway, skip the next cell.)
 
 # %%
 from grader import use_yours
@@ -496,10 +502,10 @@ watch_data, test_data = tensors_of(watch_pairs), tensors_of(test_pairs)
 print([tuple(ids.shape) for ids in train_data])
 
 # %% [markdown]
-# Training repeats one step, which guesses, compares and adjusts. PyTorch adjusts in two calls: `loss.backward()`
-# computes the gradient of the loss for every parameter and puts it into that parameter's `.grad`, and
-# `optimizer.step()` then moves every parameter a little against its `.grad`. Take one parameter x with the loss (x −
-# 5)², which is smallest at 5.
+# Training repeats one step of guessing, comparing and adjusting, and in PyTorch the adjusting takes two calls.
+# `loss.backward()` computes the gradient of the loss for every parameter and puts it into that parameter's `.grad`.
+# Then `optimizer.step()` moves every parameter a little against its `.grad`. As an example, take one parameter x with
+# the loss (x − 5)², which is smallest at 5.
 
 # %%
 predict(
@@ -518,7 +524,7 @@ for _ in range(3):
 compare_guess("08_add_up", parameter.grad)
 
 # %% [markdown] role="answer"
-# `backward` **adds** to what is there, so `.grad` has to be emptied between two steps, by `optimizer.zero_grad()`.
+# `backward` **adds** to what is there, so between two steps `optimizer.zero_grad()` has to empty `.grad`.
 
 # %% [markdown]
 # ### Exercise 4: `train_step`
@@ -529,13 +535,13 @@ compare_guess("08_add_up", parameter.grad)
 # take your `sequence_loss`, compute the gradients of this batch alone, and let the optimiser take one step. Keep two
 # things in mind.
 #
-# - **The mode** of a model, and of everything inside it, is switched by `model.train()` to train mode, in which dropout
-#   works, and by `model.eval()` to eval mode; `model.training` shows the mode. Train in train mode, and leave the model
-#   in the mode in which it came.
+# - **The mode.** `model.train()` switches a model, and everything inside it, to train mode, in which dropout works, and
+#   `model.eval()` to eval mode; `model.training` shows which mode is on. Train in train mode, and leave the model in
+#   the mode you found it in.
 # - **What you return** is the loss before the step, as the plain number `loss.item()`. The tensor would hold on to
 #   everything that was computed for it.
 #
-# The check calls it twice on small models and looks at their parameters.
+# The check calls your function twice on small models and looks at their parameters.
 #
 # <details><summary>No parameter has changed</summary>
 #
@@ -589,8 +595,8 @@ check(train_step)
 # %% [markdown]
 # ### Your loop
 #
-# The loop around it is yours too, and you write it in the place of the comment. It earns no points (lesson 11 asks for
-# a whole loop as an exercise). But below we run ours with the same rates and rows, so you see whether your losses are
+# The loop around it is yours too, and you write it where the comment is. It earns no points (lesson 11 asks for a whole
+# loop as an exercise). But below we run ours with the same rates and rows, so you can see whether your losses are
 # right. The optimiser is Adam, which gives every parameter a step size of its own.
 #
 # <details><summary>What goes into the loop?</summary>
@@ -616,7 +622,7 @@ print(*(f"{my_loss:.2f}" for my_loss in my_losses[9::10]))
 
 # %% [markdown]
 # Here is our loop, since the lesson's examples can't rely on your cells. The length of `losses` is the number of steps
-# done, so a training that was stopped resumes there. After each step it calls `watch`, if there is such a function.
+# done, so a training run that was stopped resumes there. After each step it calls `watch`, if there is such a function.
 
 
 # %%
@@ -654,15 +660,15 @@ sixty = short_training(new_model(seed=1), line_up_and_down(0.005, 30, 60))
 print(len(sixty), "losses, every tenth:", *(f"{x:.2f}" for x in sixty[9::10]))
 
 # %% [markdown]
-# **How many dates come out exactly right?** To know, the model would have to write them, token by token. There is a
-# shorter way, since a date is written without a fault if and only if every guess is right *given the right beginning*.
-# If the first token is right, the second starts from the right beginning too, and so on. Testing this takes one call,
-# with teacher forcing. It holds as long as no position sees what comes after it, and you will meet that condition
-# again.
+# **How many dates come out exactly right?** To find out, we would have to let the model write them, token by token.
+# There is a shorter way, since a date is written without a mistake if and only if every guess is right *given the right
+# beginning*. If the first token is right, the second starts from the right beginning too, and so on. Testing this takes
+# one call, with teacher forcing. The shortcut works as long as no position sees what comes after it, and you will meet
+# that condition again.
 #
-# Now and then, the model does write one date, so that we can watch it get better. In **greedy** decoding, as this is
-# called, it gets bos, takes the likeliest token, gets that as well, takes the next one, and so on until it takes eos.
-# (`no_grad` keeps PyTorch from preparing for `backward`.)
+# Now and then, the model does write a whole date, so that we can watch it get better. In **greedy** decoding, as this
+# is called, it is given bos and picks the likeliest token. Then it is given that as well and picks the next one, and so
+# on until it picks eos. (`no_grad` stops PyTorch from recording what `backward` would need.)
 
 
 # %%
@@ -686,9 +692,9 @@ def write(model, text, most=12):
 
 
 # %% [markdown]
-# Before the training starts, we want to see at which characters of the source the decoder looks while it computes one
-# token. These weights of the **cross-attention** are computed inside its last layer and thrown away. A *hook*, a
-# function that PyTorch calls whenever that module has been run, keeps them.
+# Before the training starts, we want to see which characters of the source the decoder looks at while it computes one
+# token. The weights of the **cross-attention** show this, but they are computed inside its last layer and thrown away.
+# We keep them with a *hook*, a function that PyTorch calls whenever that module has run.
 
 
 # %%
@@ -706,11 +712,11 @@ def look(model, pair):
 
 
 # %% [markdown]
-# The monitor stays empty until the cells below it run, and then follows them. It shows how far the training is, one
-# date as the model writes it, the loss, and the accuracy on the watched dates.
+# The monitor stays empty until the cells below it run, and then follows them. It shows how far the training has got,
+# one date as the model writes it, the loss, and the accuracy on the watched dates.
 #
 # **You can stop the training.** Interrupt the kernel (■ in the toolbar) while it runs, and run the same cell again to
-# resume. To begin anew, run the cell with the monitor again.
+# resume. To start from scratch, run the cell with the monitor again.
 
 # %%
 from grader.views import TrainingMonitor
@@ -760,7 +766,7 @@ compare_guess("08_forty", outcomes[round(3 * shares[40])])
 
 # %% [markdown] role="answer"
 # The warm-up is over, and the loss is a long way below 2.64. Many digits are right, but hardly any date is, because all
-# its tokens must be right, and most dates have eleven.
+# the tokens of a date must be right, and most dates have eleven.
 
 # %% [markdown]
 # The rest takes five times as many steps, and you can watch the date in the monitor.
@@ -775,7 +781,7 @@ if leap_days:
     print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
-# At least 99 of 100 test dates come out right, although the model has never seen them and they influenced no choice.
+# At least 99 in 100 test dates come out right, although the model has never seen them and they influenced no choice.
 # The monitor shows how it got there.
 
 # %% role="train" timed=true
@@ -783,19 +789,19 @@ monitor
 
 # %% [markdown]
 # *The picture in words:* at the top is one date, as the model wrote it at several steps, at first unlike any date, then
-# with the right form, then right. Of the two curves below it, one is the loss, on a scale on which each line is a tenth
-# of the one above it. It starts near 3 and falls, jagged, to about a thousandth of that. The other is the fraction of
-# the dates that are right. For about 40 steps it is next to nothing, then it rises steeply, and from step 150 on it is
-# near 100 %.
+# in the right form, then right. The first of the two curves below it is the loss, on a scale where each line is a tenth
+# of the one above it. It starts near 3 and falls, with many jags, to about a thousandth of that. The second is the
+# fraction of the dates that are right. For about 40 steps it stays close to 0, then it rises steeply, and from step 150
+# on it is near 100 %.
 #
-# Both curves show the same training. First the loss falls, but hardly any date is right, and later the loss still
-# falls, but nearly all dates are right already. **Look at the thing you want, not only at the loss.**
+# Both curves show the same training. First the loss falls while hardly any date is right, and later it still falls when
+# nearly all dates are right already. **Look at the thing you want, not only at the loss.**
 #
 # ### Was the warm-up needed?
 #
-# Two short runs of a model with one layer will show it. Both train at 0.02, five times our peak, for 100 steps. One
-# gets there over 60 steps of warm-up, the other has that rate from its first step on, and both start from the same
-# parameters.
+# Two short runs of a model with one layer will show it. Both start from the same parameters, and both train for 100
+# steps at 0.02, five times our peak. One gets there over 60 steps of warm-up, while the other has the full rate from
+# its first step on.
 
 
 # %%
@@ -829,14 +835,14 @@ for name, end in ends.items():
 compare_guess("08_warm_up", min(ends, key=ends.get))
 
 # %% [markdown] role="answer"
-# *The picture in words:* above are the two rates. One rises for 60 steps to 0.02 and stays there, the other is level at
-# 0.02. Below are the losses. With the warm-up the loss falls to about 0.2 and stays there at the full rate, and without
-# it the loss stops falling near 1.
+# *The picture in words:* above are the two rates, one of which rises for 60 steps to 0.02 and stays there, while the
+# other is level at 0.02. Below are the two losses. With the warm-up the loss falls to about 0.2 and stays there at the
+# full rate, and without it the loss stops falling near 1.
 #
-# The rate of 0.02 isn't too high as such, since the first run lives with it for 100 steps. It is too high for a model
-# that has learnt nothing yet. So a warm-up can give room for larger steps, and in lesson 05 it helped a deeper stack,
-# from some starts. It is no law, since at 0.01 (`rate=0.01`) this model learns as well without one, and is ahead at
-# first. With two layers (`num_layers=2`) even a warm-up won't always keep it at 0.02.
+# The rate of 0.02 isn't too high as such, since the first run copes with it for 100 steps. It is too high for a model
+# that has learnt nothing yet. So a warm-up can make larger steps possible, and in lesson 05 it helped a deeper stack,
+# at least from some starts. It isn't a law, since at 0.01 (`rate=0.01`) this model learns just as well without one, and
+# is ahead at first. With two layers (`num_layers=2`) the model won't always cope with 0.02, even after a warm-up.
 
 # %% [markdown]
 # ## 7 · Let it write
@@ -852,34 +858,34 @@ print("all tokens of one:", write(translator, "May 2024"))
 
 # %% [markdown]
 # In `write`, the next token is read from `logits[0, -1]`, since only the last row is about that token. The logits have
-# a row for every position, but the rows before the last one are about tokens that are written already.
+# a row for every position, but the rows before the last one are about tokens that have been written already.
 #
 # ### Exercise 5: `greedy_decode`
 #
 # Difficulty 4 of 5
 #
-# Do the same for a whole batch at once, where three things are new:
+# Do the same for a whole batch at once. Three things are new compared with `write`:
 #
 # - **Sequences end at different steps.** Once a sequence has produced eos it repeats eos, until there are `max_length`
 #   columns, bos among them. Your function may stop earlier, once every sequence has ended.
-# - **The model is somebody else's**, so decode in eval mode, and leave it in the mode in which it came, as in exercise
-#   4.
-# - **Nobody needs gradients**, so none of them should be recorded.
+# - **The model is somebody else's**, so decode in eval mode, and leave it in the mode you found it in, as you did in
+#   exercise 4.
+# - **Nobody needs gradients**, so none should be recorded.
 #
 # The check uses stand-ins for a model. What they write makes no sense, but `model(src, trg)` gives logits (B, T, V),
 # the same every time.
 #
 # <details><summary>All rows get the same token again and again</summary>
 #
-# At which position do you read the logits? And when you print the shape of what you pass in the next round, is the new
-# token part of it?
+# At which position do you read the logits? And if you print the shape of what you pass to the model in the next round,
+# is the new token part of it?
 #
 # </details>
 #
 # <details><summary>How do I keep a row at eos?</summary>
 #
-# Keep a tensor of bool with one entry per row, which is True once that row has ended. Where it is True, replace the new
-# token by eos, with `torch.where` or `masked_fill`, and then update the tensor.
+# Keep a bool tensor with one entry per row, which is True once that row has ended. Where it is True, replace the new
+# token with eos, using `torch.where` or `masked_fill`, and then update the tensor.
 #
 # </details>
 #
@@ -937,7 +943,7 @@ for my_date, my_row in zip(my_dates, my_rows, strict=True):
 # %% [markdown]
 # The model doesn't know calendars, and in training it never learnt that 2023 had no 29 February, so it writes what it
 # reads. A form that it has never seen is another matter, and "24th Dec 1968", which mixes two of ours, may come out
-# wrong. What about a year that it has never seen? The training ends with 2099.
+# wrong. What about a year that it has never seen? The training data ends with 2099.
 
 # %%
 predict(
@@ -972,15 +978,15 @@ compare_guess("08_year", outcomes[round(2 * far_share)])
 #
 # <details><summary>Where does a row end?</summary>
 #
-# For one row as a list, `row.index(eos_idx)` is the place of the first eos, if there is one. For a tensor,
+# For one row as a list, `row.index(eos_idx)` is the position of the first eos if there is one. For a tensor,
 # `(row == eos_idx).cumsum(-1)` is 0 before the first eos.
 #
 # </details>
 #
 # <details><summary>The widths differ, and the comparison fails</summary>
 #
-# Cut both rows at their eos first, and then compare, lengths included, since two rows of different lengths aren't
-# equal.
+# Cut both rows off after their first eos, and then compare them, lengths included, since two rows of different lengths
+# aren't equal.
 #
 # </details>
 #
@@ -1024,7 +1030,7 @@ print(f"right in one call: {share_right(translator, test_data):.2%}")
 # %% [markdown]
 # ## 8 · Where it looks
 #
-# You have recorded the cross-attention at three moments, before, during and after the training. Pick a date and a
+# We have recorded the cross-attention at three moments, before, during and after the training. Pick a date and a
 # moment, and step through the answer's characters with the arrow keys.
 
 # %% role="train" timed=true
@@ -1035,15 +1041,15 @@ AlignmentView(album_pairs, album)
 # %% [markdown]
 # Look for three things:
 #
-# 1. *Before:* every row is nearly the same, so what a token looks at doesn't depend on which one it is.
-# 2. *After, all heads:* rows that write the year look at the year, wherever it is in the source. That the year comes
-#    first in the answer and last in the source does no harm, since attention has no order of its own.
-# 3. *After, one head at a time:* the heads share the work. For the month, look at what it is read from, since its two
-#    digits are made from a few letters that differ from month to month.
+# 1. *Before:* every row is nearly the same, so what a token looks at doesn't depend on which token it is.
+# 2. *After, all heads:* the rows for the digits of the year look at the year, wherever it is in the source. The year
+#    comes first in the answer and last in the source, but that does no harm, since attention has no order of its own.
+# 3. *After, one head at a time:* the heads share the work. For the month, see which letters it is read from, since a
+#    few that differ from month to month are enough.
 #
-# It is tempting to conclude that this is *why* it wrote a 5. Be careful, since the weights only show where a layer took
-# its information from. How it was used is decided elsewhere, and the encoder has mixed the characters before, as you
-# will see in lesson 10.
+# It is tempting to conclude that the model wrote a 5 *because* of what it looked at. Be careful, since the weights only
+# show where a layer took its information from. How it was used is decided elsewhere, and the encoder has already mixed
+# the characters, as you will see in lesson 10.
 #
 # ## 9 · Dropout and label smoothing
 #
@@ -1080,10 +1086,11 @@ for mode in ("eval", "train"):
 # that is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
 #
 # Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of them,
-# each once. A model that sees no example twice can hardly learn by heart, but with little data it is another matter.
+# each once. A model that sees no example twice can hardly learn any by heart, but with little data it is another
+# matter.
 #
 # With **label smoothing**, which the paper used as well (section 5.4), nine tenths of each target go to the right
-# token, and one tenth is divided among all 14 tokens. Now a model that is quite sure pays for it.
+# token, and one tenth is divided among all 14 tokens. Now a model that is completely sure pays for it.
 
 
 # %%
@@ -1126,10 +1133,10 @@ outcomes = ["hardly any", "about half", "nearly all"]
 compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 
 # %% [markdown] role="answer"
-# It gets about as many dates right as without smoothing. The targets give the right token 0.9 + 0.1/14 = 0.907, and the
-# model has learnt just that. A model that predicts exactly this has a loss of 0.55, the smallest possible. So compare
-# two losses only if both are computed in the same way. What is smoothing good for? A model is less sure where it is
-# wrong, too, and the paper's translations got better.
+# It gets about as many dates right as the model without smoothing. The targets give the right token 0.9 + 0.1/14 =
+# 0.907, and the model has learnt just that. A model that predicts exactly this has a loss of 0.55, the smallest
+# possible. So compare two losses only if both are computed in the same way. What is smoothing good for, then? It also
+# makes a model less sure where it is wrong, and the paper's translations got better with it.
 
 # %% [markdown]
 # ## 10 · Three bugs that make the loss look good
@@ -1137,10 +1144,10 @@ compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 # All three run without an error, and all three turn up in real code. Each gets a small model with one layer and 120
 # steps, and so does the right code.
 #
-# 1. **No shift**, so that the labels are what the decoder is given.
-# 2. **Padding counted**, with all answers padded to 40 columns, as if one of that length might come, and a loss that
+# 1. With **no shift**, the labels are exactly what the decoder is given.
+# 2. With **padding counted**, all answers are padded to 40 columns, as if one of that length might come, and the loss
 #    counts every column.
-# 3. **Mask forgotten**, so that the decoder's own attention hides padding, but not the future.
+# 3. With the **mask forgotten**, the decoder's own attention hides padding, but not the future.
 
 
 # %%
@@ -1186,7 +1193,8 @@ for bug, (_, its_losses) in runs.items():
 
 # %% [markdown]
 # For each we print the loss that it **reports** (the mean of its last ten), and the **honest** loss, with the right
-# labels and without padding. Then come two accuracies, **forced** with teacher forcing and **writes** free-running.
+# labels and without padding. Then come two accuracies, one with teacher forcing (**forced**) and one free-running
+# (**writes**).
 
 
 # %%
@@ -1221,23 +1229,25 @@ lower = sum(row[0] < table[0][0] for row in table)
 compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 
 # %% [markdown] role="answer"
-# The right code's two losses nearly agree, and so do its two accuracies, the last of which is of 50 dates only.
+# The right code's two losses nearly agree, and so do its two accuracies, the second of which is measured on only 50
+# dates.
 #
-# **No shift** reports a tiny loss after a few steps. It has learnt to repeat what it is given, and that is what it
-# does. Given bos it writes bos, for a while at least. With the right labels its loss is far above 2.64. *What gives it
-# away* is a loss that is too good, too soon, and the first date that you let it write.
+# **No shift** reports a tiny loss after a few steps. It has learnt to repeat what it is given, and it does just that:
+# given bos it writes bos, for a while at least. With the right labels its loss is far above 2.64. *What gives it away*
+# is a loss that is too good, too soon, and the first date that you let it write.
 #
 # **Mask forgotten** looks perfect even with the right labels, and with teacher forcing. Here is the condition from
-# section 6: the two accuracies agree only if no position sees what comes after it. This model reads each answer off its
-# neighbour to the right, and when it writes, there is no neighbour. *What gives it away* is that forced and written
-# differ. Lesson 04's test finds it too, if you change a later token and see whether an earlier output moves.
+# section 6: the two accuracies agree only if no position sees what comes after it. This model reads each token off its
+# neighbour to the right, and when it writes, there is no such neighbour. *What gives it away* is that the forced and
+# the free-running accuracy differ. Lesson 04's test finds it too, if you change a later token and see whether an
+# earlier output changes.
 #
-# **Padding counted** is the mild one. Nearly three quarters of its columns are padding, which is soon always right. So
-# it reports less than a third of its honest loss, and the real tokens are a small part of each gradient. *What gives it
-# away* is that more padding changes the loss, though the model is the same. The remedy is to divide by the number of
-# real labels.
+# **Padding counted** is the mild one. Nearly three quarters of its columns are padding, which it soon gets right every
+# time. So it reports less than a third of its honest loss, and the real tokens are a small part of each gradient. *What
+# gives it away* is that more padding changes the loss, though the model is the same. The remedy is to divide by the
+# number of real labels.
 #
-# In none of the three does the curve alone show what is wrong.
+# In all three cases the curve alone doesn't show what is wrong.
 
 # %% [markdown]
 # Is the model of "padding counted" lost, or only slow? To find out, we give it twice the steps.
@@ -1253,11 +1263,11 @@ print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
 #
 # ## 11 · Keep what was learnt
 #
-# What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just names,
+# What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores only names,
 # shapes and entries. (`torch.save` stores Python objects with *pickle*, and loading such a file with
 # `weights_only=False`, the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that
 # with a stranger's file.) The vocabularies aren't in it, and without them nobody knows what an id means, so they go
-# into a second file. The sizes that the model was made with aren't in it either, but you find them in `new_model`.
+# into a second file. The sizes that the model was made with aren't in it either, but you can find them in `new_model`.
 
 # %% role="train"
 import tempfile
@@ -1280,12 +1290,12 @@ apart = (logits[0] - logits[1]).abs().max()
 print(f"largest difference of the logits: {apart:.1f}")
 
 # %% [markdown]
-# The state of the optimiser isn't stored, so to resume a training after a restart you would have to keep that as well
+# The state of the optimiser isn't stored, so to resume training after a restart you would have to keep that as well
 # (`optimizer.state_dict()`).
 #
-# The files are gone with their temporary folder, but lesson 10 looks into the heads of a trained model. To show it
-# yours, keep the files beside the notebooks, with `Path("dates.safetensors")` and `Path("dates.json")` where they are
-# saved.
+# The files are gone with their temporary folder, but you may want to keep them, since lesson 10 looks into the heads of
+# a trained model. To let it use yours, save the files beside the notebooks, as `Path("dates.safetensors")` and
+# `Path("dates.json")`.
 #
 # ## 12 · Quiz
 #
@@ -1299,7 +1309,7 @@ print(f"largest difference of the logits: {apart:.1f}")
 # 2. `blind_loss` (a number, to two decimals): what is the cross-entropy of a model that gives all 50 tokens of a
 #    vocabulary the same logit?
 # 3. `diluted` (a number, to two decimals): a batch has 6 real labels, each with a loss of 2.0, and 18 positions of
-#    padding with a loss of 0. What loss does somebody report who averages over all of them?
+#    padding with a loss of 0. If somebody averages over all of them, what loss do they report?
 # 4. `peak_step` (a whole number): at which step is `noam_rate(step, 256, 800)` highest?
 # 5. `calls` (a whole number): how many times does `greedy_decode` call the model at most, with `max_length` 20?
 # 6. `matches` (a number, to two decimals): eos is 2, the predicted rows are [[5, 2, 7], [5, 6, 2], [5, 6, 7], [8, 2,
@@ -1322,9 +1332,9 @@ print(f"largest difference of the logits: {apart:.1f}")
 #    - c. it writes the same, only slower;
 #    - d. its weights change.
 #
-# <details><summary>I don't know how to get the loss of a model without any idea</summary>
+# <details><summary>I don't know how to get the loss of a model that has no idea</summary>
 #
-# What probability does each token have? The loss is minus the logarithm of it (the natural one, `math.log`).
+# What probability does each token have? The loss is minus its natural logarithm (`math.log`).
 #
 # </details>
 
@@ -1363,7 +1373,7 @@ check(quiz_08, "quiz_08")
 # You have trained a Transformer from nothing to 99 %, and you know what each part of the training is for: the shift,
 # the loss without padding, the warm-up, the two modes. You can let a model write, in batches, and count honestly what
 # comes out right. And when a loss looks too good, you know three places to look. In lesson 11 you write the whole loop
-# yourself, and find in the trained model the one head by which it remembers names.
+# yourself, and find the one head with which the trained model remembers names.
 #
 # **To read next**
 #
@@ -1375,5 +1385,5 @@ check(quiz_08, "quiz_08")
 # - Bengio et al. (2015), *Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks*, section 2: what
 #   teacher forcing doesn't prepare a model for.
 #
-# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything again for each token, and there is a
-# way to avoid that.
+# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything again for each token, and that
+# lesson shows how to avoid it.

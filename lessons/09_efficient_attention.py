@@ -16,8 +16,8 @@
 # %% [markdown]
 # # 09 · Attention that scales
 #
-# Every query meets every key, which makes a matrix of 100 scores for 10 tokens, and one of 100 million for 10 000. And
-# a model that writes would compute the whole matrix again for every new token. In this lesson you write a text token by
+# Every query meets every key, which makes a matrix of 100 scores for 10 tokens and one of 100 million for 10 000. And a
+# model that writes would compute the whole matrix again for every new token. In this lesson you write a text token by
 # token without computing anything twice. Then you compute the same output without ever having the whole matrix in
 # memory.
 #
@@ -28,7 +28,7 @@
 #
 # - handle a whole batch at once, and say what attention costs in bytes before you run it;
 # - decode with a key-value cache, and keep it small with a window and with shared key heads;
-# - cut attention by queries, and by keys with an *online softmax*, and say what is in memory at any moment;
+# - cut attention into pieces, by queries, or by keys with an *online softmax*, and say what is in memory at any moment;
 # - measure memory and time, and find out how PyTorch has computed attention.
 #
 # **Time:** <!-- time -->. The plan: the cost of the matrix → a batch → one token at a time → a window → shared heads →
@@ -67,9 +67,10 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · What the matrix costs
 #
-# Memory is easy to predict: count the numbers, and multiply by the size of one, 4 bytes in float32. That answers two
-# questions. **How large is the attention matrix for 1000 tokens? And how much memory does attention take for `d_model`
-# 512 and `d_k` 64?** The first has one answer, but the second leaves the length open, so its answer is a function.
+# Memory is easy to predict: count the entries and multiply by the size of one, which is 4 bytes in float32. That is
+# enough to answer two questions. **How large is the attention matrix for 1000 tokens? And how much memory does
+# attention take for `d_model` 512 and `d_k` 64?** The first has one answer, but the second leaves the length open, so
+# its answer is a function.
 
 
 # %%
@@ -94,8 +95,9 @@ for name, held in attention_memory(1000).items():
 # %% [markdown]
 # For 1000 tokens the two matrices, scores and weights, already outweigh everything else (1 MB is a million bytes here).
 #
-# A prediction should be measured. `peak_bytes(function, x)` runs `function(x)`, adds up the bytes of all new tensors
-# that exist at the same time, and returns the largest sum. Tensors that existed before, such as `x`, don't count.
+# A prediction should be checked by measuring. `peak_bytes(function, x)` runs `function(x)`, adds up the bytes of all
+# new tensors that exist at the same time, and returns the largest sum. Tensors that existed before, such as `x`, don't
+# count.
 
 # %%
 x = torch.zeros(1000)  # 4000 bytes
@@ -106,7 +108,8 @@ print("a view of x    ", peak_bytes(lambda x: x.view(10, 100), x))
 
 
 # %% [markdown]
-# Now measure attention as you know it, called *naive* from now on. If the list is right, its peak is two matrices.
+# Now measure attention as you know it, called *naive* from now on. If the list is right, its peak is the size of two
+# matrices.
 
 
 # %%
@@ -123,7 +126,7 @@ for seq_len in (256, 512, 1024):
     print(f", two matrices {predicted:9,} bytes")
 
 # %% [markdown]
-# The measured sizes are the predicted ones, to the byte.
+# The measured sizes agree with the predicted ones to the byte.
 
 # %%
 predict(
@@ -152,9 +155,9 @@ print("the matrices outweigh all the rest from", heavier, "tokens on")
 compare_guess("09_ten_times", f"{sizes[10_000][0] // sizes[1000][0]} times")
 
 # %% [markdown] role="answer"
-# The matrices grow with the **square** of the length, and everything else with the length or not at all. So 100 000
-# tokens take 80 GB for a single head, and with `d_model` 512 and `d_k` 64 there are eight heads (512 = 8 · 64), each
-# with its own matrices.
+# The matrices grow with the **square** of the length, while everything else grows with the length or not at all. So
+# 100 000 tokens take 80 GB for a single head, and with `d_model` 512 and `d_k` 64 there are eight heads (512 = 8 · 64),
+# each with its own matrices.
 
 # %% role="draw"
 lengths = [2**n for n in range(6, 18)]
@@ -178,12 +181,12 @@ plt.show()
 #
 # Difficulty 1 of 5
 #
-# Compute the bytes of the attention weights of a whole layer, with one matrix (not two) for every head of every
+# Compute how many bytes the attention weights of a whole layer take, with one matrix (not two) for every head of every
 # sequence.
 #
 # <details><summary>I get a float</summary>
 #
-# Bytes are counted in whole numbers, but `/` gives a float, and so does `math.pow`; `*` and `**` of whole numbers
+# Bytes are counted in whole numbers, but `/` gives a float, and so does `math.pow`, while `*` and `**` of whole numbers
 # don't.
 #
 # </details>
@@ -235,7 +238,7 @@ print(f"largest difference from the loop: {apart:.4f}")
 # %% [markdown]
 # For the scores, transpose the keys of each sequence separately, so that the batch axis stays first. `.mT` swaps the
 # last two axes, as `transpose(-2, -1)` does, or `K.transpose(0, 2, 1)` in NumPy. `permute(2, 1, 0)`, however, reverses
-# *all* axes, as `.T` did for a matrix, and `reshape` gives a new shape, but leaves the numbers in their order.
+# *all* axes, as `.T` did for a matrix, and `reshape` gives a new shape, but leaves the entries in their order.
 
 # %%
 # (B, T, D)
@@ -250,8 +253,8 @@ for name, changed in ways.items():
     print(f"{name:17}{tuple(changed.shape)}  first block {changed[0].tolist()}")
 
 # %% [markdown]
-# The hundreds show which sequence a number comes from. After `permute` the first block holds numbers of both sequences.
-# After `reshape` the shape is right, but the first row, 0, 1, 10, has parts of two tokens.
+# The hundreds show which sequence an entry comes from. After `permute` the first block holds entries from both
+# sequences. After `reshape` the shape is right, but the first row, 0, 1, 10, has parts of two tokens.
 #
 # Why avoid the loop? Each call of a torch function costs a few microseconds before it computes anything. We time 256
 # short sequences, one by one and all at once. (Times differ from run to run and from machine to machine.)
@@ -285,7 +288,7 @@ print(f"all at once {1e3 * batch_time:6.2f} ms", end=", ")
 print(f"{loop_time / batch_time:.0f} times faster")
 
 # %% [markdown]
-# One rule must hold for every batch: **the output of a sequence is the same alone and in a batch.**
+# One rule must hold for every batch: **the output of a sequence is the same whether it is alone or in a batch.**
 
 # %%
 predict(
@@ -317,7 +320,7 @@ compare_guess("09_wrong_axis", outcome)
 #
 # Difficulty 2 of 5
 #
-# Write lesson 01's self-attention for a batch, from (B, T, E) to (B, T, d_v), and return the output only. Don't loop
+# Write lesson 01's self-attention for a batch, from (B, T, E) to (B, T, d_v), and return only the output. Don't loop
 # over the sequences in Python, since the check counts how many operations torch runs for 6 sequences and for 30.
 #
 # <details><summary>"Expected size for first two dimensions of batch2 tensor to be ..."</summary>
@@ -373,12 +376,13 @@ print(batched_self_attention(sequences[:1], *my_weights)[0])
 # %% [markdown]
 # ## 3 · One token at a time
 #
-# A model that writes makes one token, appends it, and runs again to make the next, which is called *decoding*. Its
+# A model that writes makes one token, appends it, and runs again to make the next. This is called *decoding*. Its
 # attention is causal, so a new token changes nothing for those before it, and their keys and values stay the same. Yet
-# a plain loop, such as lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
+# a plain loop, such as lesson 08's `greedy_decode`, computes them again for every token, along with all the old
+# outputs.
 #
-# So keep them in a **key-value cache**. For a new token, make its query, key and value, append the last two to the
-# cache, and let the query attend to all of it. Old *queries* are never used again, so they aren't kept.
+# So keep them in a **key-value cache**. For a new token, make its query, key and value, append the key and the value to
+# the cache, and let the query attend to all of it. Old *queries* are never used again, so they aren't kept.
 
 # %%
 generator = torch.Generator().manual_seed(6)
@@ -431,8 +435,8 @@ for t in (16, 128, 1024):
 compare_guess("09_times_fewer", f"{plain // cached} times")
 
 # %% [markdown] role="answer"
-# With a cache, what was done for t tokens is done for a single one, with t times fewer multiplications in step t. Does
-# a step take that much less time, too?
+# With a cache, the work for t tokens shrinks to the work for one, so step t takes t times fewer multiplications. Does
+# it take that much less time, too?
 
 # %% role="draw" timed=true claim="a_cached_step_is_cheaper" long="it measures and draws"
 attend = F.scaled_dot_product_attention
@@ -474,9 +478,9 @@ print(f"these seven steps: {total_plain:.2f} ms without", end=", ")
 print(f"{total_cached:.2f} ms with a cache")
 
 # %% [markdown]
-# *The picture in words:* points are measured, and lines are the counted multiplications, drawn through the last point
-# of each. Without a cache the points climb, more and more steeply as the text grows. With a cache they climb little,
-# because such a step has so little arithmetic that calling torch takes most of its time.
+# *The picture in words:* the points are measured, and the lines are the counted multiplications, drawn through the last
+# point of each. Without a cache the points climb, more and more steeply as the text grows. With a cache they climb only
+# a little, because such a step has so little arithmetic that most of its time goes into calling torch.
 #
 # **How a cache grows.** `torch.cat` is convenient, but at every step it makes a new tensor and copies the whole cache
 # into it. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row into the
@@ -524,8 +528,8 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
 #
 # Difficulty 2 of 5
 #
-# Compute the bytes of the cache of a whole model. `num_kv_heads` is the number of heads of keys and values, often as
-# many as query heads, but fewer in section 5.
+# Compute how many bytes the cache of a whole model takes. `num_kv_heads` is the number of heads of keys and values, of
+# which there are often as many as query heads, but fewer in section 5.
 #
 # <details><summary>My result is half of what is expected</summary>
 #
@@ -563,9 +567,8 @@ def kv_cache_bytes(
 check(kv_cache_bytes)
 
 # %% [markdown]
-# Compare two models, in both of which a head is 128 wide. Llama 2 7B has 32 layers, and keys and values for 32 heads in
-# each. Llama 2 70B has ten times the parameters, in 80 layers with 64 heads of queries, but keys and values for only 8
-# heads.
+# Compare two models whose heads are 128 wide. Llama 2 7B has 32 layers, each with keys and values for 32 heads. Llama 2
+# 70B has ten times as many parameters, in 80 layers with 64 query heads each, but keys and values for only 8 heads.
 
 # %%
 predict(
@@ -599,7 +602,7 @@ compare_guess("09_larger_cache", my_outcome)
 # %% [markdown]
 # ## 4 · A window
 #
-# Must a token see everything before it, if often only what is near matters? With a **sliding window** of 3, a query
+# Must a token see everything before it, when often only what is near matters? With a **sliding window** of 3, a query
 # sees three keys, its own and the two before it.
 
 # %%
@@ -633,12 +636,12 @@ for axes, (title, mask) in zip(panels, masks.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three 8 × 8 grids, yellow where a query may attend. The causal mask is yellow on the diagonal
-# and everywhere below it. The window is a band of three diagonals, the main one and the two below it. After two layers
-# the band is five diagonals wide.
+# *The picture in words:* three 8 × 8 grids are yellow where a query may attend. The causal mask is yellow on the
+# diagonal and everywhere below it. The window is a band of three diagonals, the main one and the two below it. After
+# two layers the band is five diagonals wide.
 #
-# The number of scores now grows with the length, and no longer with its square. The cache stops growing too, because no
-# query sees further back than the window, and older keys and values may be dropped. But a mask alone saves nothing if
+# The number of scores now grows with the length and no longer with its square. The cache stops growing too, since no
+# query sees further back than the window, so older keys and values can be dropped. But a mask alone saves nothing if
 # the hidden scores are computed all the same (section 9 shows how to skip them).
 #
 # Is the rest of the text lost? The third picture shows that it isn't, since in layer 1 a token sees tokens that saw
@@ -654,7 +657,7 @@ plt.show()
 # <details><summary>How do I begin?</summary>
 #
 # Compare positions, as in lesson 04: how far is each key before each query, and which distances are allowed? Or find
-# the triangle to remove from the causal one, since `tril` and `triu` take a second argument, which shifts the diagonal.
+# the triangle to remove from the causal mask, with the second argument of `tril` or `triu`, which shifts the diagonal.
 #
 # </details>
 #
@@ -717,8 +720,8 @@ compare_guess("09_reach", my_seen.sum().item() - 1)
 # *multi-head* attention, with a key head for each query head, and at the other is *multi-query* attention, with one for
 # all.
 #
-# Here are 4 query heads and 2 key heads, so a group is 4 / 2 = 2 query heads. Heads 0 and 1 read key head 0, and heads
-# 2 and 3 read key head 1, as you can follow for query heads 1 and 2.
+# Here are 4 query heads and 2 key heads, so a group is 4 / 2 = 2 query heads. Query heads 0 and 1 read key head 0, and
+# query heads 2 and 3 read key head 1. The cell below works this out for query heads 1 and 2.
 
 # %%
 one, other = [[1.0, 0.0]], [[0.0, 1.0]]
@@ -738,7 +741,7 @@ for query_head, key_head in ((1, 0), (2, 1)):
 # %% [markdown]
 # The outputs show which head was read, since those between 10 and 20 come from key head 0, and those between 30 and 40
 # from key head 1. One way to compute all heads at once is to repeat the key heads until there is one for each query
-# head, and torch has two functions that repeat.
+# head, and torch has two functions that do this.
 
 # %%
 predict(
@@ -759,14 +762,14 @@ right = [call for call, order in orders.items() if order == [0, 0, 1, 1]]
 compare_guess("09_repeat", right[0] if len(right) == 1 else "both")
 
 # %% [markdown] role="answer"
-# `repeat` repeats the whole and `repeat_interleave` each entry. The wrong order raises no error and gives the right
-# shape.
+# `repeat` repeats the whole tensor, and `repeat_interleave` repeats each entry. The wrong order raises no error and
+# gives the right shape.
 
 # %% [markdown]
-# A way without repeating is to give the queries one axis for the groups and one for the heads of a group, (..., Hkv, Hq
-# / Hkv, Tq, D), and let a single key head broadcast over its group (`unflatten` makes two axes out of one).
+# To avoid repeating, give the queries one axis for the groups and one for the heads of a group, (..., Hkv, Hq / Hkv,
+# Tq, D), and let a single key head broadcast over its group. (`unflatten` makes two axes out of one.)
 #
-# Fewer key heads make the cache smaller, and your own function gives its bytes for the sizes of Llama 2 70B.
+# Fewer key heads make the cache smaller, and your own function shows by how much, for the sizes of Llama 2 70B.
 
 # %% role="try"
 # Try it: 64 query heads, and fewer and fewer key heads.
@@ -781,13 +784,13 @@ for my_name, my_kv_heads in my_kinds.items():
 # Difficulty 3 of 5
 #
 # `query` is (..., Hq, Tq, D), `key` (..., Hkv, Tk, D), and `value` (..., Hkv, Tk, d_v). Query head h reads key head
-# `h // (Hq / Hkv)`, there is no mask, and `F.scaled_dot_product_attention` is excluded. If Hkv doesn't divide Hq, raise
-# a `ValueError` that names both numbers.
+# `h // (Hq / Hkv)`, there is no mask, and you may not use `F.scaled_dot_product_attention`. If Hkv doesn't divide Hq,
+# raise a `ValueError` that names both numbers.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
 # Print the shapes of query and key, and find the axis that differs. Either the keys need one head for each query head,
-# or the queries need one more axis.
+# or the queries need an extra axis.
 #
 # </details>
 #
@@ -838,9 +841,9 @@ print(torchs.flatten())
 # %% [markdown]
 # ## 6 · Several tokens after a cache
 #
-# One new token needs no mask, since it may see all keys in the cache. But when **several tokens come at once**, as in
-# the *prompt*, the text that the model is given to start with, some keys must be hidden. After a cache the mask isn't
-# square, as you see for three new tokens after two cached ones, at positions 2, 3 and 4.
+# One new token needs no mask, since it may see all keys in the cache. But when **several tokens come at once**, some
+# keys must be hidden. This happens with a *prompt*, the text that the model is given to start with. After a cache the
+# mask isn't square, which the next cell shows for three new tokens, at positions 2, 3 and 4, after two cached ones.
 
 # %%
 new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
@@ -856,7 +859,7 @@ show(
 # %% [markdown]
 # The diagonal of the first mask ends in the bottom right corner, as it should, because the newest token sees
 # everything. In the second mask it starts in the top left corner, as if the new tokens were the first. PyTorch's flag
-# `is_causal=True` means the second.
+# `is_causal=True` stands for the second.
 
 # %%
 predict(
@@ -878,21 +881,21 @@ show(weights, "new token", [f"key {at}" for at in range(5)])
 compare_guess("09_is_causal", (weights["with the flag"] > 0).sum().item())
 
 # %% [markdown] role="answer"
-# With `is_causal=True` the new token sees only the oldest key, and not even its own. There is no error, and the shape
-# is right, but of the whole text only the first token counts.
+# With `is_causal=True` the new token sees only the oldest key, not even its own. There is no error, and the shape is
+# right, but of the whole text only the first token counts.
 
 # %% [markdown]
 # ### Exercise 6: `attend_with_cache`
 #
 # Difficulty 3 of 5
 #
-# Write causal attention that continues after a cache, where `query`, `key` and `value` (B, H, Tnew, D) belong to the
-# new tokens, one or many. `cache` is None at first, and later the pair `(key, value)` of all tokens so far. Return the
-# output for the new tokens and the new cache; here `F.scaled_dot_product_attention` is allowed.
+# Write causal attention that continues after a cache. Here `query`, `key` and `value` (B, H, Tnew, D) belong to the new
+# tokens, one or many. `cache` is None at first, and later it is the pair `(key, value)` of all tokens so far. Return
+# the output for the new tokens and the new cache, and this time you may use `F.scaled_dot_product_attention`.
 #
 # <details><summary>"Sizes of tensors must match except in dimension ..."</summary>
 #
-# Two tensors may be joined along the axis in which they differ. Since old and new tokens differ in number, which axis
+# Two tensors may be joined along the axis in which they differ. The numbers of old and new tokens differ, so which axis
 # of (B, H, T, D) counts tokens?
 #
 # </details>
@@ -976,8 +979,8 @@ print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
 # `chunk_size` rows of the matrix exist at any time, but the keys stay whole, since a softmax needs its complete row.
 # With `chunk_size=32`, as in the tutorial, there are 32 rows, however long the text is.
 #
-# Look closely at how to cut into pieces, because the last piece may be shorter. A slice that reaches past the end stops
-# there. But if the number of pieces is rounded *down*, the rest is lost.
+# Look closely at how a sequence is cut into pieces, because the last piece may be shorter. A slice that reaches past
+# the end stops there. But if the number of pieces is rounded *down*, the last tokens are lost.
 
 # %%
 seven, hundred = torch.arange(7), torch.arange(100)
@@ -1077,7 +1080,7 @@ print("a softmax for each block:   ", rounded, f"mean {sum(apart) / 3:.4f}")
 
 # %% [markdown]
 # A softmax for each block gives every block the same weight, whatever its scores are. But the division can wait if you
-# keep two sums, of the exponentials and of the exponentials times the values, and divide at the very end.
+# keep two sums, one of the exponentials and one of the exponentials times the values, and divide at the very end.
 
 # %%
 total, mixed = 0.0, 0.0
@@ -1090,8 +1093,8 @@ print("the same with scores 100 higher:", higher)
 
 # %% [markdown]
 # The output is right until the scores grow, since exp(100) is too large for float32. Lesson 01's remedy is to subtract
-# the row's maximum, but that isn't known before the last block. So subtract the largest score **so far**, the *running
-# maximum*. When a larger one comes, everything summed before was computed with the old maximum, but it can be corrected
+# the row's maximum, but that isn't known until the last block. So subtract the largest score **so far**, the *running
+# maximum*. When a larger one comes, everything summed so far was computed with the old maximum, but it can be corrected
 # without going back:
 #
 # $$e^{s - m_\text{new}} = e^{s - m_\text{old}} \cdot e^{m_\text{old} - m_\text{new}}$$
@@ -1116,8 +1119,9 @@ for s, v in blocks:
 
 # %% [markdown]
 # In the second block the maximum rises from 3 to 5, so both sums shrink by exp(3 − 5) = 0.1353 before the new block is
-# added. In the third block the maximum stays at 5, and the factor is 1. The last line ends with the same output as all
-# at once. This is the **online softmax**, which reads the row once, from left to right, and keeps three numbers.
+# added. In the third block the maximum stays at 5, and the factor is 1. The last line ends with the same output that we
+# got all at once. This is the **online softmax**, which reads the row once, from left to right, and keeps three
+# numbers.
 #
 # For many queries the three become columns, with a maximum, a sum and a weighted sum of values *for each query*. Step
 # through the blocks below.
@@ -1135,26 +1139,26 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 # *Things to try.* Step to the last block, where "output so far" is the final output. After the first block, where does
 # a factor fall below 1, and what has just happened to the maximum? With rescaling switched off, which query comes out
 # right all the same, and why that one? At the end, read the line about what is in memory. Which of its numbers would
-# grow if there were 8000 keys in place of 8?
+# grow if there were 8000 keys instead of 8?
 #
 # ### Exercise 8: `online_attention`
 #
 # Difficulty 4 of 5
 #
 # Loop over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach Tq · Tk
-# entries, and `F.scaled_dot_product_attention` is excluded. The check also tests that more keys mean more work in the
-# loop, and that rows of scores around +1000 and −1000 come out right.
+# entries, and you may not use `F.scaled_dot_product_attention`. The check also tests that more keys mean more work in
+# the loop, and that rows of scores around +1000 and −1000 come out right.
 #
 # <details><summary>Everything is NaN</summary>
 #
-# Since −∞ − (−∞) is NaN, and 0 · ∞ is too, what is your maximum before the first block, and what do you subtract from
-# what? After the first block the maximum should be finite, and the factor is exp(old − new), never exp(new − old).
+# Both −∞ − (−∞) and 0 · ∞ are NaN, so what is your maximum before the first block, and what do you subtract from what?
+# After the first block the maximum should be finite, and the factor is exp(old − new), never exp(new − old).
 #
 # </details>
 #
 # <details><summary>The first blocks come out right, then the numbers drift away</summary>
 #
-# In the cell above two things are multiplied by the factor. Do you multiply both before the new block is added? And is
+# In the loop above, two sums are multiplied by the factor. Do you multiply both before the new block is added? And is
 # the factor computed before the old maximum is overwritten?
 #
 # </details>
@@ -1216,8 +1220,8 @@ print(my_blocks.flatten().round(decimals=2))
 print(my_whole.flatten().round(decimals=2))
 
 # %% [markdown]
-# **Tiles.** Which part of the T × T matrix exists at one time? Here is each way, halfway through, and the fourth cuts
-# both queries and keys.
+# **Tiles.** Which part of the T × T matrix exists at one time? Here is each way when it is halfway through, and the
+# fourth one cuts both queries and keys.
 
 
 # %% role="draw" long="four pictures, and what is in them"
@@ -1245,22 +1249,22 @@ for axes, (name, state) in zip(panels, ways.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* four 12 × 12 grids, with yellow scores in memory, grey ones made and thrown away, and dark
-# blue ones still to come. The naive grid has all 144 in yellow, the chunked one a band of three whole rows, and the
-# online one a band of three whole columns. The fused one has a tile of three rows and three columns, 9 scores; the rows
-# above it and the columns to its left are done.
+# *The picture in words:* four 12 × 12 grids, in which the scores in memory are yellow, those made and thrown away are
+# grey, and those still to come are dark blue. The naive grid has all 144 in yellow, the chunked one a band of three
+# whole rows, and the online one a band of three whole columns. The fused one has a tile of three rows and three
+# columns, 9 scores; the rows above it and the columns to its left are done.
 #
 # A chunk has whole rows, and a block has whole columns. If both are cut, the size of a *tile* doesn't depend on the
-# length. PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation, in which the
-# scores of a tile stay in the processor's fast memory and are never written to main memory. On a graphics card, in
-# float16 or bfloat16, it is known as FlashAttention.
+# length. PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation. The scores of
+# a tile stay in the processor's fast memory and are never written to main memory. On a graphics card, in float16 or
+# bfloat16, it is known as FlashAttention.
 #
 # ## 9 · Measured
 #
-# For the time, count the operations. Every score takes D multiplications and D additions, and so does the weighted sum,
-# with d_v: about 4 · T² · D operations in all. The product of two large matrices shows how many of them your machine
-# does in a second, so you know about how long attention must take at least. Whole, cut or fused, attention computes the
-# same T² scores, so **cutting saves memory, not arithmetic.**
+# To predict the time, count the operations. Every score takes D multiplications and D additions, and the weighted sum
+# takes d_v of each per score, which makes about 4 · T² · D operations in all. The product of two large matrices shows
+# how many of them your machine does in a second, which gives you a rough lower limit for the time of attention. Whole,
+# cut or fused, attention computes the same T² scores, so **cutting saves memory, not arithmetic.**
 
 
 # %%
@@ -1327,10 +1331,10 @@ fused = F.scaled_dot_product_attention
 draw_measured(measure({"naive": naive_attention, "fused": fused}))
 
 # %% [markdown]
-# *The picture in words:* points are measured, lines predicted. On the left the naive points lie on a line of slope 2,
-# so doubling the length takes four times the memory. The fused points lie on a line of slope 1, far below. On the right
-# both rise with a slope near 2. For long sequences they lie above the grey line of the bare arithmetic, because
-# exponentials, sums, and moving numbers to and from memory take time, too.
+# *The picture in words:* the points are measured and the lines predicted. On the left the naive points lie on a line of
+# slope 2, so doubling the length takes four times the memory. The fused points lie on a line of slope 1, far below. On
+# the right both sets of points rise with a slope near 2. For long sequences they lie above the grey line of the bare
+# arithmetic, because exponentials, sums, and moving data to and from memory take time, too.
 #
 # The next cell adds your two functions to this picture, with pieces of 64.
 
@@ -1346,13 +1350,13 @@ my_ways = {
 draw_measured(measure(my_ways))
 
 # %% [markdown]
-# The memory of both should grow in proportion to the length. The chunked function takes about as long as the naive one,
-# and the online one may take twice as long. Many small operations cost time, but small pieces fit into the processor's
-# fast memory, and that saves some. The fused operation saves both memory and time.
+# The memory that both need should grow in proportion to the length. The chunked function takes about as long as the
+# naive one, and the online one may take twice as long. Many small operations cost time, but small pieces fit into the
+# processor's fast memory, and that saves some. The fused operation saves both memory and time.
 #
 # **Which kernel ran?** A *kernel* is the program that does an operation's work. For attention PyTorch chooses among
 # several, each made for certain shapes and types, and the fused one is only one of them. The profiler lists the
-# operators that really ran.
+# operators that have actually run.
 
 
 # %%
@@ -1396,8 +1400,8 @@ compare_guess("09_which_kernel", outcome)
 # T, D), and values as wide as the keys.
 
 # %% [markdown]
-# To be sure of a kernel, allow no other. If PyTorch can't use it, it raises an error, and its warnings give the
-# reasons.
+# To be sure that one kernel runs, allow no other. If PyTorch can't use it, it raises an error, and its warnings give
+# the reasons.
 
 # %%
 with warnings.catch_warnings(record=True) as reasons:
@@ -1416,7 +1420,7 @@ print("fused", fused_output[0, 0], sep="\n")
 print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %% [markdown]
-# For any mask other than `is_causal`, the fused kernel takes a matrix, and computes hidden scores as well.
+# For any mask other than `is_causal`, the fused kernel takes a matrix, and computes the hidden scores as well.
 # **FlexAttention** (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions,
 # and compiles a fused kernel for it. This kernel skips tiles in which everything is hidden, so a sliding window saves
 # time, not only memory.
@@ -1474,7 +1478,7 @@ print(f"chunked keeps {my_kept:,} bytes")
 #    the scores of the first chunk in `chunked_attention`?
 # 4. `last_chunk` (a whole number): in the same call, how many queries are in the last chunk?
 # 5. `factor` (a number, to two decimals): the running maximum of a row is 3, and the next block's largest score is 5.
-#    By what are the sum and the weighted sum so far multiplied?
+#    What are the sum and the weighted sum so far multiplied by?
 # 6. `running_sum` (a number, to two decimals): a row has the scores 1, 1, 3, 1, read in blocks of two. What is the
 #    running sum after the second block?
 # 7. `twice_as_long` (a letter): a sequence becomes twice as long, and `chunk_size` stays the same. The scores that
@@ -1484,7 +1488,7 @@ print(f"chunked keeps {my_kept:,} bytes")
 #    - c. take four times as much;
 #    - d. take half as much, since there are more chunks.
 # 8. `what_is_saved` (a letter): what does a key-value cache save?
-#    - a. memory, since less of it is taken than without;
+#    - a. memory, since it takes less of it than working without a cache;
 #    - b. the scores of the new token with old keys;
 #    - c. projecting old tokens and attending from them again;
 #    - d. the mask, which hides what comes later.
@@ -1500,8 +1504,8 @@ print(f"chunked keeps {my_kept:,} bytes")
 #
 # <details><summary>I don't know where to start with the running sum</summary>
 #
-# Make the table of section 8 on paper, with the maximum, the factor and the sum after each block. The first block has
-# maximum 1, and both of its exponentials are exp(0).
+# Write out the table of section 8 on paper, with the maximum, the factor and the sum after each block. The first block
+# has maximum 1, and both of its exponentials are exp(0).
 #
 # </details>
 
@@ -1557,5 +1561,5 @@ check(quiz_09, "quiz_09")
 # - Ainslie et al. (2023), *GQA*, section 2: a few such heads, between one and all.
 # - Jiang et al. (2023), *Mistral 7B*, section 2: a sliding window, and a cache that drops what lies before it.
 #
-# **Next lesson:** 10, *Reading and debugging attention*. You look into the heads of a trained model, and hunt eight
+# **Next lesson:** 10, *Reading and debugging attention*. You look into the heads of a trained model, and hunt for eight
 # bugs in attention functions that you can only call.
