@@ -504,7 +504,15 @@ CLAIMS = {
         "last loss at 48 blocks: post-norm with x three times in the sum, pre-norm with RMSNorm",
         lambda names: [loss for loss, _ in names["final"]],
         lambda heavier, rms: max(heavier, rms) < 0.2,
-        times("steps=150", STEPS) | times("rate=0.006", RATE) | {"twice in the sum": {"3 * x": "2 * x"}},
+        times("steps=150", STEPS)
+        | times("rate=0.006", RATE)
+        | {
+            "twice in the sum": {"3 * x": "2 * x"},
+            "five times, twice the rate": {"3 * x": "5 * x", "rate=0.006": "rate=0.012"},
+        },
+        exceptions={
+            title: lambda heavier, rms: rms < 0.2 < 1 < heavier for title in ("twice the rate", "twice in the sum")
+        },
     ),
     "company_decides": Claim(
         "BatchNorm in company says the rhyme (1): in eval mode, in train mode",

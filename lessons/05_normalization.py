@@ -1187,7 +1187,8 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained
 # a thousand layers in this way, from smaller starting weights. Try the heavier x, and also your RMSNorm in pre-norm
-# blocks.
+# blocks. How heavy x has to be depends on the rate. Twice x isn't enough here, and at twice the rate three times x
+# isn't either, but five times x is.
 
 
 # %% role="try" timed=true claim="a_heavier_path_goes_deep"
