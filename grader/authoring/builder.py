@@ -152,7 +152,7 @@ def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
     same = sum(takewhile(bool, (cell.source == one.source for (_, cell), one in zip(mine, ran, strict=False))))
     if same < max(len(mine), len(ran)):
         place = mine[min(same, len(mine) - 1)][0] if mine else 0
-        message = "from here on the code is not what was run last: build without --keep-outputs"
+        message = "from here on the code differs from what was run last; build without --keep-outputs"
         raise LessonError([lesson.problem(lesson.in_notebook[place], message)])
     for (_, cell), one in zip(mine, ran, strict=True):
         cell.outputs, cell.execution_count = one.outputs, one.execution_count

@@ -255,7 +255,7 @@ def test_database_that_stays_locked_loses_nothing(room, monkeypatch):
     holder.execute("begin immediate")
     outcome = room.grade()
     assert outcome.graded == 2
-    assert "Graded, but not in the gradebook yet (database is locked)" in outcome.problems["ann"]
+    assert "It was graded but isn't in the gradebook yet (database is locked)" in outcome.problems["ann"]
     holder.execute("rollback")
     holder.close()
     assert room.marks() == {}

@@ -77,7 +77,7 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
         (room.root / path).write_text(text)
     done = grader(room.root, *tried[1:], "--jobs", "1")
     assert done.exit_code == 0, done.output
-    assert "3 right answers, 3 wrong ones tried." in done.output
+    assert "Tried 3 right and 3 wrong answers." in done.output
     put = grader(room.root, *into[1:])
     assert put.exit_code == 0, put.output
     assert "is there already" in grader(room.root, *into[1:]).output
@@ -152,12 +152,12 @@ def graded_again_as_the_course_does(room: Room) -> None:
     assert [part["message"] for part in found["centred"]["parts"]] == [part.message for part in logged["centred"].parts]
     alone = grader(room.root, "grade", str(room.folder("bo")), "--lesson", "00", "--json")
     (note,) = json.loads(alone.stdout)["notes"]
-    assert note.startswith("centred is checked in this notebook and is no exercise of the notebooks in")
+    assert note.startswith("centred is checked in this notebook but isn't an exercise of the notebooks in")
     twice = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--lesson", "00")
-    assert (twice.exit_code, twice.output) == (2, "--course says all of that itself: leave the other options out.\n")
+    assert (twice.exit_code, twice.output) == (2, "--course settles all of that, so leave the other options out.\n")
     elsewhere = grader(room.root, "grade", str(notebook_of(room)), "--course", "attention")
     assert elsewhere.exit_code == 2
-    assert "is nobody's hand-in in" in elsewhere.output
+    assert "isn't a hand-in in" in elsewhere.output
 
 
 def test_specification_that_the_teacher_keeps(room, monkeypatch):
@@ -227,9 +227,9 @@ def test_wrong_samples_and_survivors_are_told(room, monkeypatch):
     done = grader(room.root, "course", "exercise", "attention", "centred", "--test")
     assert done.exit_code == 1
     assert "wrong mean-of-columns: the mean of all numbers: it has no name, expected mean-of-columns" in done.output
-    assert "no wrong answer that nobody listed" in done.output
+    assert "no wrong answer without a listed mistake" in done.output
     assert "survived: centred: " in done.output
-    assert "has no such mutant any more: gone → gone" in done.output
+    assert "no longer has this mutant: gone → gone" in done.output
 
 
 def test_a_quiz_of_ones_own(room):
@@ -242,7 +242,7 @@ def test_a_quiz_of_ones_own(room):
         digest = answer_digest("second_key", "d")
         (room.root / path).write_text(text.replace('"",', f'"{digest}",'))
     done = grader(room.root, *words, "--test")
-    assert (done.exit_code, done.output) == (0, "2 right answers, 1 wrong ones tried.\n")
+    assert (done.exit_code, done.output) == (0, "Tried 2 right and 1 wrong answers.\n")
     [heading, solution, check_cell] = json.loads(notebook_of(room).read_text())["cells"][-3:]
     assert "`first_key` (a whole number)" in "".join(heading["source"])
     assert solution["metadata"]["course"]["kind"] == "answers"

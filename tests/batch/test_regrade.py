@@ -81,7 +81,7 @@ def test_accepted_is_what_was_shown_and_undone_is_what_was_before(graded):
     assert (outcome.graded, outcome.earlier, outcome.changed) == (0, ("ann", "bo", "cy"), ("the limits",))
     assert "3 were graded before this changed: the limits. Their marks stay." in printout.as_text(outcome)
 
-    with pytest.raises(CourseError, match="Nothing is accepted that was not previewed"):
+    with pytest.raises(CourseError, match="A regrade can only be accepted after a preview"):
         accept(graded.root, "00")
     shown = preview(graded.root, "00", graded.options)
     assert {one.student: (one.before, one.after, one.also_down) for one in shown.students} == {
@@ -181,7 +181,7 @@ def test_work_that_changed_since_is_left_to_autograde_and_by_undo(graded):
     graded.submit("bo", answered(HALF))
     assert preview(graded.root, "00", graded.options).waiting == ("bo",)
     assert graded.grade().graded == 1
-    assert undo(graded.root, "00").stays == {"bo": "Left as it is now: it was graded again since."}
+    assert undo(graded.root, "00").stays == {"bo": "Left as it is, since it has been graded again."}
 
 
 def test_override_is_in_the_mark_the_comment_and_the_log(graded):

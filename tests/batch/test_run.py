@@ -147,7 +147,7 @@ def test_odd_lines_of_the_log_are_passed_over_and_told(room):
         room.said.truncate(0)
         outcome = room.grade()
         assert (outcome.graded, room.marks()) == (1, {"ann": 0.07}), name
-        assert name == "no exercise" or f"Passed over in the log of results: {LESSON}.jsonl:1" in room.said.getvalue()
+        assert name == "no exercise" or f"Skipped in the log of results: {LESSON}.jsonl:1" in room.said.getvalue()
         assert sorted(results.latest(room.root, LESSON)) == ["ann"]
 
 

@@ -64,8 +64,8 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     assert begun.book()["grades"] != book["grades"]
 
     said = undo(begun)
-    assert "1 have nothing handed in again: bo" in said
-    assert "1 have what they had: ann" in said
+    assert "1 have no hand-in again: bo" in said
+    assert "1 have their earlier hand-in again: ann" in said
     assert "  ann: 0.1 → 0.75\n" in said
     assert "  bo: 0.1 → no mark\n" in said
     assert files(begun) == before
@@ -93,7 +93,7 @@ def test_only_the_last_collecting_that_changed_anything_is_taken_back(begun):
     between = files(begun)
     command(begun.root, "grader", "collect", ".", "00", given(begun, "y.zip", bo=RIGHT, cy=RIGHT))
     command(begun.root, "grader", "collect", ".", "00", "y.zip")  # nothing is new in it
-    assert "1 have nothing handed in again: cy" in undo(begun)
+    assert "1 have no hand-in again: cy" in undo(begun)
     assert {**between, **files(begun)} == files(begun)
     assert sorted(path.name for path in (begun.root / "submitted").iterdir()) == ["ann", "bo"]
 
@@ -102,7 +102,7 @@ def test_whoever_has_something_else_in_place_since_is_left(begun):
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", ann=SQUARED, bo=SQUARED))
     begun.submit("bo", answered(RIGHT))
     said = undo(begun, code=1)
-    assert "bo: left as it is now: something else was put in place since" in said
+    assert "bo: left as it is, since something else has been put there" in said
     assert begun.folder("bo").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
     assert begun.folder("ann").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
 
@@ -147,7 +147,7 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     command(begun.root, "grader", "export", ".", "--to", "json")
     people = json.loads((begun.root / "marks-json.json").read_text())["students"]
     states = {one["id"]: (one["marks"][LESSON]["state"], one["total_percent"]) for one in people}
-    assert states["di1"] == states["di2"] == ("to be settled whose a hand-in is", None)
+    assert states["di1"] == states["di2"] == ("not settled yet whose hand-in it is", None)
     command(begun.root, "nbgrader", "export")
     rows = [line.split(",") for line in (begun.root / "grades.csv").read_text().splitlines()]
     scores = {row[3]: row[9] for row in rows}

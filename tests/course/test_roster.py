@@ -191,7 +191,7 @@ def test_one_person_on_two_platforms_is_one_person(classroom, tmp_path, lists):
     for text in lists:
         done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
         assert done.exit_code == 0, done.output
-    assert "In the roster already, by a number, login or address: " in done.output
+    assert "Already in the roster, by number, login or address: " in done.output
     assert "3 in the roster" in done.output
     people = {one.last_name: one for one in read_list(course / FILE)}
     assert (people["Lee"].moodle, people["Lee"].canvas_id, people["Lee"].email) == ("1007", "1008", "ann@example.org")

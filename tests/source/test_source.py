@@ -551,7 +551,7 @@ def test_a_lesson_that_students_have_is_settled_without_being_written(both):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--mine", "17"), "the course has no such lesson. There are: 03_multi_head_attention."),
+        (("--mine", "17"), "the course has no such lesson. The lessons are: 03_multi_head_attention."),
         (("--mine", "03/nowhere"), "you and the release didn't both change that cell. Where you did: 03_multi"),
     ],
 )
