@@ -178,7 +178,7 @@ def grade_one(path: Path, settings: Settings) -> SingleResult:
     if settings.lesson:
         name = choose(settings.lesson, [*lessons])
         if name is None:
-            raise CourseError(f"--lesson {settings.lesson} is none of {', '.join(lessons)}.")
+            raise CourseError(f"--lesson {settings.lesson} isn't one of {', '.join(lessons)}.")
     elif path.is_dir():
         raise CourseError(f"{printable(str(path))} is a folder: say which lesson is in it, for example --lesson 01.")
     else:

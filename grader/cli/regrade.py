@@ -117,8 +117,9 @@ def regrade(
 @click.option("--lesson", default="", help="The lesson, if several have a cell of that name.")
 @stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; if not, run it again.")
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
-    """Give STUDENT a number of POINTS for EXERCISE by hand, in the course directory DIR. It does the same as a
-    teacher in Formgrader, and puts the reason into the feedback and the audit log.
+    """Give STUDENT a number of POINTS for EXERCISE by hand, in the course directory DIR.
+
+    It does the same as a teacher in Formgrader, and puts the reason into the feedback and the audit log.
     `grader regrade DIR LESSON --undo` takes it back.
     """
     with teachers_packages():

@@ -74,6 +74,7 @@ FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path,
 @stopped("Some of it has been removed. Run it again for the rest and for the search.")
 def forget(folder: Path, student: str, yes: bool) -> None:
     """Remove STUDENT from the course directory DIR, which means files, results, gradebook, roster and exchange.
+
     It shows what it will remove, and asks. Files about everybody that were made from them (marks-*.csv,
     insights.html) are removed as well, so make those again. At the end it searches for the person, and exits
     with 1 if a file still mentions them.
@@ -184,9 +185,10 @@ def autograde(
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/insights.html]")
 @stopped("No mark has changed, and an earlier page stays as it was; run it again.")
 def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
-    """Show what a class found hard, with exercises by success, points by part, mistakes by name, and similar
-    submissions. It reads what `grader autograde` has graded of one LESSON (its name or number) or of all,
-    prints a summary and writes it as one HTML page.
+    """Show what a class found hard: exercises by success, points by part, mistakes by name, similar submissions.
+
+    It reads what `grader autograde` has graded of one LESSON (its name or number) or of all, prints it and writes
+    it as one HTML page.
     """
     with teachers_packages():
         from grader.atomic import write_atomically
@@ -212,8 +214,9 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
 )
 @stopped("Everybody who was in the roster is still there. Run it again to enter the whole list.")
 def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
-    """Enter the people of a list from nbgrader, Moodle or Canvas into the course directory DIR. Nobody is
-    removed. Afterwards the people are in DIR/roster.csv and in nbgrader's table of students.
+    """Enter the people of a list from nbgrader, Moodle or Canvas into the course directory DIR. Nobody is removed.
+
+    Afterwards the people are in DIR/roster.csv and in nbgrader's table of students.
     """
     pairs = [column.partition("=") for column in columns]
     wrong = [name for name, sign, heading in pairs if not (name and sign and heading)]

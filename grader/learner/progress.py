@@ -156,7 +156,9 @@ def predictions() -> str:
         return f"{said}."
     share = sum(right[name] for name in sure) / len(sure)
     mean = sum(sure.values()) / len(sure)
-    return f"{said}. Where you said how sure you were: {mean:.0f} % sure on average, {100 * share:.0f} % right."
+    return (
+        f"{said}. Where you gave your confidence, you were {mean:.0f} % sure on average and {100 * share:.0f} % right."
+    )
 
 
 def _of_file(key: str, *kinds: type) -> dict[str, Any]:
@@ -241,7 +243,7 @@ def read(path: Path) -> tuple[dict[str, Record], list[str]]:
     except FileNotFoundError:
         return {}, []
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        return {}, ["It is no progress file."]
+        return {}, ["It isn't a progress file."]
     known, odd = {}, []
     for name, entry in records:
         try:

@@ -120,8 +120,8 @@ def float64(
         if finding is not None and finding.kind == "wrong-values" and _rounds(session, session.cases[case]):
             return Finding(
                 "dtype-changed",
-                f"For float64 `{session.exercise.name}` rounds to float32 on the way: the twelfth digit of its first "
-                "argument makes no difference. `.float()` does that, and so does a float32 tensor that is filled.",
+                f"For float64 `{session.exercise.name}` rounds to float32 on the way, since the twelfth digit of its "
+                "first argument makes no difference. `.float()` does that, and so does filling a float32 tensor.",
             )
         return finding
 
@@ -149,7 +149,7 @@ def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
             return Finding(
                 "changes-argument",
                 f"`{session.exercise.name}` changed its argument `{name}` in place. Operations that end in `_`, "
-                f"`+=` and assignments such as `{name}[...] = ...` do that: make a new tensor instead.",
+                f"`+=` and assignments such as `{name}[...] = ...` do that. Make a new tensor instead.",
             )
         return inspect_call(session, session.cases[case], None) or _wait_for(session, case)
 
@@ -181,11 +181,11 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
         if outcome.raised is not None and plain.raised is None and raised is not None:
             session.expected_gradients(drawn)  # raises where torch can't differentiate at all: not the student's fault
             advice = (
-                "Ignore torch's advice here: NumPy cuts the gradient. Write it with torch operations."
+                "Ignore torch's advice here, because NumPy cuts the gradient. Write it with torch operations."
                 if "detach().numpy()" in raised.message
                 else "Stay with torch operations, and don't write into tensors that are needed later."
             )
-            message = f"{raised.message} It runs without gradients, but not when they are wanted. {advice}"
+            message = f"{raised.message} It runs without gradients, but not with them. {advice}"
             return Finding("gradient-cut", message)
         finding = inspect_call(session, drawn, FLOAT32, gradients=True)
         if finding is not None:
@@ -214,9 +214,11 @@ def defaults(after: str, weight: float = 0.5) -> Part:
             name, _, given = argument.partition("=")
             default = defaults.get(name) if isinstance(defaults, dict) else None
             if given and isinstance(required, list) and name in required:
-                return Finding("wrong-default", f"`{name}` has no default, the exercise gives {given}.")
+                return Finding("wrong-default", f"`{name}` has no default, but the exercise gives {given}.")
             if given and type(default) in (int, float) and default != float(given):
-                return Finding("wrong-default", f"The default of `{name}` is {default}, the exercise gives {given}.")
+                return Finding(
+                    "wrong-default", f"The default of `{name}` is {default}, but the exercise gives {given}."
+                )
         return None
 
     return Part("has the defaults of the exercise", weight, judge, compares_values=False)

@@ -98,7 +98,7 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
     lines = done.stderr.splitlines()
     samples = "tests/exercises/lesson_03/rotate_heads.py:1 rotate_heads: "
     assert [line.removeprefix(samples) for line in lines if line.startswith(samples)] == [
-        "0 of 2 wordings of returns-its-input; write cells `# %% wrong returns-its-input: TITLE`",
+        "0 of 2 wordings of returns-its-input are there; write cells `# %% wrong returns-its-input: TITLE`",
         "0 of 3 right answers are there; write cells `# %% right: TITLE`",
         "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`",
     ]

@@ -28,7 +28,7 @@ MISTAKES = {
     "nested": (
         "    return 2 * x",
         "    ### BEGIN SOLUTION",
-        r"\d+ double: BEGIN SOLUTION inside another one.* 1 lines above",
+        r"\d+ double: BEGIN SOLUTION is inside another one.* 1 lines above",
     ),
     "no region": (
         "    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION",
@@ -60,8 +60,12 @@ MISTAKES = {
     "exercise without role": (EXAMPLE, '# %% exercise="double"\nprint(1)\n', r'\d+ double: exercise="..." needs role='),
     "timed check": (CHECK, CHECK.rstrip() + " timed=true\n", r"\d+ double: timed can only be true"),
     "timed in words": ("timed=true", 'timed="yes"', r"\d+: timed can only be true"),
-    "claim of a check": (CHECK, CHECK.rstrip() + ' claim="it"\n', r'\d+ double: claim="..." has small letters'),
-    "claim with a blank": (EXAMPLE, EXAMPLE.replace("# %%", '# %% claim="A b"'), r'\d+: claim="..." has small letters'),
+    "claim of a check": (CHECK, CHECK.rstrip() + ' claim="it"\n', r'\d+ double: claim="..." must be in small letters'),
+    "claim with a blank": (
+        EXAMPLE,
+        EXAMPLE.replace("# %%", '# %% claim="A b"'),
+        r'\d+: claim="..." must be in small letters',
+    ),
     "claim not a string": (EXAMPLE, EXAMPLE.replace("# %%", "# %% claim=1"), r"\d+: claim must be a string, not 1"),
     "empty": (EXAMPLE, "# %%\n\n", r"\d+: the cell is empty"),
     "syntax": ("    return x / 2", "    return x /", r"\d+: syntax error: invalid syntax"),
@@ -124,7 +128,7 @@ MISTAKES = {
     "headings out of order": (
         "# # A lesson for the tests of the build",
         "# ### Exercise 1: `double`\n# ### Exercise 3: `quiz`",
-        r'9: "### Exercise 3: `quiz`" is exercise 2 of the lesson',
+        r'9: "### Exercise 3: `quiz`" should be exercise 2 of the lesson',
     ),
     "a dip in difficulty that isn't told": (
         "# # A lesson for the tests of the build",
@@ -172,7 +176,7 @@ MISTAKES = {
         'compare_guess("01_sum", total)\nprint(1)',
         r'\d+: compare_guess\("01_sum"\): it must be the last statement of its cell',
     ),
-    "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: cannot read the header"),
+    "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: can't read the header"),
     "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: about and picture"),
     "a prediction without an answer": (
         'compare_guess("01_sum", total)',
@@ -209,7 +213,11 @@ MISTAKES = {
         f"{PREDICTION}\n\n# %%\n{PREDICTION}",
         r'\d+: predict\("01_sum"\): there is already one in line \d+',
     ),
-    "a prediction's name": ('predict("01_sum"', 'predict("sum"', r'\d+: predict\("sum"\): the name begins .*, "01_"'),
+    "a prediction's name": (
+        'predict("01_sum"',
+        'predict("sum"',
+        r'\d+: predict\("sum"\): the name must begin .*, "01_"',
+    ),
     "a prediction's name that is no string": (
         'predict("01_sum"',
         "predict(words",

@@ -91,9 +91,9 @@ def test_whatever_is_handed_in(room):
     outcome = room.grade()
     reasons = {name: why for name, (_data, why) in UNREADABLE.items()} | {
         "huge": "has 314572800 bytes; at most",
-        "link": "A link is not followed",
-        "same_folder": "A link is not followed",
-        "same_lesson": "A link is not followed",
+        "link": "Links are not followed",
+        "same_folder": "Links are not followed",
+        "same_lesson": "Links are not followed",
         "pipe": "no regular file",
         "folder": "it is a folder",
         "missing": f"There is no {NOTEBOOK}",

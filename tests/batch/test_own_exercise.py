@@ -89,7 +89,7 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     unfilled = notebook_of(room, "release").read_bytes()
     refused = command(room.root, *generate, "--force", check=False)
     assert refused.returncode == 1
-    assert "Not generated, because something is left to be filled in" in refused.stdout
+    assert "Not generated, because something still has to be filled in" in refused.stdout
     assert "Traceback" not in refused.stdout
     assert notebook_of(room, "release").read_bytes() == unfilled
     notebook_of(room).write_bytes(edit(notebook_of(room), centred=SOLUTION))

@@ -262,9 +262,9 @@ def test_learners_file_and_the_class_before_and_after_a_correction(room, correct
     assert "src=" not in page
     for name, content, said in (
         ("none", None, "There is no file"),
-        ("text", "[" * 100_000, "is no file that a report saved"),
+        ("text", "[" * 100_000, "isn't a file that a report saved"),
         ("numbers", json.dumps({**told, "cells": [3]}), "cells\\[0\\]: got 3, expected str"),
-        ("other", json.dumps({**told, "exercise": "attention"}), "is no exercise of"),
+        ("other", json.dumps({**told, "exercise": "attention"}), "isn't an exercise of"),
     ):
         path = Path(tmp_path / name)
         if content is not None:

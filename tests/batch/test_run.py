@@ -176,7 +176,7 @@ def test_command_line(room):
     assert "cy: The file is empty." in done.stdout
     done = command(room.root, "grader", "autograde", str(room.root), "77", check=False)
     assert done.returncode == 2
-    assert "'77' is none of the lessons" in done.stderr
+    assert "'77' isn't one of the lessons" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -75,7 +75,7 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     assert (outcome.graded, outcome.missing) == (0, ("bo", "cy"))
     assert begun.book() == book
     assert lesson_insights(begun.root, LESSON).summary.graded == 1
-    assert "no collecting to take back" in undo(begun, code=2)
+    assert "there is no collecting of" in undo(begun, code=2)
 
 
 def test_what_was_not_graded_since_keeps_its_marks(begun):

@@ -120,7 +120,7 @@ def test_prairielearn_gives_the_marks_of_a_course(marks, prairielearn, tmp_path)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--gradescope", "77"], "'77' is none of the lessons"),
+        (["--gradescope", "77"], "'77' isn't one of the lessons"),
         (["--gradescope", "01", "--teacher"], "Make one package at a time"),
     ],
 )

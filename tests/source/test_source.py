@@ -197,7 +197,7 @@ TASK = markdown("Why? (2 points)", "why", **own("why", task=True, locked=True, p
 WITHOUT = {
     "an exercise that another cell needs": (
         lambda cells: cells.append(code("print(attention_scores)", "x")),
-        "(print(attention_scores)): uses attention_scores, which no cell before it defines: its exercise is left out",
+        "(print(attention_scores)): uses attention_scores, which no cell before it defines, as its exercise is left out",
     ),
     "a cell before what it needs": (
         lambda cells: cells.extend([code("[late for x in 'ab']", "x"), code("late = 1", "y")]),
@@ -205,7 +205,7 @@ WITHOUT = {
     ),
     "a check without its exercise": (
         lambda cells: cells.pop(place_of(cells, "first_steps-solution")),
-        "cell 10 (check(first_steps)): a check of first_steps without its exercise",
+        "cell 10 (check(first_steps)): this check of first_steps has no exercise",
     ),
     "an exercise without its check": (
         lambda cells: cells.pop(place_of(cells, "first_steps-check")),
@@ -213,7 +213,7 @@ WITHOUT = {
     ),
     "a check before its exercise": (
         lambda cells: cells.insert(1, cells.pop(place_of(cells, "first_steps-check"))),
-        "cell 2 (check(first_steps)): the check of first_steps stands before its answer, cell 11",
+        "cell 2 (check(first_steps)): the check of first_steps comes before its answer, cell 11",
     ),
     "a check that nbgrader doesn't know": (
         lambda cells: cells[place_of(cells, "first_steps-check")]["metadata"].pop("nbgrader"),
@@ -290,7 +290,7 @@ def test_text_that_speaks_of_what_is_left_out_is_a_note(course):
     changed(path_of(course, START), lambda cells: cells.append(markdown("After `first_steps` comes lesson 01.", "x")))
     found = said("course", "check", course)
     assert "note: " in found
-    assert "(After `first_steps` comes lesson 01.): speaks of first_steps, which is left out" in found
+    assert "(After `first_steps` comes lesson 01.): mentions first_steps, which is left out" in found
 
 
 def test_a_question_has_a_place_and_an_id_of_its_own():
@@ -320,7 +320,7 @@ def test_a_cell_of_two_kinds_is_found(course):
     """nbgrader counts its points twice: as tests and as a task."""
     two = {**TASK, "metadata": {"nbgrader": {**TASK["metadata"]["nbgrader"], "grade": True}}}
     changed(path_of(course, START), lambda cells: cells.append(two))
-    assert "so nbgrader counts its points twice: choose one kind" in said("course", "check", course, code=1)
+    assert "so nbgrader counts its points twice; choose one kind" in said("course", "check", course, code=1)
 
 
 def test_a_lesson_without_answer_cells_is_no_odd_hand_in(course, tmp_path):
@@ -435,7 +435,7 @@ def test_update_takes_over_what_nobody_has(updated):
     assert "- yes" in found
     assert "- old" not in found
     assert "- no" not in found
-    assert f"{START}: held back, it has been handed out (release/ has it)" in found
+    assert f"{START}: held back because it has been handed out (release/ has it)" in found
     assert f"{HEADS}: taken over" in found
     assert "04_masking: new, added" in found
     assert "12_own: yours, not in the release" in found
@@ -484,7 +484,7 @@ def test_what_both_changed_is_offered_until_it_is_settled(both):
     update = ("course", "update", course, "--solutions", release)
     for _ in range(2):
         found = said(*update)
-        assert f"{HEADS}: nothing new but what both changed" in found
+        assert f"{HEADS}: no news except what both changed" in found
         for name in ids:
             assert f"both changed cell {name}: yours stays: # mine\n    the release has: # theirs\n" in found
             assert f"--theirs {HEADS}/{name}; to keep yours and not be asked again: --mine {HEADS}/{name}" in found
