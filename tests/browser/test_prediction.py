@@ -107,7 +107,7 @@ def test_guess_and_outcome_stand_side_by_side_and_the_guess_stays(notebook, choi
     expect(first).to_contain_text("Not what you guessed. Can you say why?")
     expect(first).to_contain_text("Why one.")
     expect(choices.get_by_role("button", name="Guess again")).to_be_hidden()
-    expect(choices.locator(".att-guessed")).to_contain_text("You have seen what came out, so it stays.")
+    expect(choices.locator(".att-guessed")).to_contain_text("You have seen what came out, so your guess stays.")
     shot(first, f"prediction-compared-{theme}")
     shot(choices, f"prediction-guessed-{theme}")
     assert axe(".att-view") == []

@@ -161,7 +161,9 @@ def test_an_outcome_that_is_no_choice_ends_a_build_but_no_learners_cell(monkeypa
 
 @pytest.mark.parametrize("choices", [["only one"], ["the same", "the same"]])
 def test_choices_are_several_and_different(choices):
-    with pytest.raises(ValueError, match=r"choices: got \[.*\], expected several different ones, or none for a number"):
+    with pytest.raises(
+        ValueError, match=r"choices: got \[.*\], expected several different ones, or none to ask for a number"
+    ):
         predict("01_row", "Which?", choices)
 
 

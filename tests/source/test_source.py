@@ -197,7 +197,7 @@ TASK = markdown("Why? (2 points)", "why", **own("why", task=True, locked=True, p
 WITHOUT = {
     "an exercise that another cell needs": (
         lambda cells: cells.append(code("print(attention_scores)", "x")),
-        "(print(attention_scores)): uses attention_scores, which no cell before it defines, as its exercise is left out",
+        "(print(attention_scores)): uses attention_scores, which no cell before it defines, as its exercise is",
     ),
     "a cell before what it needs": (
         lambda cells: cells.extend([code("[late for x in 'ab']", "x"), code("late = 1", "y")]),
