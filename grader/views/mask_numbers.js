@@ -109,8 +109,7 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
 export function emptyRow(way, keys) {
   return {
     "fill with -inf": "No key is visible. Softmax subtracts the row's maximum, and −∞ − (−∞) = NaN all along the row.",
-    "subtract 1e10": `No key is visible. In float32 all ${keys} scores end up as −1e10, and equal scores give " +
-    "1/${keys} each.`,
+    "subtract 1e10": `No key is visible. In float32 all ${keys} scores end up as −1e10, and equal scores give 1/${keys} each.`,
     "fill with -1e20": `No key is visible. All ${keys} scores are −1e20, and equal scores give 1/${keys} each.`,
     masked_softmax: "No key is visible, so every weight is 0, and so is the output.",
   }[way];
