@@ -103,7 +103,7 @@ def _cells(exercise: Exercise) -> list[Any]:
 def _files(root: Path, name: str) -> OwnFiles:
     found = files_for(name, lambda one: text_in(root, one))
     if not found:
-        raise CourseError(f"There is no {root / file_of(name)}. This writes one: grader course exercise {root} {name}")
+        raise CourseError(f"There is no {root / file_of(name)}. To write one: grader course exercise {root} {name}")
     return found
 
 

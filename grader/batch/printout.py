@@ -62,7 +62,7 @@ def as_text(outcome: ClassOutcome) -> str:
         lines += [
             "",
             f"{len(outcome.earlier)} were graded before this changed: {', '.join(outcome.changed)}. Their marks stay.",
-            "What would change: grader regrade DIR LESSON --preview",
+            "To see what would change: grader regrade DIR LESSON --preview",
         ]
     if outcome.missing:
         lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(outcome.missing)}"]

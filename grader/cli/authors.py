@@ -74,8 +74,8 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
 def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
     """Change the model solutions in small ways, and see whether the checks notice.
 
-    Prints a table and every change that passes although it isn't listed as a right answer; then the exit code is 1.
-    EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
+    It prints a table and every change that passes without being listed as a right answer. If there is one, the
+    exit code is 1. EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
     """
     _repository()  # says what is missing
     from grader.authoring import mutants as mutation
@@ -146,7 +146,7 @@ def digest(key: str, answer: str) -> None:
 def release(
     teacher: bool, gradescope: str | None, prairielearn: str | None, address: str, visibility: str, out: Path
 ) -> None:
-    """Write the student's package: notebooks, wheel, set-up files, in one zip.
+    """Write the student's package, one zip with notebooks, wheel and set-up files.
 
     Where the course isn't installed, as on Google Colab, the first cell of its notebooks installs it from the
     wheel beside the notebook, or from the ADDRESS at which you put the wheel.

@@ -24,7 +24,7 @@ from grader.printable import json_text, say
     help="Pack them as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("The pages made so far are whole. Run it again to make the rest.")
+@stopped("The pages made so far are complete. Run it again to make the rest.")
 def feedback(
     folder: Path, lesson: str, students: tuple[str, ...], force: bool, platform: str | None, as_document: bool
 ) -> None:

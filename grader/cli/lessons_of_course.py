@@ -52,7 +52,7 @@ def check(folder: Path, lesson: str, run: bool) -> None:
 @LESSON
 @click.argument("exercise")
 @click.option("--give", is_flag=True, help="Students get its solution as read-only code.")
-@stopped("The notebook is whole, either as before or changed; `grader course check` shows which.")
+@stopped("The notebook is complete, either as before or changed; `grader course check` shows which.")
 def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
     """Leave EXERCISE out of LESSON, with its answer, its check, its text, and the cells that try it out.
 
@@ -84,7 +84,7 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
 @click.option(
     "--after", default="", metavar="EXERCISE", help="Put it after this exercise's check.  [default: at the end]"
 )
-@stopped("The notebook is whole, with or without the question. Look at it, and run it again if needed.")
+@stopped("The notebook is complete, with or without the question. Look at it, and run it again if needed.")
 def add_question(folder: Path, lesson: str, points: float, name: str, after: str) -> None:
     """Add a question to LESSON that is answered in words and marked by hand, with a marking scheme to fill in."""
     with teachers_packages():
@@ -116,7 +116,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The release's notebooks.  [default: those that are installed, or this repository's]",
 )
-@stopped("Every notebook is whole, and earlier versions are kept. Run it again to update the rest.")
+@stopped("Every notebook is complete, and earlier versions are kept. Run it again to update the rest.")
 def update(
     folder: Path,
     preview: bool,

@@ -260,7 +260,7 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
 @click.option("--undo", is_flag=True, help="Take back the last collecting of LESSON, with files, times and marks.")
 @click.option("--all", "everybody", is_flag=True, help="Name everybody who handed in nothing, and all other files.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("What was taken in is whole, and earlier hand-ins are kept. Run it again to take the rest.")
+@stopped("What was taken in is complete, and earlier hand-ins are kept. Run it again to take the rest.")
 def collect(
     folder: Path,
     lesson: str,
@@ -361,7 +361,7 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     say(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
     if key:
-        say(f"Moodle tells people apart by the column {key!r}.")
+        say(f"Moodle identifies people by the column {key!r}.")
     if left_out:
         why = f"Without {key}" if key else "Not in the roster"
         say(f"{why}, so left out: {joined(left_out)}")

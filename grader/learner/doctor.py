@@ -237,9 +237,7 @@ def _memory() -> Iterator[Observation]:
     said = f"at most {limit.size / 1e9:.1f} GB for this server and all its kernels"
     if limit.ended:
         times = "once" if limit.ended == 1 else f"{limit.ended} times"
-        yield Observation(
-            "Memory", f"{said}; a process that wanted more was ended, {times}", STOP_KERNELS, needed=False
-        )
+        yield Observation("Memory", f"{said}; a process that wanted more was ended {times}", STOP_KERNELS, needed=False)
     elif limit.size < ENOUGH:
         wanted = f"Lesson 07 takes up to {LARGEST / 1e9:.1f} GB, so ask whoever looks after the server to allow more."
         yield Observation("Memory", said, wanted, needed=False)

@@ -192,7 +192,7 @@ def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
             write_atomically(path, json.dumps({"version": 1, **document}, indent=1), mode=0o600)
     except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
         why = getattr(error, "strerror", None) or error
-        _tell(f"Your progress is not kept in {path}: {why}. `!grader doctor` in a cell says more.")
+        _tell(f"Your progress is not kept in {path}: {why}. Run `!grader doctor` in a cell to see more.")
 
 
 @cache

@@ -80,7 +80,7 @@ def reset(name: str) -> None:
         return
     shell.set_next_input(source, replace=True)
     RUNS.reset[name] = shell.user_ns.get(name)
-    print(f"This cell is back to its start. Write {name}, then run it.")
+    print(f"This cell is reset. Write {name}, then run it.")
 
 
 def original(name: str) -> str | None:

@@ -73,7 +73,7 @@ class JudgingExporter(NotebookExporter):
         list, whatever name it was handed in under, and nobody's folder who isn't in the roster."""
         lesson = layout.assignment_id
         if not (self._source(lesson) / f"{lesson}.ipynb").is_file():
-            raise CourseError(f"{self._source(lesson)} holds no {lesson}.ipynb.")
+            raise CourseError(f"{self._source(lesson)} has no {lesson}.ipynb.")
         exercises(self._outline(lesson, lesson).own)  # says what is wrong with a file
         submissions = {s.folder.root / s.folder.path: s for s in submissions_of(layout, lesson)[0]}
         for folder in submissions:

@@ -89,8 +89,8 @@ def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
         if not step.conflicts or (cell and cell not in [one.name for one in step.conflicts]):
             known = [f"{one.lesson}/{clash.name}" for one in planned for clash in one.conflicts]
             raise CourseError(
-                f"--{side} {name}: there you and the release didn't both change {'that cell' if cell else 'a cell'}. "
-                f"Where you did: {', '.join(known) or 'nowhere'}."
+                f"--{side} {name}: you and the release didn't both change {'that cell' if cell else 'a cell there'}. "
+                f"You both changed: {', '.join(known) or 'nowhere'}."
             )
         if step.state == "held back" and side == "theirs":
             raise CourseError(

@@ -149,7 +149,7 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
             "not-in-torch",
             f"`{in_torch[1]}` has no `{in_torch[2]}`.",
             (
-                f"Is it spelled otherwise: {' or '.join(near)}?" if near else "Is it spelt as in PyTorch's manual?",
+                f"Did you mean {' or '.join(near)}?" if near else "Is it spelt as in PyTorch's manual?",
                 "Many operations are both methods of a tensor and functions of torch, but a few are only one of the "
                 "two.",
             ),
@@ -167,7 +167,7 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         "name-not-defined",
         f"`{name}` is neither an argument nor defined in the function or in a cell that was run.",
         (
-            f"Is it spelled otherwise: {' or '.join(near)}?" if near else "Is it in a cell that you haven't run yet?",
+            f"Did you mean {' or '.join(near)}?" if near else "Is it in a cell that you haven't run yet?",
             "A size that isn't an argument can be read from the shape of one.",
         ),
     )
@@ -209,7 +209,7 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
             "the function uses `assert`, which raises AssertionError. A ValueError is expected.",
             (
                 "`assert` is for what can't happen. Which statement raises the kind of exception that you choose?",
-                "Turn the condition round, and where it doesn't hold, `raise ValueError(...)` with a message.",
+                "Reverse the condition, and where it fails, `raise ValueError(...)` with a message.",
             ),
         )
         return

@@ -258,7 +258,7 @@ def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Fin
     kind = "NaN" if bool(torch.isnan(value[first])) else "inf"
     return Finding(
         "not-finite",
-        f"{name} holds {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)} ({case}).",
+        f"{name} contains {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)} ({case}).",
     )
 
 

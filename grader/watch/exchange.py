@@ -201,7 +201,7 @@ def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
     for name in sorted(names)[:10]:
         page = folder.root.parent / "feedback" / f"{notebook_hash(secret=secret, notebook_id=name)}.html"
         if page.parent.is_dir() and not page.exists():
-            html = render("watch/refused.html", title=f"Your hand-in of {course.lesson}", said=said)
+            html = render("watch/refused.html", title=f"Your hand-in for {course.lesson}", said=said)
             write_atomically(page, html, 0o644, durable=False)
 
 

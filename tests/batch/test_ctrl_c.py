@@ -142,7 +142,7 @@ def test_collect_feedback_and_export(room):
     grader(room, "roster", ".", "people.csv")
     submitted = room.root / "submitted"
     said = interrupted(["collect", ".", "00", "01.zip"], lambda _process: submitted.is_dir(), room.root)
-    assert "What was taken in is whole, and earlier hand-ins are kept. Run it again to take the rest." in said
+    assert "What was taken in is complete, and earlier hand-ins are kept. Run it again to take the rest." in said
     taken = [path.name for path in submitted.iterdir()]
     assert len(taken) < len(names)
     assert "not handed in" not in grader(room, "collect", ".", "00", "01.zip")
@@ -153,7 +153,7 @@ def test_collect_feedback_and_export(room):
     room.grade()
     pages = room.root / "feedback"
     said = interrupted(["feedback", "."], lambda _process: any(pages.glob("*/*/*.html")), room.root)
-    assert "The pages made so far are whole" in said
+    assert "The pages made so far are complete" in said
     assert len([*pages.glob("*/*/*.html")]) < 40
     grader(room, "feedback", ".")
     assert len([*pages.glob("*/*/*.html")]) == 40

@@ -78,7 +78,7 @@ def test_refuses_where_there_is_no_folder_to_write_in(monkeypatch):
         raise FileNotFoundError("No usable temporary directory found")
 
     monkeypatch.setattr(sandbox_module.tempfile, "mkdtemp", nowhere)
-    with pytest.raises(SandboxUnavailable, match=r"no folder for temporary files .*: name one in TMPDIR"):
+    with pytest.raises(SandboxUnavailable, match=r"no folder for temporary files .*, so name one in TMPDIR"):
         Sandbox(LIMITS)
 
 

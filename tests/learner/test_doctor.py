@@ -157,7 +157,7 @@ def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
             "4:memory:/hub\n0::/\n",
             {"memory/hub/memory.limit_in_bytes": "3000000000\n", "memory/hub/memory.oom_control": "oom_kill 2\n"},
             "note",
-            "3.0 GB for this server and all its kernels; a process that wanted more was ended, 2 times",
+            "3.0 GB for this server and all its kernels; a process that wanted more was ended 2 times",
         ),
     ],
     ids=["a container", "a kernel was ended", "the group around it", "version 1"],

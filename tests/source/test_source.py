@@ -120,7 +120,7 @@ def test_the_page_runs_as_it_is_written(tmp_path, monkeypatch):
     assert "split_heads-check has nothing in source/ and 2 points in release/" in found
     # The question of the page is to be filled in, and so is its marking scheme.
     generate = [str(course), "generate_assignment", HEADS, "--force"]
-    for text, written in ("TODO what you ask", "Why do heads help?"), ("TODO for what", "for what"):
+    for text, written in ("TODO what you ask", "Why do heads help?"), ("TODO what earns", "what earns"):
         assert f": is not filled in: {text}" in said("course", "check", course, code=1)
         status, output = nbgrader([generate], environment)
         assert (status, f"is not filled in: {text}" in output) == (1, True), output
@@ -225,10 +225,13 @@ WITHOUT = {
     ),
     "two cells of one id": (
         lambda cells: cells.append(code("1", "x", **own("first_steps", locked=True))),
-        "(1): has the id first_steps, as cell 10 has",
+        "(1): has the id first_steps, and so has cell 10",
     ),
-    "two cells of one cell id": (lambda cells: cells.append(code("1", cells[0]["id"])), "as another cell has"),
-    "points that don't agree": (lambda cells: cells.append(TASK), "line 1 (Why? (2 points)): says 2 points, but nbg"),
+    "two cells of one cell id": (lambda cells: cells.append(code("1", cells[0]["id"])), "and so has another cell"),
+    "points that don't agree": (
+        lambda cells: cells.append(TASK),
+        "line 1 (Why? (2 points)): has 2 points in its text, but nbg",
+    ),
     "points below 0": (
         lambda cells: cells.append(markdown("?", "x", **own("x", task=True, locked=True, points=-1))),
         "(?): ",
@@ -247,7 +250,7 @@ WITHOUT = {
     ),
     "hidden tests elsewhere": (
         lambda cells: cells.append(code("### BEGIN HIDDEN TESTS\n### END HIDDEN TESTS", "x")),
-        "BEGIN HIDDEN TESTS in a cell that isn't autograder tests",
+        "BEGIN HIDDEN TESTS is in a cell that isn't autograder tests",
     ),
     "no Python": (lambda cells: cells.append(code("a = 1\nb = = 2", "x")), "line 2 (a = 1): isn't Python: "),
 }
@@ -278,7 +281,7 @@ def test_broken_notebooks_and_names_are_found(course):
         for file in files:
             (course / "source" / name / f"{file}.ipynb").write_text("{}")
     found = said("course", "check", course, code=1)
-    assert f"source/{START}/{START}.ipynb:3: is no notebook" in found
+    assert f"source/{START}/{START}.ipynb:3: isn't a notebook" in found
     assert "source/a+b: nbgrader refuses a +" in found
     assert "source/two: expected one notebook here, two.ipynb, got draft.ipynb, two.ipynb" in found
     assert "source/other: expected one notebook here, other.ipynb, got another.ipynb" in found
@@ -486,7 +489,7 @@ def test_what_both_changed_is_offered_until_it_is_settled(both):
         found = said(*update)
         assert f"{HEADS}: no news except what both changed" in found
         for name in ids:
-            assert f"both changed cell {name}: yours stays: # mine\n    the release has: # theirs\n" in found
+            assert f"both changed cell {name}, and yours stays: # mine\n    the release has: # theirs\n" in found
             assert f"--theirs {HEADS}/{name}; to keep yours and not be asked again: --mine {HEADS}/{name}" in found
         assert path_of(course, HEADS).read_bytes() == before
     first, second, *others = ids
@@ -525,9 +528,9 @@ def test_both_changed_points_and_the_release_has_lost_a_cell(tmp_path):
     update = ("course", "update", course, "--solutions", release)
     for _ in range(2):
         found = said(*update)
-        assert f"both changed the settings of cell {check}: yours stay: check(" in found
+        assert f"both changed the settings of cell {check}, and yours stay: check(" in found
         assert "points 7, the release has 9" in found
-        assert f"both changed cell {gone}: yours stays: Mine.\n    the release no longer has it" in found
+        assert f"both changed cell {gone}, and yours stays: Mine.\n    the release no longer has it" in found
     order = [cell["id"] for cell in load(path_of(course, HEADS))["cells"]]
     said(*update, "--theirs", f"03/{check}", "--theirs", f"03/{gone}")
     after = load(path_of(course, HEADS))["cells"]
@@ -552,7 +555,7 @@ def test_a_lesson_that_students_have_is_settled_without_being_written(both):
     ("words", "message"),
     [
         (("--mine", "17"), "the course has no such lesson. The lessons are: 03_multi_head_attention."),
-        (("--mine", "03/nowhere"), "you and the release didn't both change that cell. Where you did: 03_multi"),
+        (("--mine", "03/nowhere"), "you and the release didn't both change that cell. You both changed: 03_multi"),
     ],
 )
 def test_what_can_not_be_settled_is_told(both, words, message):
@@ -571,5 +574,5 @@ def test_update_without_the_old_release_keeps_every_difference(updated):
 def test_update_stops_at_a_notebook_that_is_broken(updated):
     course, release = updated
     path_of(course, START).write_text("{")
-    assert f"{START}.ipynb:1: is no notebook" in said("course", "update", course, "--solutions", release, code=2)
+    assert f"{START}.ipynb:1: isn't a notebook" in said("course", "update", course, "--solutions", release, code=2)
     assert not path_of(course, "04_masking").exists()

@@ -72,7 +72,7 @@ ACCIDENTS = {
         "rms_norm",
         ("def rms_norm(x, gamma, eps=1e-6):\n    return x / ((x^2).mean(-1, keepdim=True) + eps).sqrt()\n",),
         "caret-for-power",
-        "is no power",
+        "isn't a power",
     ),
     "a method that isn't called": (
         "stable_softmax",
@@ -134,7 +134,7 @@ ACCIDENTS = {
         "attention_scores",
         ("def attention_scores(query, key):\n    return qeury @ key.mT",),
         "name-not-defined",
-        "Is it spelled otherwise: `query`?",
+        "Did you mean `query`?",
     ),
     "self. forgotten": ("MultiHeadAttention", (MODULE,), "self-forgotten", "`num_heads` is not defined inside"),
     "self. forgotten, with a name of the lesson's": (

@@ -32,7 +32,7 @@ HINTS = {
     "in another order": (
         "attention_scores",
         SCORES.format("return (query @ key.mT).flip(-1)"),
-        "in another order there",
+        "in a different order there",
     ),
     "above the diagonal": (
         "pairwise_dot_products",
@@ -115,7 +115,7 @@ SCALED = SDPA.replace("query.shape[-1] ** 0.5", "{}").replace("    {}", "    ret
 )
 def test_a_number_that_is_written_down_is_asked_about(by, said):
     report = report_of("scaled_dot_product_attention", SCALED.format(by))
-    asked = [hint for hint in report.hints if "holds the number" in hint]
+    asked = [hint for hint in report.hints if "contains the number" in hint]
     assert bool(asked) == bool(said), report.hints
     assert not said or f"the number {said}." in asked[0]
 
