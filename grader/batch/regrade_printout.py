@@ -27,9 +27,9 @@ def sentence(regrade: Regrade) -> str:
     """How many marks a regrade changes or would change, and how many would go down, in a sentence or two."""
     moving = sum(one.moves for one in regrade.students)
     down = sum(any(exercise.kept for exercise in one.exercises) for one in regrade.students)
-    marks = f"{moving or 'no'} mark{'' if moving == 1 else 's'}"
-    said = f"{marks} changed" if regrade.accepted else f"{marks} would change"
-    said = f"{regrade.lesson}: {said}, {len(regrade.students) + regrade.same} looked at."
+    every = len(regrade.students) + regrade.same
+    marks = f"{moving or 'none'} of {every} mark{'' if every == 1 else 's'}"
+    said = f"{regrade.lesson}: {marks} {'changed' if regrade.accepted else 'would change'}."
     if regrade.accepted:
         said += f" This is number {regrade.accepted} in the audit log."
     return f"{said} {down} would lose points but keep{'s' if down == 1 else ''} them." if down else said

@@ -57,7 +57,7 @@ class NormExplorer extends Picture {
     this.input = new Heatmap((to, how) => this.select(to, how), { onKey: (event) => this.#onTableKey(event.key) });
     this.output = new Heatmap(null);
     this.outputCaption = make("span", { class: "att-caption" });
-    this.inputBox = captioned("Table, to edit", this.input.element);
+    this.inputBox = captioned("Table to edit", this.input.element);
     return [this.inputBox, sign(), captioned(this.outputCaption, this.output.element)];
   }
 
