@@ -118,7 +118,7 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
             " `transpose`",
             r"split_heads.md:\d+ split_heads: the mistake .* has 1 of at least 2 hints",
         ),
-        ("tokens and features", "{what}", r"split_heads.md:\d+ split_heads: nothing fills \{what\} of the mistake"),
+        ("tokens and features", "{what}", r"split_heads.md:\d+ split_heads: \{what\} of the mistake"),
         (
             "# split_heads",
             "# split_heads\n\n## old\n\nSo.\n\n1. A.\n2. B.",

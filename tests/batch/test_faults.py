@@ -64,7 +64,7 @@ def from_vs_code() -> bytes:
 
 READABLE = {"right": answered(RIGHT), "doubled": doubled(), "colab": from_colab(), "vscode": from_vs_code()}
 UNREADABLE = {
-    "truncated": (answered(RIGHT)[:-200], "not valid JSON"),
+    "truncated": (answered(RIGHT)[:-200], "n't valid JSON"),
     "empty": (b"", "The file is empty"),
     "latin": (answered(RIGHT).replace(b"first_steps", "sch\u00f6n".encode("latin-1")), "not UTF-8"),
     "cells": (nb.dump([nb.code("1")] * 10_000), "has 10000 cells"),
@@ -94,7 +94,7 @@ def test_whatever_is_handed_in(room):
         "link": "Links are not followed",
         "same_folder": "Links are not followed",
         "same_lesson": "Links are not followed",
-        "pipe": "no regular file",
+        "pipe": "a regular file",
         "folder": "it is a folder",
         "missing": f"There is no {NOTEBOOK}",
     }

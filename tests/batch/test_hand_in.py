@@ -22,13 +22,13 @@ def bare(data: bytes) -> bytes:
 
 # By student: the files, the mark, and what is said.
 HANDED_IN = {
-    "empty_beside_full": ({OWN: EMPTY, f"{LESSON} (1).ipynb": answered(RIGHT)}, 1, "(1).ipynb holds this lesson's"),
+    "empty_beside_full": ({OWN: EMPTY, f"{LESSON} (1).ipynb": answered(RIGHT)}, 1, "(1).ipynb has this lesson's"),
     "resubmission": ({f"{LESSON}-1.ipynb": answered(RIGHT)}, 1, f"{LESSON}-1.ipynb has this lesson's exercises"),
     "two": ({OWN: UNTOUCHED, f"{LESSON}-1.ipynb": answered(SQUARED)}, 0.07, "(0 answered), "),
     "as_full": ({OWN: answered(RIGHT), "x.ipynb": answered(SQUARED)}, 1, f"{OWN} counts"),
     "same_twice": ({OWN: answered(RIGHT), "copy.ipynb": answered(RIGHT)}, 1, ""),
     "accent": ({"leçon_zéro.IPYNB": answered(RIGHT)}, 1, "leçon_zéro.IPYNB has this lesson's exercises"),
-    "translated": ({"00_los_geht_s.ipynb": bare(answered(RIGHT))}, 1, "00_los_geht_s.ipynb holds this lesson's"),
+    "translated": ({"00_los_geht_s.ipynb": bare(answered(RIGHT))}, 1, "00_los_geht_s.ipynb has this lesson's"),
     "in_a_folder": ({f"work/{OWN}": answered(RIGHT)}, 1, f"work/{OWN} holds"),
     "other_lesson": ({OWN: OTHER}, 0, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
     "untouched": (

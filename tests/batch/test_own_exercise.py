@@ -80,7 +80,7 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     assert "Tried 3 right and 3 wrong answers." in done.output
     put = grader(room.root, *into[1:])
     assert put.exit_code == 0, put.output
-    assert "is there already" in grader(room.root, *into[1:]).output
+    assert "is already there" in grader(room.root, *into[1:]).output
     checked_words = ("course", "check", "attention")
     checked = grader(room.root, *checked_words)
     assert checked.exit_code == 1

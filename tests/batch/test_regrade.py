@@ -193,8 +193,8 @@ def test_override_is_in_the_mark_the_comment_and_the_log(graded):
     (entry,) = audit.entries(graded.root, LESSON)
     assert (entry.action, entry.students["bo"].why) == ("override", "The drawing was right.")
     for words, said in (
-        (("nobody", "first_steps", 1, "x"), r"knows no student 'nobody'\.$"),
-        (("boo", "first_steps", 1, "x"), r"knows no student 'boo'\. Did you mean bo\?"),
+        (("nobody", "first_steps", 1, "x"), r"has no student 'nobody'\.$"),
+        (("boo", "first_steps", 1, "x"), r"has no student 'boo'\. Did you mean bo\?"),
         (("bo", "first_step", 1, "x"), "Did you mean first_steps"),
         (("bo", "first_steps", 2, "x"), "got 2 points, expected 0 to 1"),
         (("bo", "first_steps", float("nan"), "x"), "got nan points"),

@@ -119,7 +119,7 @@ def test_files_and_undo_are_not_said_together(begun):
     name = given(begun, "x.zip", ann=RIGHT)
     done = command(begun.root, "grader", "collect", ".", "00", name, "--undo", check=False)
     assert done.returncode == 2
-    assert "--undo stands without any" in done.stderr
+    assert "--undo takes none" in done.stderr
     assert command(begun.root, "grader", "collect", ".", "00", check=False).returncode == 2
 
 

@@ -90,7 +90,7 @@ def test_exercises_come_lesson_by_lesson_in_the_order_of_names(package_of):
             {"__init__": "NAMES = ('alpha',)"},
             r"lesson_00/__init__\.py: NAMES lists alpha, but there is no file alpha\.py",
         ),
-        ({"__init__": ""}, r"lesson_00/__init__\.py: NAMES is missing"),
+        ({"__init__": ""}, r"lesson_00/__init__\.py: it has no NAMES"),
     ],
     ids=["no EXERCISE", "no Exercise", "another name", "not in NAMES", "listed twice", "no file", "no NAMES"],
 )

@@ -26,7 +26,7 @@ NAMES += ["TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer
 # Right answers that are built in another way than what later lessons do with them needs.
 OTHERWISE = {
     "a loop over batch and heads": "yours has no `num_heads`",
-    "in float64 and back, a list, extra buffers and helpers": "yours has a parameter or buffer `scale`, the course's",
+    "in float64 and back, a list, extra buffers and helpers": "yours has a parameter or buffer `scale`, which",
     "a Sequential that is made first, whose layers get names of their own": "yours has a parameter or buffer `net.0",
     "an attention of its own with torch's fused one, two dropouts, a Sequential": "yours calls its `attention` diff",
     "sub-layers joined by a module of its own, which has the norm as well": "yours has a parameter or buffer `steps.0",
@@ -248,7 +248,7 @@ def test_the_cell_may_run_twice_and_a_broken_notebook_gives_the_courses_back(cap
     assert space["FeedForward"].__module__ == "your_lesson_07"
     Path("07_transformer.ipynb").unlink()
     exec("use_yours(FeedForward)", space)
-    assert capsys.readouterr().out.startswith("The course's run here: FeedForward (no ")
+    assert capsys.readouterr().out.startswith("The course's run here: FeedForward (you have no ")
     assert space["FeedForward"].__module__ == "__main__"
 
 

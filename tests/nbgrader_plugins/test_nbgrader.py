@@ -172,7 +172,7 @@ def test_no_submission_stops_the_batch_or_stays_without_a_mark(graded):
     assert all(marks[name] == 1 for name in HOSTILE.keys() - {"active"}), marks
     assert marks["active"] < 0.5
     assert marks["broken"] == marks["linked"] == 0
-    assert "not valid JSON" in graded.page("broken")
+    assert "valid JSON" in graded.page("broken")
     assert "link is not followed" in graded.page("linked")
 
 
