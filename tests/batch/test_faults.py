@@ -66,7 +66,7 @@ READABLE = {"right": answered(RIGHT), "doubled": doubled(), "colab": from_colab(
 UNREADABLE = {
     "truncated": (answered(RIGHT)[:-200], "n't valid JSON"),
     "empty": (b"", "The file is empty"),
-    "latin": (answered(RIGHT).replace(b"first_steps", "sch\u00f6n".encode("latin-1")), "not UTF-8"),
+    "latin": (answered(RIGHT).replace(b"first_steps", "sch\u00f6n".encode("latin-1")), "n't UTF-8"),
     "cells": (nb.dump([nb.code("1")] * 10_000), "has 10000 cells"),
     "list": (b"[]", "it has no cells"),
 }

@@ -39,7 +39,7 @@ HANDED_IN = {
     "both": ({OWN: answered(RIGHT), "01_self_attention.ipynb": OTHER}, 1, ""),
     "none": ({"essay.pdf": b"%PDF"}, 0, f"There is no {OWN} among the files handed in. Handed in: essay.pdf."),
     "checkpoint": ({OWN: answered(RIGHT), ".ipynb_checkpoints/x.ipynb": answered(SQUARED)}, 1, ""),
-    "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, 1, "again.ipynb holds this"),
+    "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, 1, "again.ipynb has this"),
 }
 
 
@@ -59,7 +59,7 @@ def test_notebook_that_was_meant_is_graded_and_what_was_odd_is_told(room):
         assert said in outcome.problems.get(student, ""), (student, outcome.problems.get(student))
         assert bool(said) == (student in outcome.problems), outcome.problems.get(student)
     assert room.marks() == {student: mark for student, (_files, mark, _said) in HANDED_IN.items()}
-    assert "holds this lesson" in json.dumps(room.autograded("resubmission"))
+    assert "has this lesson" in json.dumps(room.autograded("resubmission"))
     again = room.grade()
     assert (again.graded, again.problems) == (0, outcome.problems)
     # A notebook that comes beside another one is seen, although the one that counts has not changed.

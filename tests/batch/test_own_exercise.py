@@ -178,7 +178,7 @@ FAULTS = {
     "syntax": ("points=2", "points=2 2", "points=2 2", "SyntaxError: invalid syntax"),
     "no such part": ("parts.usual(", "parts.unusual(", "parts.unusual(", "AttributeError: .*'unusual'"),
     "no such function": ("reference=reference", "reference=torchs", "reference=torchs", "NameError: .*'torchs'"),
-    "another name": ('name="centred"', 'name="centered"', "EXERCISE =", "the file .* is exercises/centered.py"),
+    "another name": ('name="centred"', 'name="centered"', "EXERCISE =", "the file .* must be exercises/centered.py"),
     "nothing": ("= Exercise(", "= dict(", "EXERCISE =", "expected EXERCISE = .*, got dict"),
 }
 

@@ -157,7 +157,7 @@ def test_students_outside_the_roster_are_listed_and_left(room):
     save_to_settle(room.root, LESSON, {"Zoe Roe_505": {"zoe": "Zoe Roe", "zoe2": "Zoe Roe"}})
     outcome = room.grade(add_students=False)
     assert (outcome.missing, outcome.to_settle) == ((), ("zoe",))
-    assert "1 to be settled (grader collect says how): zoe" in printout.as_text(outcome)
+    assert "1 have still to be settled (grader collect says how): zoe" in printout.as_text(outcome)
     outcome = room.grade(add_students=True)
     assert room.marks() == {"ann": 1, "typo": 1}
     assert not outcome.problems
@@ -167,7 +167,7 @@ def test_without_a_roster_all_who_handed_in_are_taken_and_it_is_said(room):
     room.submit("ann", answered(RIGHT))
     room.grade(add_students=False)
     assert room.marks() == {"ann": 1}
-    assert "has no roster: all 1 who handed in are taken" in room.said.getvalue()
+    assert "has no roster: all 1 who handed in are graded" in room.said.getvalue()
 
 
 LATE_DAYS = """

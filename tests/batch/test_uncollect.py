@@ -127,7 +127,7 @@ def test_a_forgotten_student_is_in_no_copy(begun):
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", ann=SQUARED))
     (begun.root / "x.zip").unlink()
     assert (begun.root / ".grader" / "collected" / LESSON / "ann" / "notebook").is_file()
-    assert "finds nothing more" in command(begun.root, "grader", "course", "forget", ".", "ann", "--yes").stdout
+    assert "finds no trace of them" in command(begun.root, "grader", "course", "forget", ".", "ann", "--yes").stdout
     assert not (begun.root / ".grader" / "collected" / LESSON / "ann").exists()
 
 
@@ -157,4 +157,4 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     assert "not handed in:               3\n    bo\n    cy\n    di1" in settled.stdout
     undo(begun)
     again = command(begun.root, "grader", "autograde", ".", "00", "--workers", "1", check=False).stdout
-    assert "2 to be settled (grader collect says how): di1, di2" in again
+    assert "2 have still to be settled (grader collect says how): di1, di2" in again

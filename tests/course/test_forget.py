@@ -93,7 +93,7 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
     unknown = invoke("course", "forget", course, "ann", "--yes")
     assert unknown.exit_code == 2
     assert "there is no 'ann', neither in files nor in the gradebook" in unknown.output
-    assert "in the roster. Did you mean bo" in invoke("course", "forget", course, "boo").output
+    assert "or the roster. Did you mean bo" in invoke("course", "forget", course, "boo").output
 
     (course / "notes.txt").write_text("bo asked for more time")
     assert "Did you mean bo (Bo Ng)?" in invoke("course", "forget", course, "boo", "--yes").output

@@ -76,7 +76,7 @@ def test_exercises_come_lesson_by_lesson_in_the_order_of_names(package_of):
         ),
         (
             {"__init__": "NAMES = ('alpha',)", "alpha": exercise("beta")},
-            r"lesson_00/alpha\.py: the file of the exercise beta is beta\.py",
+            r"lesson_00/alpha\.py: the file of the exercise beta must be beta\.py",
         ),
         (
             {"__init__": "NAMES = ('alpha',)", "alpha": exercise("alpha"), "beta": exercise("beta")},

@@ -408,7 +408,7 @@ def test_a_students_own_list_is_not_gradescopes(two, tmp_path, place, around):
         outcome = collect(two, [source])
         assert state(two) == {"ann": (GOOD, "2026-11-22"), "mallory": (BAD, "2026-11-22")}
         assert list(outcome.odd) == ["mallory"]
-        assert "'submission_metadata.yml' in the path of a file decides nothing" in outcome.odd["mallory"]
+        assert "'submission_metadata.yml' in the path of a file doesn't count" in outcome.odd["mallory"]
 
 
 def test_without_gradescopes_own_list_a_students_makes_nobodys_folder_somebodys(two, tmp_path):
