@@ -36,7 +36,7 @@ class TakenBack:
         """What was put back, as text for a terminal."""
         lines = [f"{self.lesson}: the collecting of {self.when} is taken back."]
         for title, people in (
-            ("have no hand-in again", self.nothing),
+            ("have no hand-in any more", self.nothing),
             ("have their earlier hand-in again", self.earlier),
         ):
             lines += [f"{len(people)} {title}: {', '.join(map(printable, people))}"] if people else []

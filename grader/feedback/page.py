@@ -32,7 +32,7 @@ from grader.report.words import NOT_JUDGED, first_fix, unwritten
 VERSION = 1  # of the page's form: a page of another one is made anew
 MOST = 200_000  # characters of cells on a page; those of the longest lesson are 110,000
 LEFT_OUT = Markup(
-    "<p>A cell is left out here because the page would be too long. You find it in the notebook that you handed in.</p>"
+    "<p>A cell is left out here because the page would be too long. It is in the notebook that you handed in.</p>"
 )
 EMPTY = Markup("<p>This cell is empty.</p>")
 NOTE = "**Note.** "

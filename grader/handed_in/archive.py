@@ -79,7 +79,7 @@ def _outer(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
         return Archive(
             source.name, (ArchiveFile(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
         )
-    odd[str(source)] = "it isn't a zip file, a folder or a notebook; if it should be a zip, it is broken"
+    odd[str(source)] = "it isn't a zip file, a folder or a notebook; if it is meant to be a zip, it is broken"
     return Archive(source.name, ())
 
 

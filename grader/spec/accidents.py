@@ -262,7 +262,7 @@ def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
                 "Call it with one sequence in the batch, then with one token in every sequence, and print the shape "
                 "after each line. In which line does an axis disappear?",
                 "`squeeze()` removes every axis of length 1, even one that has this length by chance; `squeeze(0)` "
-                "removes only the first axis. Which axis did you mean to remove, if any?",
+                "does that only to the first axis. Which axis did you mean to remove, if any?",
             ),
         )
 

@@ -64,7 +64,7 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     assert begun.book()["grades"] != book["grades"]
 
     said = undo(begun)
-    assert "1 have no hand-in again: bo" in said
+    assert "1 have no hand-in any more: bo" in said
     assert "1 have their earlier hand-in again: ann" in said
     assert "  ann: 0.1 → 0.75\n" in said
     assert "  bo: 0.1 → no mark\n" in said
@@ -93,7 +93,7 @@ def test_only_the_last_collecting_that_changed_anything_is_taken_back(begun):
     between = files(begun)
     command(begun.root, "grader", "collect", ".", "00", given(begun, "y.zip", bo=RIGHT, cy=RIGHT))
     command(begun.root, "grader", "collect", ".", "00", "y.zip")  # nothing is new in it
-    assert "1 have no hand-in again: cy" in undo(begun)
+    assert "1 have no hand-in any more: cy" in undo(begun)
     assert {**between, **files(begun)} == files(begun)
     assert sorted(path.name for path in (begun.root / "submitted").iterdir()) == ["ann", "bo"]
 

@@ -815,7 +815,7 @@ def test_a_broken_zip_stops_nobody(course, tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04" + b"x" * 100)
     outcome = collect(course, [tmp_path / "broken.zip", zipped(tmp_path, {f"bo/{LESSON}.ipynb": book("b")})])
     assert outcome.taken == ["bo"]
-    assert "if it should be a zip, it is broken" in outcome.odd[str(tmp_path / "broken.zip")]
+    assert "if it is meant to be a zip, it is broken" in outcome.odd[str(tmp_path / "broken.zip")]
 
 
 def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):

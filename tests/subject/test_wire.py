@@ -71,7 +71,7 @@ BROKEN = {
     "empty": (b"", "shorter than its header"),
     "lengths": (HEADER.pack(5, 5) + b"{}", "don't add up"),
     "huge lengths": (HEADER.pack(2**63, 2**63) + b"{}", "don't add up"),
-    "isn't JSON": (frame(b"\xff\xfe"), "no JSON"),
+    "no JSON": (frame(b"\xff\xfe"), "isn't JSON"),
     "deep JSON": (frame(b"[" * 100_000 + b"]" * 100_000), "isn't JSON"),
     "bare list": (frame([]), "malformed"),
     "bare dict in a dict": (frame({"a": {"b": []}}), "malformed"),
