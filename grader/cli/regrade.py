@@ -19,7 +19,9 @@ HERE = "here"  # --page without a file
 @click.command()
 @FOLDER
 @click.argument("lesson")
-@click.option("--preview", "mode", flag_value="preview", default=True, help="Say what would change, and write no mark.")
+@click.option(
+    "--preview", "mode", flag_value="preview", default=True, help="Show what would change, and write no mark."
+)
 @click.option("--accept", "mode", flag_value="accept", help="Store what was previewed, for those whose marks change.")
 @click.option("--undo", "mode", flag_value="undo", help="Take back the last acceptance or override.")
 @click.option("--log", "mode", flag_value="log", help="Show what has been changed so far, when and by whom.")
@@ -113,7 +115,7 @@ def regrade(
 @click.argument("student")
 @click.argument("exercise")
 @click.argument("points", type=Points())
-@click.option("--why", required=True, help="The reason: the student reads it in the feedback.")
+@click.option("--why", required=True, help="The reason, which the student reads in the feedback.")
 @click.option("--lesson", default="", help="The lesson, if several have a cell of that name.")
 @stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; if not, run it again.")
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
