@@ -98,7 +98,7 @@ def published_gpt2(path: str | Path = "gpt2.safetensors", head_dim: int = HEAD_D
     except KeyError as error:
         print(f"{path.name} isn't GPT-2, since it has no tensor {error}.")
     except (OSError, SafetensorError, RuntimeError, ValueError) as error:
-        print(f"{path.name} holds no GPT-2: {str(error).splitlines()[0]}")
+        print(f"{path.name} isn't GPT-2: {str(error).splitlines()[0]}")
     return None
 
 

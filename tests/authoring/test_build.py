@@ -282,7 +282,7 @@ def test_the_users_own_configuration_does_not_reach_the_lesson(make_course: Make
 def test_a_lesson_can_be_meant_by_name_number_or_file(built: Repository):
     for wanted in ("01_toy", "01", "1", "lessons/01_toy.py"):
         assert built.choose([wanted]) == ["01_toy"]
-    with pytest.raises(CourseError, match=r"There is no lesson '7'. There are: 01_toy"):
+    with pytest.raises(CourseError, match=r"There is no lesson '7'. The lessons are: 01_toy"):
         built.choose(["7"])
 
 

@@ -329,7 +329,7 @@ def test_result_with_a_fault_of_ours_is_flagged_and_tried_again(room, monkeypatc
 
 def test_worker_with_another_version_is_refused():
     settings = GradingSettings(Outline.of(nb.instructor(LESSON)), b"x" * 64, Limits())
-    with pytest.raises(OtherVersion, match="another version"):
+    with pytest.raises(OtherVersion, match="a different version"):
         JudgePlugin(settings, Release(), "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
     assert "xxxx" not in repr(settings)
 

@@ -29,7 +29,7 @@ HANDED_IN = {
     "same_twice": ({OWN: answered(RIGHT), "copy.ipynb": answered(RIGHT)}, 1, ""),
     "accent": ({"leçon_zéro.IPYNB": answered(RIGHT)}, 1, "leçon_zéro.IPYNB has this lesson's exercises"),
     "translated": ({"00_los_geht_s.ipynb": bare(answered(RIGHT))}, 1, "00_los_geht_s.ipynb has this lesson's"),
-    "in_a_folder": ({f"work/{OWN}": answered(RIGHT)}, 1, f"work/{OWN} holds"),
+    "in_a_folder": ({f"work/{OWN}": answered(RIGHT)}, 1, f"work/{OWN} has"),
     "other_lesson": ({OWN: OTHER}, 0, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
     "untouched": (
         {OWN: UNTOUCHED, "plan.txt": b""},

@@ -178,7 +178,7 @@ def test_without_the_file_one_line_says_how_to_get_it(tmp_path, monkeypatch):
 def test_another_file_is_said_to_be_none(data, tmp_path, capsys):
     (tmp_path / "gpt2.safetensors").write_bytes(data)
     assert published_gpt2(tmp_path / "gpt2.safetensors") is None
-    assert capsys.readouterr().out.startswith("gpt2.safetensors isn't GPT-2, since ")
+    assert capsys.readouterr().out.startswith("gpt2.safetensors isn't GPT-2: ")
 
 
 def test_a_missing_tensor_is_named(tensors, tmp_path, capsys):
