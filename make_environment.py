@@ -37,7 +37,7 @@ def main() -> None:
     version = tuple(sys.version_info[:3])
     code = subprocess.call(command(version, shutil.which("uv")))
     if code and version < NEEDED:  # uv has said why: no network, for example
-        sys.exit("\nuv found no newer Python and could fetch none. " + too_old(version))
+        sys.exit("\nuv found no newer Python and couldn't fetch one. " + too_old(version))
     sys.exit(code)
 
 

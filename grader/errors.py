@@ -84,7 +84,7 @@ class NotFollowed(Unreadable):
 
     def __init__(self) -> None:
         super().__init__(
-            "The file can't be read: it is a link, or lies in a folder that is one. A link is not followed."
+            "The file can't be read because it is a link, or is in a folder that is one. Links are not followed."
         )
 
 
@@ -93,8 +93,7 @@ class SandboxUnavailable(RuntimeError):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"Grading runs students' code and has to confine it, but {why}. "
-            "docs/operations.md says what to do about it."
+            f"Grading runs students' code and has to confine it, but {why}. See docs/operations.md for what to do."
         )
 
 

@@ -39,7 +39,7 @@ def test_what_is_no_lesson_is_refused(places, wanted):
     assert choose(wanted, LESSONS) is None
     with pytest.raises(CourseError, match="There is no lesson"):
         Repository(places, {}).choose([wanted])
-    with pytest.raises(CourseError, match="is none of the lessons"):
+    with pytest.raises(CourseError, match="isn't one of the lessons"):
         ClassDirectory(places, wanted)
 
 

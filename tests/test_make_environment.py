@@ -68,7 +68,7 @@ def test_it_ends_at_once_and_writes_nothing(tmp_path):
 def test_where_uv_can_fetch_none_it_says_so_after_uv_has_said_why(monkeypatch):
     monkeypatch.setattr(make_environment.sys, "version_info", (3, 10, 13, "final", 0))
     monkeypatch.setattr(make_environment.shutil, "which", lambda _name: "/bin/false")
-    with pytest.raises(SystemExit, match=r"could fetch none\. The course needs Python 3.11 or newer, and this is"):
+    with pytest.raises(SystemExit, match=r"couldn't fetch one\. The course needs Python 3.11 or newer, and this is"):
         make_environment.main()
 
 

@@ -81,7 +81,7 @@ def test_the_command_line_answers_from_anywhere(tmp_path: Path):
     grader = Path(sys.executable).parent / "grader"
     done = subprocess.run([grader, "build", "--check"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "does not lie in the course's repository" in done.stderr
+    assert "isn't in the course's repository" in done.stderr
     assert subprocess.run([grader, "build", "--jobs", "0"], cwd=ROOT, capture_output=True).returncode == 2
 
 

@@ -25,11 +25,13 @@ MADE = ROOT / "build" / "website"
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), default=ROOT / "site", help="Where the pages go.  [site/]")
-@click.option("--solutions", is_flag=True, help="With the model solutions, for teachers.")
-@click.option("--zip/--no-zip", "with_zip", default=True, help="With the student's package to download, or without.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=ROOT / "site", help="The folder that the pages go into.  [site/]"
+)
+@click.option("--solutions", is_flag=True, help="Include the model solutions, for teachers.")
+@click.option("--zip/--no-zip", "with_zip", default=True, help="Offer the student's package for download, or not.")
 def main(out: Path, solutions: bool, with_zip: bool) -> None:
-    """Build the course's web site. Nothing is run and nothing is fetched."""
+    """Build the course's web site, without running a lesson or downloading anything."""
     start = time.monotonic()
     course = Course(solutions=solutions, with_zip=with_zip)
     try:

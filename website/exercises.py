@@ -93,7 +93,7 @@ def _parts(exercise: Exercise) -> Iterator[str]:
     head = "question" if exercise.kind == "answers" else "what is checked"
     yield f"## What is checked\n\n| {head} | points |\n| --- | --- |\n{rows}"
     for exclusion in exercise.excluded:
-        yield f"To be done without {exclusion.title}."
+        yield f"You have to do without {exclusion.title}."
 
 
 def _hints(exercise: Exercise) -> Iterator[str]:
@@ -105,7 +105,9 @@ def _hints(exercise: Exercise) -> Iterator[str]:
         folds = "\n".join(_fold(_symptom(mistake), list(mistake.hints)) for mistake in exercise.mistakes)
     if folds:
         lead = "Each is folded. " + (
-            "Try an answer first." if questions else "Look for what happens to yours; the first hint says least."
+            "Try an answer first."
+            if questions
+            else "Look for what happens with your answer; the first hint gives away the least."
         )
         yield f"## Hints\n\n{lead}\n\n{folds}"
 
@@ -134,7 +136,7 @@ def _fold(summary: str, hints: list[str]) -> str:
 
 
 def _list(course: Course) -> str:
-    text = ["# Exercises", "Every exercise of the course, with its text and with hints that are folded.", ""]
+    text = ["# Exercises", "These are all exercises of the course, with their text and with folded hints.", ""]
     for lesson in course.lessons.values():
         names = [one for one in course.exercises.values() if one.lesson == lesson.name]
         rows = [f"| [{one.name}]({one.name}.md) | {course.level(one)} of 5 | {one.points:g} |" for one in names]

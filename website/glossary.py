@@ -18,7 +18,7 @@ def glossary(course: Course) -> str:
     """The page as MyST markdown."""
     entries = "\n\n".join(_entry(course, term) for term in sorted(course.terms, key=str.lower))
     return (
-        "# Glossary\n\nEvery letter and every term of the lessons, one name for one thing.\n\n"
+        "# Glossary\n\nHere are all letters and terms of the lessons, with one name for one thing.\n\n"
         "## Letters\n\nShapes are written in these letters everywhere: in lessons, docstrings and reports. "
         "(B, H, T, D) is a tensor with four axes.\n\n" + "\n".join(letters_table()) + "\n\n"
         f"## Terms\n\n:::{{glossary}}\n{entries}\n:::\n"

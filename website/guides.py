@@ -58,7 +58,7 @@ def guide(course: Course, path: str) -> str:
         file = os.path.normpath(Path(path).parent / to)
         if not (course.root / file).exists():
             wrong.append(
-                f"{path}:{text.count(chr(10), 0, match.start()) + 1}: the link leads to no file: {match['to']}"
+                f"{path}:{text.count(chr(10), 0, match.start()) + 1}: there is no file for this link: {match['to']}"
             )
         if file.removesuffix(".md") in (*TEACHERS, *CONTRIBUTORS):
             return match[0]

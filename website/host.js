@@ -122,7 +122,7 @@ async function show(figure, load) {
   const fail = (error) => {
     close();
     const sentence = document.createElement("p");
-    sentence.textContent = `This view doesn't run on this page (${error.message}). It does in the notebook.`;
+    sentence.textContent = `This view doesn't run on this page (${error.message}), but it does in the notebook.`;
     place.replaceWith(sentence);
     figure.dataset.live = "failed";
   };

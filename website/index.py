@@ -37,10 +37,14 @@ def write_index(course: Course, folder: Path, extra: Path) -> None:
         "lessons/index": ("Lessons", _cards(course, "../"), [f"/{name}" for name in names]),
         "teachers": (
             "For teachers",
-            "How the course is given to a class, and how it is graded.",
+            "These pages show how to give the course to a class, and how it is graded.",
             [f"/{one}" for one in TEACHERS],
         ),
-        "contributors": ("For contributors", "How the course is made.", [f"/{one}" for one in CONTRIBUTORS]),
+        "contributors": (
+            "For contributors",
+            "These pages show how the course is made.",
+            [f"/{one}" for one in CONTRIBUTORS],
+        ),
     }
     for name, (title, lead, pages) in lists.items():
         hidden = ":hidden:\n" if name.startswith("lessons") else ""

@@ -103,7 +103,7 @@ def _to_exercise(course: Course, name: str) -> str:
     exercise, page = course.exercises[name], f"../exercises/{name}.md"
     what = "questions" if exercise.kind == "answers" else "parts"
     said = (
-        f"{points_of(exercise)} for {len(exercise.parts)} {what}. In the notebook a check tells at once what is right."
+        f"{points_of(exercise)} for {len(exercise.parts)} {what}. In the notebook, a check shows at once what is right."
     )
     return f":::{{admonition}} Exercise: [{name}]({page})\n:class: exercise\n\n{said} [Hints]({page}#hints)\n:::"
 

@@ -50,7 +50,7 @@ def _problems(course: Course, lesson: Lesson) -> Iterator[Problem]:
                 yield lesson.problem(cell, f"there is no term {term!r} in website/glossary.toml", line)
             elif not to.startswith((TO_TERM, "https://", "http://")):
                 yield lesson.problem(
-                    cell, f"the link to {to!r} leads to no page: a lesson links to #term-… or https://…", line
+                    cell, f"the link to {to!r} leads to no page; a lesson links to #term-… or https://…", line
                 )
 
 

@@ -58,10 +58,12 @@ def _of_install(course: Course) -> dict[str, str]:
 def _files(course: Course) -> str:
     name = f"{FOLDER}-{__version__}-student.zip"
     if course.with_zip:
-        return (
-            f'<a href="downloads/{name}" download><strong>Download {name}</strong></a>: all notebooks and the checks.'
-        )
-    return f"You need `{name}`, all notebooks with the checks. Whoever gave you the address of these pages has it."
+        link = f'<a href="downloads/{name}" download><strong>Download {name}</strong></a>'
+        return f"{link}, which has all notebooks and the checks."
+    return (
+        f"You need `{name}`, which has all notebooks and the checks. "
+        "Whoever gave you the address of these pages has it."
+    )
 
 
 def commands(readme: str, index: str) -> str:
@@ -95,8 +97,7 @@ def _of_about(course: Course) -> dict[str, str]:
 
 NO_ADDRESS = (
     "This copy of the pages was made without the address of the repository's issues (`website/settings.toml`), so it "
-    "can't link to them. Tell whoever gave you the course: your teacher, or the owner of these pages, passes it on to "
-    "the maintainers."
+    "can't link to them. Tell your teacher or the owner of these pages, who can pass it on to the maintainers."
 )
 
 

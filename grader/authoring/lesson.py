@@ -201,9 +201,9 @@ def _course(header: list[str]) -> tuple[str, str, list[str]]:
         course = read.get("jupyter", {}).get("course", {})
         about, picture = course.get("about", ""), course.get("picture", "")
     except (yaml.YAMLError, AttributeError):
-        return "", "", ["cannot read the header: it is YAML, so a text with a colon needs quotes"]
+        return "", "", ["can't read the header, which is YAML, so text with a colon needs quotes"]
     if not isinstance(about, str) or not isinstance(picture, str):
-        return "", "", ["about and picture of the header are texts"]
+        return "", "", ["about and picture in the header must be text"]
     return about, picture, []
 
 
@@ -219,7 +219,7 @@ def _cell(
         metadata.pop("timed", None)
     title = metadata.pop("title", None)
     if title is not None:
-        wrong.append(f'"{title}" stands behind "{MARKER}": a cell has no title')
+        wrong.append(f'"{title}" follows "{MARKER}", but a cell has no title')
     first = marker + 1
     while source.strip() and source.splitlines()[0].strip() and first < len(lines) and not lines[first].strip():
         first += 1  # jupytext drops blank lines between the marker and the source
@@ -243,7 +243,7 @@ def _taken_over(cell: LessonCell, solved: Mapping[str, Mapping[str, str]]) -> tu
         if not isinstance(node, ast.ImportFrom) or not FROM_LESSON.fullmatch(node.module or ""):
             return cell, []
         there, names = solved.get(node.module or "", {}), [alias.name for alias in node.names]
-        wrong += [f"no solution of an earlier {node.module} defines {name}" for name in names if name not in there]
+        wrong += [f"no solution in an earlier {node.module} defines {name}" for name in names if name not in there]
         taken += [text for name, text in there.items() if name in names]
     return replace(cell, source="\n\n\n".join(taken) or cell.source), wrong
 

@@ -698,7 +698,7 @@ def stale(
     for name, change in itertools.chain.from_iterable(((n, c) for c in listed.get(n, {})) for n in names):
         verdict = verdicts.get((name, change))
         if verdict is None:
-            problems.append(f"{path}: {name} has no such mutant any more: {change}")
+            problems.append(f"{path}: {name} no longer has this mutant: {change}")
         elif verdict != "survived":
             problems.append(f"{path}: the check of {name} does not pass it ({verdict}): {change}")
     return problems
@@ -734,7 +734,7 @@ def unsettled(results: Iterable[Result], listed: Listed | None = None) -> list[s
 
 def without_help(results: Iterable[Result]) -> list[str]:
     """A line for every mutant whose report has neither a name nor a hint."""
-    return [f"no name, no hint: {r.mutant.exercise}: {r.mutant.change}" for r in results if not r.helped]
+    return [f"neither named nor given a hint: {r.mutant.exercise}: {r.mutant.change}" for r in results if not r.helped]
 
 
 def _is_equivalent(mutant: Mutant, listed: Listed | None) -> bool:

@@ -68,7 +68,7 @@ def new_lesson(repository: Repository, number: str, name: str) -> list[Path]:
         raise CourseError(f"{name!r}: a lesson's name is in snake_case, such as multi_head_attention.")
     taken = [lesson for lesson in repository.names() if lesson[:2] == number]
     if taken:
-        raise CourseError(f"There is a lesson {number} already: {taken[0]}.")
+        raise CourseError(f"There is already a lesson {number}: {taken[0]}.")
     lesson = Lesson(f"{number}_{name}", f"lessons/{number}_{name}.py", "", ())
     quiz = f"quiz_{number}"
     cells = filled("quiz_cells", name=quiz, number=number, exercise_number="1", section="2")
@@ -89,11 +89,11 @@ def _check_name(repository: Repository, lesson: str, name: str) -> None:
             "CamelCase (MultiHeadAttention)."
         )
     if name in HELPERS:
-        raise CourseError(f"{name}.py is the file of what several exercises of a lesson share.")
+        raise CourseError(f"{name}.py is reserved for what several exercises of a lesson share.")
     if quiz and quiz["number"] != lesson[:2]:
         raise CourseError(f"{name!r}: the quiz of this lesson is quiz_{lesson[:2]}.")
     if name in repository.exercises:
-        raise CourseError(f"There is an exercise {name} already, in lesson {repository.exercises[name].lesson}.")
+        raise CourseError(f"There is already an exercise {name}, in lesson {repository.exercises[name].lesson}.")
 
 
 def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[Path, str]:
@@ -133,7 +133,7 @@ def with_name(text: str, name: str, before: str) -> str:
             lines = text.splitlines(keepends=True)
             new = ["NAMES = (\n", *(f'    "{name}",\n' for name in names), ")\n"]
             return "".join([*lines[: node.lineno - 1], *new, *lines[node.end_lineno :]])
-    raise CourseError("NAMES is missing in the lesson's __init__.py: the lesson's exercises in order.")
+    raise CourseError("The lesson's __init__.py has no NAMES, the list of its exercises in order.")
 
 
 def with_cells(lesson: Lesson, name: str) -> str:

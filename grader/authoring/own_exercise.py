@@ -66,7 +66,7 @@ def put_into(root: Path, notebook: Path, name: str) -> int:
     document = loads(notebook.read_text("utf-8"))
     for number, cell in enumerate(document.cells, 1):
         if cell.metadata.get("course", {}).get("exercise") == name:
-            raise CourseError(f"{notebook.name}: cell {number}: the exercise {name} is there already.")
+            raise CourseError(f"{notebook.name}: cell {number}: the exercise {name} is already there.")
     index = _place(document.cells)
     document.cells[index:index] = _cells(exercise)
     write_atomically(notebook, dumps(document))
@@ -103,7 +103,7 @@ def _cells(exercise: Exercise) -> list[Any]:
 def _files(root: Path, name: str) -> OwnFiles:
     found = files_for(name, lambda file: text_in(root, file))
     if not found:
-        raise CourseError(f"There is no {root / file_of(name)}. This writes one: grader course exercise {root} {name}")
+        raise CourseError(f"There is no {root / file_of(name)}. To write one: grader course exercise {root} {name}")
     return found
 
 
@@ -123,7 +123,7 @@ def try_out(root: Path, name: str, jobs: int, tell: Tell) -> bool:
     right = [sample for sample in samples if not sample.mistake]
     if unfinished or not right:
         return False
-    tell(f"{len(right)} right answers, {len(samples) - len(right)} wrong ones tried.")
+    tell(f"Tried {len(right)} right and {len(samples) - len(right)} wrong answers.")
     if exercise.kind == "answers":
         return not problems
     survivors = _survivors(root, exercise, right[0], own, jobs, tell)
@@ -135,7 +135,7 @@ def _wrong_with(exercise: Exercise, samples: list[Sample], own: OwnFiles) -> Ite
         yield from lacks(exercise, samples)
     weight = sum(part.weight for part in exercise.parts)
     if sum(part.weight for part in exercise.parts if part.compares_values) < weight / 2:
-        yield "the parts that compare values hold less than half of the points: who returns nonsense earns the others"
+        yield "the parts that compare values earn less than half of the points, so nonsense would earn the rest"
     listed = {mistake.id for mistake in exercise.mistakes}
     for sample in samples:
         title = f"wrong {sample.mistake}: {sample.title}" if sample.mistake else f"right: {sample.title}"
@@ -161,14 +161,14 @@ def _verdict(
         failure = report.first_failure
         return "" if failure is None else f"it should pass: {failure.name}: {failure.message}"
     if report.passed:
-        return "it passes, and should lose points"
+        return "it passes, but should lose points"
     return _misnamed(report, sample.mistake, listed)
 
 
 def _misnamed(report: Report, mistake: str, listed: set[str]) -> str:
     named = f"is named {report.diagnosis}" if report.diagnosis else "has no name"
     if mistake == UNLISTED:
-        return f"it {named}, and no mistake of the list should fit" if report.diagnosis in listed else ""
+        return f"it {named}, but no listed mistake should fit" if report.diagnosis in listed else ""
     return "" if report.diagnosis == mistake else f"it {named}, expected {mistake}"
 
 

@@ -44,7 +44,7 @@ def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Proble
             yield lesson.problem(call.cell, problem, call.line)
         seen.setdefault(call.name, call)
     for name in asked.keys() - answered.keys() - {""}:
-        message = f'no cell answers it: role="{HIDDEN[0]}" with {ANSWERS}("{name}", ...), further down'
+        message = f'no cell below answers it; add one with role="{HIDDEN[0]}" and {ANSWERS}("{name}", ...)'
         yield lesson.problem(asked[name].cell, f'{ASKS}("{name}"): {message}', asked[name].line)
     yield from _followed(lesson)
     with_answers = [call.cell for call in _calls(lesson) if call.function == ANSWERS]
@@ -66,11 +66,11 @@ def _followed(lesson: Lesson) -> Iterator[Problem]:
         elif call.function == ASKS:
             below = calls.get(id(after))
             answered = below is not None and (below.function, below.name) == (ANSWERS, call.name)
-            message = "" if answered else "the cell directly below it answers it"
+            message = "" if answered else "the cell directly below must answer it"
         elif not is_explained:
-            message = f"directly below its cell stands the text that explains the answer, {EXPLAINS}"
+            message = f"the text that explains the answer, {EXPLAINS}, must come directly below its cell"
         else:
-            message = "" if call.last else "it is the last statement of its cell"
+            message = "" if call.last else "it must be the last statement of its cell"
         if message:
             said = f'{call.function}("{call.name}"): ' if call else ""
             yield lesson.problem(cell, said + message, call.line if call else None)
@@ -79,22 +79,26 @@ def _followed(lesson: Lesson) -> Iterator[Problem]:
 def _misplaced(text: LessonCell, above: str) -> str:
     """What is wrong with the text of an answer, below a cell that calls `above`."""
     if above != ANSWERS:
-        return f"{EXPLAINS} stands directly below the cell with {ANSWERS}"
+        return f"{EXPLAINS} must come directly below the cell with {ANSWERS}"
     quotes = '"""' in text.source
-    return "the text of an answer can't hold three quotes in a row: the build puts it between them" if quotes else ""
+    return (
+        "the text of an answer can't contain three quotes in a row, because the build puts it between them"
+        if quotes
+        else ""
+    )
 
 
 def _named(lesson: Lesson, call: Call) -> str:
     if not call.name:
-        return f'{call.function}: the first argument is its name, a string such as "{lesson.number}_first_row"'
+        return f'{call.function}: the first argument must be its name, a string such as "{lesson.number}_first_row"'
     if not call.name.startswith(f"{lesson.number}_"):
-        return f'{call.function}("{call.name}"): the name begins with the number of the lesson, "{lesson.number}_"'
+        return f'{call.function}("{call.name}"): the name must begin with the number of the lesson, "{lesson.number}_"'
     return ""
 
 
 def _placed(call: Call) -> str:
     if call.function == ASKS and not call.last:
-        return f'{ASKS}("{call.name}"): it is the last statement of its cell, or nobody sees it'
+        return f'{ASKS}("{call.name}"): it must be the last statement of its cell, or nobody sees it'
     if call.function == ANSWERS and call.cell.role not in HIDDEN:
         return f'{ANSWERS}("{call.name}"): mark the cell role="{HIDDEN[0]}", or its output gives the answer away'
     return ""
@@ -102,7 +106,7 @@ def _placed(call: Call) -> str:
 
 def _in_turn(call: Call, seen: Mapping[str, Call], asked: Mapping[str, Call]) -> str:
     if call.name in seen:
-        return f'{call.function}("{call.name}"): there is one already, in line {seen[call.name].line}'
+        return f'{call.function}("{call.name}"): there is already one in line {seen[call.name].line}'
     if call.function == ANSWERS and call.name not in asked:
         return f'{ANSWERS}("{call.name}"): no cell above it asks {ASKS}("{call.name}", ...)'
     return ""
@@ -114,7 +118,7 @@ def given_away(lesson: Lesson, notebook: NotebookNode) -> list[Problem]:
     outputs = {id(cell): _lines(done) for cell, done in zip(lesson.in_notebook, notebook.cells, strict=True)}
     answers = {call.name: outputs[id(call.cell)] for call in calls if call.function == ANSWERS}
     return [
-        lesson.problem(call.cell, f'{ASKS}("{call.name}"): its question holds the answer: {line}', call.line)
+        lesson.problem(call.cell, f'{ASKS}("{call.name}"): its question contains the answer: {line}', call.line)
         for call in calls
         if call.function == ASKS
         for line in answers.get(call.name, ())

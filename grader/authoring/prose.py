@@ -22,7 +22,7 @@ A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it
 A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a logical line of the solution, a question
 PNG = "image/png"
 ENOUGH = 60  # characters of an alternative text
-TEXT_BELOW = "A plot. The text below it says what it shows."
+TEXT_BELOW = "A plot, described in the text below it."
 TIME_MARK = "<!-- time -->"
 MORE = "## For those who want more"  # what follows takes time of its own
 SECTION = re.compile(r"(?m)^(?=## )")

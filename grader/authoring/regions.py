@@ -16,7 +16,7 @@ def region_errors(source: str) -> list[tuple[int, str]]:
     for number, line in enumerate(source.splitlines()):
         if BEGIN in line:
             if opened is not None:
-                errors.append((number, f"{BEGIN} inside another one, which is opened {number - opened} lines above"))
+                errors.append((number, f"{BEGIN} is inside another one, which begins {number - opened} lines above"))
             opened = number
         elif END in line:
             if opened is None:

@@ -74,7 +74,7 @@ class Repository:
     def _choose(self, wanted: str, known: list[str]) -> str:
         name = choose(wanted, known)
         if name is None:
-            raise CourseError(f"There is no lesson {wanted!r}. There are: {', '.join(known) or 'none'}.")
+            raise CourseError(f"There is no lesson {wanted!r}. The lessons are: {', '.join(known) or 'none'}.")
         return name
 
 
@@ -88,5 +88,5 @@ def find_root(start: Path) -> Path:
         if (folder / "lessons").is_dir() and (folder / "pyproject.toml").is_file():
             return folder
     raise CourseError(
-        f"{start} does not lie in the course's repository: no folder above it has lessons/ and pyproject.toml."
+        f"{start} isn't in the course's repository, since no folder above it has lessons/ and pyproject.toml."
     )

@@ -40,24 +40,26 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     for cell in lesson.cells:
         for key in cell.extra:
             if key == "points":
-                yield lesson.problem(cell, "points stand in the exercise's specification, not in the lesson")
+                yield lesson.problem(cell, "points belong in the exercise's specification, not in the lesson")
             else:
-                yield lesson.problem(cell, f"unknown key `{key}`: a cell has exercise, role, timed, claim and long")
+                yield lesson.problem(
+                    cell, f"unknown key `{key}`: a cell can have exercise, role, timed, claim and long"
+                )
         given = bool((cell.role and not cell.explains) or cell.exercise or cell.timed or cell.claim or cell.long)
         if not cell.is_code and (cell.kind != "markdown" or given):
             message = 'must be [markdown] without metadata, or with role="answer" alone'
             yield lesson.problem(cell, f"a cell marked [{cell.kind}] {message}")
         elif cell.role and cell.role not in ROLES:
-            yield lesson.problem(cell, f'unknown role "{cell.role}": one of {", ".join(ROLES)}, or none')
+            yield lesson.problem(cell, f'unknown role "{cell.role}": expected one of {", ".join(ROLES)}, or none')
         elif cell.role in OF_AN_EXERCISE and not cell.exercise:
             yield lesson.problem(cell, f'role="{cell.role}" needs exercise="..."')
         elif cell.exercise and cell.role not in OF_AN_EXERCISE:
             yield lesson.problem(cell, 'exercise="..." needs role="solution" or role="check"')
         if cell.timed is not False and (cell.timed is not True or cell.role in OF_AN_EXERCISE):
-            yield lesson.problem(cell, "timed=true is the only value, and not for a solution or a check")
+            yield lesson.problem(cell, "timed can only be true, and never on a solution or a check")
         if cell.claim and (not cell.is_code or cell.role in OF_AN_EXERCISE or not CLAIM.fullmatch(cell.claim)):
             yield lesson.problem(
-                cell, 'claim="..." has small letters and underscores, in a cell that runs an experiment'
+                cell, 'claim="..." must be in small letters and underscores, in a cell that runs an experiment'
             )
 
 
@@ -78,9 +80,11 @@ def regions(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
         for number, message in region_errors(cell.source):
             yield lesson.problem(cell, message, cell.first + number)
         if cell.role == "solution" and not has_region(cell.source):
-            yield lesson.problem(cell, "a solution cell without BEGIN SOLUTION: the student would get nothing to do")
+            yield lesson.problem(
+                cell, "this solution cell has no BEGIN SOLUTION, so the student would get nothing to do"
+            )
         elif cell.role != "solution" and has_region(cell.source):
-            yield lesson.problem(cell, 'BEGIN SOLUTION in a cell without role="solution"')
+            yield lesson.problem(cell, 'BEGIN SOLUTION is in a cell without role="solution"')
 
 
 def exercises_of_lesson(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
@@ -97,11 +101,13 @@ def exercises_of_lesson(lesson: Lesson, exercises: Exercises) -> Iterator[Proble
             if roles[cell.role] > 1 and cell is not next(c for c in cells if c.role == cell.role):
                 yield lesson.problem(cell, f"duplicate {cell.role} cell")
         if not roles["check"]:
-            yield lesson.problem(cells[0], f'the solution has no check cell: role="check" with check({name})')
+            yield lesson.problem(
+                cells[0], f'the solution has no check cell; add one with role="check" and check({name})'
+            )
         elif not roles["solution"]:
             yield lesson.problem(cells[0], "the check has no solution cell")
         elif cells[0].role == "check":
-            yield lesson.problem(cells[0], "the check stands before its solution")
+            yield lesson.problem(cells[0], "the check comes before its solution")
     for exercise in exercises.values():
         if exercise.lesson == lesson.name and exercise.name not in _by_exercise(lesson):
             yield Problem(lesson.path, 1, exercise.name, "this exercise is specified, but not in its lesson")
@@ -142,7 +148,7 @@ def _stub(lesson: Lesson, cell: LessonCell, exercises: Exercises) -> Iterator[Pr
         yield lesson.problem(cell, "what is left without the solution region is not Python")
     elif cell.exercise not in bound(left):
         yield lesson.problem(
-            cell, f"{cell.exercise} is defined inside the solution region only: its first line belongs above it"
+            cell, f"{cell.exercise} is defined only inside the solution region; its first line belongs above it"
         )
     elif not is_answers and raises_when_defined(left):
         message = "the solution region is not inside a function, so the student's cell would raise before any check"
@@ -168,7 +174,7 @@ def numbers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     ]
     for number, (cell, line, heading) in enumerate(headings, 1):
         if int(heading["number"]) != number:
-            yield lesson.problem(cell, f'"{heading[0]}" is exercise {number} of the lesson', line)
+            yield lesson.problem(cell, f'"{heading[0]}" should be exercise {number} of the lesson', line)
 
 
 def difficulties(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
@@ -190,7 +196,9 @@ def widths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     for cell in (cell for cell in lesson.cells if cell.is_code and cell.role != "given"):
         for at, line in enumerate(cell.source.splitlines()):
             if len(line) > CODE_WIDTH:
-                message = f"{len(line)} characters in a line of code: at most {CODE_WIDTH} are seen without scrolling"
+                message = (
+                    f"this line of code has {len(line)} characters; only {CODE_WIDTH} can be seen without scrolling"
+                )
                 yield lesson.problem(cell, message, cell.first + at)
 
 
@@ -202,10 +210,14 @@ def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             continue
         count = len(code_lines(source))
         if count > CODE_LINES and not cell.long:
-            message = f'{count} lines of code: divide the cell after at most {CODE_LINES}, or say why not, long="..."'
+            message = (
+                f'this cell has {count} lines of code; divide it after at most {CODE_LINES}, or say why not, long="..."'
+            )
             yield lesson.problem(cell, message)
         elif count <= CODE_LINES and cell.long:
-            yield lesson.problem(cell, f'long="..." is for more than {CODE_LINES} lines of code: these are {count}')
+            yield lesson.problem(
+                cell, f'long="..." is for more than {CODE_LINES} lines of code, and this cell has {count}'
+            )
 
 
 def drawings(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
@@ -233,7 +245,7 @@ def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     """A problem for each line that has minutes which the build is to write."""
     for number, line in enumerate(lesson.text.splitlines(), 1):
         if MINUTES.match(line):
-            message = f"the build writes the minutes: `Difficulty 2 of 5` alone, `**Time:** {TIME_MARK}`"
+            message = f"the build writes the minutes, so write only `Difficulty 2 of 5` or `**Time:** {TIME_MARK}`"
             yield Problem(lesson.path, number, "", message)
 
 

@@ -58,7 +58,7 @@ def read(path: Path) -> list[Sample]:
         head, _, source = chunk.partition("\n")
         match = MARKER.match(head)
         if match is None:
-            raise CourseError(f"{path.name}: a cell opens with {head!r}")
+            raise CourseError(f"{path.name}: a cell must open with {head!r}")
         if match["kind"] == "prelude":
             prelude = f"{shared}\n{source}"
             continue
@@ -82,7 +82,11 @@ def missing(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
     if exercise.kind == "answers":
         return []
     path = FOLDER / f"lesson_{exercise.lesson[:2]}" / f"{exercise.name}.py"
-    lacking = lacks(exercise, read(root / path)) if (root / path).exists() else ["no sample submissions: no such file"]
+    lacking = (
+        lacks(exercise, read(root / path))
+        if (root / path).exists()
+        else ["there are no sample submissions, since this file is missing"]
+    )
     return [Problem(path.as_posix(), 1, exercise.name, message) for message in lacking]
 
 
@@ -90,9 +94,12 @@ def lacks(exercise: Exercise, samples: Iterable[Sample]) -> Iterator[str]:
     """A sentence for each kind of sample that an exercise should have and that isn't among these."""
     count = Counter(sample.mistake for sample in samples)
     if count[""] < RIGHT_ANSWERS:
-        yield f"{count['']} of {RIGHT_ANSWERS} right answers; write cells `# %% right: TITLE`"
+        yield f"{count['']} of {RIGHT_ANSWERS} right answers are there; write cells `# %% right: TITLE`"
     for mistake in [*(mistake.id for mistake in exercise.mistakes), *([EXCLUDED] if exercise.excluded else [])]:
         if count[mistake] < WORDINGS:
-            yield f"{count[mistake]} of {WORDINGS} wordings of {mistake}; write cells `# %% wrong {mistake}: TITLE`"
+            yield (
+                f"{count[mistake]} of {WORDINGS} wordings of {mistake} are there; "
+                f"write cells `# %% wrong {mistake}: TITLE`"
+            )
     if not count[UNLISTED]:
-        yield "no wrong answer that nobody listed; write a cell `# %% wrong -: TITLE`"
+        yield "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`"

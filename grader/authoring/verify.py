@@ -44,7 +44,7 @@ def verify(repository: Repository, wanted: Sequence[str]) -> None:
         found += _readme(repository, course)
         found += [f"{path}: no lesson has this name" for path in left_over(repository)]
     if found:
-        found.append("Not what a build would make: run `grader build`.")
+        found.append("This isn't what a build would make; run `grader build`.")
     if found or unfinished:
         raise CommandFailed("\n".join([*unfinished, *found]))
 
@@ -64,7 +64,7 @@ def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:
         return
     stored = _load(solution)
     if stored is None:
-        yield f"{_shown(repository, solution)}: not a notebook that a build has written"
+        yield f"{_shown(repository, solution)}: this isn't a notebook that a build wrote"
         return
     expected = with_install_cell(instructors_notebook(lesson, repository.exercises), repository.wheel)
     differences = [*_differences(without_outputs(stored), expected), *_not_run(without_install_cell(stored))]
@@ -73,7 +73,7 @@ def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:
     yield from (f"{_shown(repository, file)} {line}" for line in states.differences(stored, states.load(file)))
     found = _load(student)
     if found is None:
-        yield f"{_shown(repository, student)}: not a notebook that a build has written"
+        yield f"{_shown(repository, student)}: this isn't a notebook that a build wrote"
     else:
         made = students_notebook(stored)
         yield from (f"{_shown(repository, student)} {line}" for line in _differences(found, made))
@@ -102,7 +102,7 @@ def _not_run(solution: NotebookNode) -> Iterator[str]:
         if cell.cell_type != "code":
             continue
         if cell.execution_count != next(counts):
-            yield f"cell {cell.id}: its execution count is {cell.execution_count}: not a run from top to bottom"
+            yield f"cell {cell.id}: its execution count is {cell.execution_count}, so it wasn't run from top to bottom"
         elif not cell.outputs and _shows(cell):
             yield f"cell {cell.id}: it has no output"
 

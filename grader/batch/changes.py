@@ -111,7 +111,7 @@ def _reasons(
     tests = {test.grade_id: test for test in was.tests}
     for test in now.tests:
         if test.grade_id == name and test != tests.get(name):
-            why.append("the test passes now" if test.passed else f"the test does not pass: {test.message}".rstrip(": "))
+            why.append("the test now passes" if test.passed else f"the test does not pass: {test.message}".rstrip(": "))
     return (), tuple(why)
 
 
@@ -134,11 +134,11 @@ def _sentences(
     old: ExerciseResult | None, new: ExerciseResult, parts: Sequence[PartChange], most: float
 ) -> Iterator[str]:
     if old is None:
-        yield "it was not checked before"
+        yield "it wasn't checked before"
         return
     shares = [{part.name: part.weight for part in result.parts} for result in (old, new)]
     if any(shares[0].get(name, weight) != weight for name, weight in shares[1].items()):
-        yield "its parts count otherwise"
+        yield "its parts have other weights"
     if old.diagnosis != new.diagnosis:
         yield f"named mistake: {old.diagnosis or 'none'} → {new.diagnosis or 'none'}"
     if old.carried != new.carried:

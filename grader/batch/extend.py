@@ -51,7 +51,7 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
         due = _due(book, course.lesson)
         moved = timedelta(days=days) if days is not None else _time(until, due) - due
         if moved < timedelta():
-            raise CourseError(f"--until {until}: {course.lesson} is due later, at {due:%Y-%m-%d %H:%M} UTC.")
+            raise CourseError(f"--until {until}: {course.lesson} isn't due until {due:%Y-%m-%d %H:%M} UTC.")
         outcome = Extended(course.lesson, due + moved, moved)
         before = dict(_scores(book, student))
         note_extension(course.root, course.lesson, student, moved, why.strip())
@@ -94,7 +94,7 @@ def _due(book: Any, lesson: str) -> datetime:
         due = None
     if due is None:
         raise CourseError(
-            f"The gradebook has no due date for {lesson}, so there is nothing to move: "
+            f"The gradebook has no due date for {lesson}, so there is nothing to move. Set one: "
             f'nbgrader db assignment add {lesson} --duedate "2026-11-22 22:00 UTC"'
         )
     return due

@@ -52,7 +52,7 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
     ):
         most = book.points(student, exercise)
         if most is None:
-            raise CourseError(f"{printable(student)} has handed in nothing for {course.lesson} that is graded yet.")
+            raise CourseError(f"{printable(student)} has no graded hand-in for {course.lesson} yet.")
         if not (math.isfinite(points) and 0 <= points <= most):
             raise CourseError(f"{exercise}: got {points:g} points, expected 0 to {most:g}.")
         said = f"{points:g} of {most:g} points, given by hand: {why.strip()}"
@@ -78,7 +78,7 @@ def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
             for student in book.students
         }
         if student not in people:
-            raise CourseError(f"The gradebook knows no student {student!r}.{did_you_mean(student, people)}")
+            raise CourseError(f"The gradebook has no student {student!r}.{did_you_mean(student, people)}")
         cells = {
             lesson.name: {
                 exercise_of(cell.name)
@@ -96,5 +96,5 @@ def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
         meant = f" Did you mean {close[0]}?" if close else ""
         raise CourseError(f"{name or 'The gradebook'} has no exercise {exercise!r}.{meant}")
     if len(found) > 1:
-        raise CourseError(f"{exercise!r} is in {', '.join(found)}: say which with --lesson.")
+        raise CourseError(f"{exercise!r} is in {', '.join(found)}; say which with --lesson.")
     return found[0]

@@ -48,24 +48,29 @@ def as_text(outcome: ClassOutcome) -> str:
     lines += [table(summary_of(outcome))] if outcome.records else ["Nobody has a mark yet."]
     marks = _marks(outcome)
     judged = {
-        who: f"{marks[who].score:g}, by the judge {mark:g}{_late(marks[who])}" for who, mark in _judged(outcome).items()
+        who: f"{marks[who].score:g}, the judge's {mark:g}{_late(marks[who])}" for who, mark in _judged(outcome).items()
     }
-    lines += listed("have another mark in the gradebook than the judge's", judged)
+    lines += listed("have a mark in the gradebook that differs from the judge's", judged)
     lines += listed(
         "wait for a mark by hand", {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand}
     )
     lines += listed("handed in more than once; the best counts", outcome.best)
-    lines += listed("have another mark than before this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)})
+    lines += listed(
+        "have a different mark from before this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)}
+    )
     if outcome.earlier:
         lines += [
             "",
             f"{len(outcome.earlier)} were graded before this changed: {', '.join(outcome.changed)}. Their marks stay.",
-            "What would change: grader regrade DIR LESSON --preview",
+            "To see what would change: grader regrade DIR LESSON --preview",
         ]
     if outcome.missing:
         lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(outcome.missing)}"]
     if outcome.to_settle:
-        lines += ["", f"{len(outcome.to_settle)} to be settled (grader collect says how): {joined(outcome.to_settle)}"]
+        lines += [
+            "",
+            f"{len(outcome.to_settle)} have still to be settled (grader collect says how): {joined(outcome.to_settle)}",
+        ]
     left = _left(outcome)
     lines += listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
     return "\n".join([*lines, *(["", f"{len(left)} are not graded. {outcome.stopped}"] if outcome.stopped else [])])
@@ -82,9 +87,9 @@ def interrupted(outcome: ClassOutcome, force: bool) -> str:
         return ""
     left = _left(outcome)
     kept = len(left & outcome.before.keys())
-    said = f"Stopped. {outcome.lesson}: {outcome.graded} graded now, and stored; {len(left)} are left"
+    said = f"Stopped. {outcome.lesson}: {outcome.graded} graded now and stored; {len(left)} are left"
     said += f", of whom {kept} keep the mark that they had." if kept else "."
-    return f"{said} Run it again{', without --force' if force and kept else ''}: it goes on with the rest."
+    return f"{said} Run it again{', without --force' if force and kept else ''} and it goes on with the rest."
 
 
 def _late(mark: SubmissionMark) -> str:

@@ -33,7 +33,9 @@ from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
 from grader.source.check import other_points
 
-NOT_PREVIEWED = "Nothing is accepted that was not previewed as things are now. First: grader regrade {} --preview"
+NOT_PREVIEWED = (
+    "A regrade can only be accepted after a preview of things as they are now. First: grader regrade {} --preview"
+)
 MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 
 
@@ -195,7 +197,9 @@ class _Work(ClassRun):
     def _why_not(self, student: str) -> str:
         if self.work[student].key in self.graded.records:
             return "The check itself failed."
-        return self.outcome.problems.get(student, "") or self.outcome.stopped or "Not previewed as things are now."
+        return (
+            self.outcome.problems.get(student, "") or self.outcome.stopped or "This wasn't previewed as things are now."
+        )
 
     def _stored_item(self, pair: _Pair, record: LoggedResult) -> Item:
         settings = self.settings

@@ -19,20 +19,20 @@ from grader.judge.words import as_text as shown
 from grader.markup import inline
 from grader.printable import joined, printable
 
-KEPT = "would go down: the mark stays (--also-down takes it)"
-BY_HAND = "the judge's points: the mark given by hand stays"
+KEPT = "would go down, so the mark stays (--also-down accepts it)"
+BY_HAND = "the judge's points have changed; the mark given by hand stays"
 
 
 def sentence(regrade: Regrade) -> str:
     """How many marks a regrade changes or would change, and how many would go down, in a sentence or two."""
     moving = sum(change.moves for change in regrade.students)
-    down = sum(any(exercise.kept for exercise in exercise.exercises) for exercise in regrade.students)
-    marks = f"{moving or 'no'} mark{'' if moving == 1 else 's'}"
-    said = f"{marks} changed" if regrade.accepted else f"{marks} would change"
-    said = f"{regrade.lesson}: {said}, {len(regrade.students) + regrade.same} looked at."
+    down = sum(any(exercise.kept for exercise in change.exercises) for change in regrade.students)
+    every = len(regrade.students) + regrade.same
+    marks = f"{moving or 'none'} of {every} mark{'' if every == 1 else 's'}"
+    said = f"{regrade.lesson}: {marks} {'changed' if regrade.accepted else 'would change'}."
     if regrade.accepted:
-        said += f" Number {regrade.accepted} in the audit log."
-    return f"{said} {down} would lose points, and keep{'s' if down == 1 else ''} them." if down else said
+        said += f" This is number {regrade.accepted} in the audit log."
+    return f"{said} {down} would lose points but keep{'s' if down == 1 else ''} them." if down else said
 
 
 def as_text(regrade: Regrade) -> str:
@@ -53,7 +53,7 @@ def as_text(regrade: Regrade) -> str:
             lines += [f"{'':64}{line}" for line in reasons[1:]]
     if regrade.waiting:
         names = joined(regrade.waiting)
-        lines += ["", f"{len(regrade.waiting)} not graded yet, or not as it is now (grader autograde): {names}"]
+        lines += ["", f"{len(regrade.waiting)} not graded yet, or changed since (grader autograde): {names}"]
     lines += listed("to look at", regrade.problems)
     return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
 
@@ -65,7 +65,7 @@ def not_released(regrade: Regrade) -> list[str]:
     force = f"nbgrader generate_assignment {regrade.lesson} --force"
     return [
         "",
-        f"Points were changed that students and the gradebook don't have yet, so no mark has them. First: {force}",
+        f"Students and the gradebook don't have the changed points yet, so no mark has them. First: {force}",
         *(f"  {sentence}" for sentence in regrade.not_released),
     ]
 
@@ -75,7 +75,7 @@ def _file(judged: Judged) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in file.versions.items())
     learners_mark = f"{file.mark:g} of {file.points:g} points" + (f", {file.mistake}" if file.mistake else "")
     yield printable(
-        f"The learner's file, {file.exercise}. Their own check said: {learners_mark} ({versions}). The judge says now:"
+        f"The learner's file for {file.exercise}. Their own check gave {learners_mark} ({versions}). Now the judge gives:"
     )
     yield from (f"  {printable(line)}" for line in shown(result).splitlines())
     yield ""

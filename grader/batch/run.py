@@ -170,7 +170,7 @@ class ClassRun:
 
     def run(self) -> ClassOutcome:
         for line in self.log.unreadable_lines:
-            self._say(f"Passed over in the log of results: {line}")
+            self._say(f"Skipped in the log of results: {line}")
         layout, lesson = self.course.layout, self.course.lesson
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
             book.require(self.exercises)
@@ -207,7 +207,7 @@ class ClassRun:
         unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
         if found and not roster:
-            self._say(f"The gradebook has no roster: all {len(found)} who handed in are taken.")
+            self._say(f"The gradebook has no roster: all {len(found)} who handed in are graded.")
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
     def read(self, submission: Submission) -> Work:
@@ -319,7 +319,7 @@ class ClassRun:
         for student, tries in several.items():
             if not all(id(attempt) in results for attempt in tries):
                 self.outcome.problems[student] = (
-                    "Not all hand-ins could be graded, so none is the best yet. Run it again."
+                    "Not all hand-ins could be graded, so it isn't known yet which is the best. Run it again."
                 )
                 continue
             earned = [(attempt, results[id(attempt)].result) for attempt in tries]
@@ -341,7 +341,7 @@ class ClassRun:
             try:
                 yield judges, progress
             except KeyboardInterrupt:
-                say("\nStopping: that takes some seconds.", file=self.tell)
+                say("\nStopping; this takes a few seconds.", file=self.tell)
                 raise
 
     @contextlib.contextmanager

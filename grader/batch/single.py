@@ -27,7 +27,7 @@ from grader.lesson_names import choose
 from grader.printable import printable
 
 UNKNOWN = (
-    "{0} is checked in this notebook and is no exercise of the notebooks in {1}, so it was not graded. If it is a "
+    "{0} is checked in this notebook but isn't an exercise of the notebooks in {1}, so it wasn't graded. If it is a "
     "course's own: grader grade submitted/STUDENT/LESSON --course DIR"
 )
 CHECK_CALL = re.compile(r"\s*check\((\w+)\)")
@@ -174,11 +174,11 @@ def grade_one(path: Path, settings: Settings) -> SingleResult:
     """Grade a notebook, or the folder that somebody handed in. Raises `CommandFailed` if no lesson is in it."""
     lessons = {notebook.stem: notebook for notebook in sorted(settings.solutions.glob("*.ipynb"))}
     if not lessons:
-        raise CourseError(f"{settings.solutions} holds no notebooks.")
+        raise CourseError(f"{settings.solutions} has no notebooks.")
     if settings.lesson:
         name = choose(settings.lesson, [*lessons])
         if name is None:
-            raise CourseError(f"--lesson {settings.lesson} is none of {', '.join(lessons)}.")
+            raise CourseError(f"--lesson {settings.lesson} isn't one of {', '.join(lessons)}.")
     elif path.is_dir():
         raise CourseError(f"{printable(str(path))} is a folder: say which lesson is in it, for example --lesson 01.")
     else:
@@ -211,7 +211,7 @@ def grade_in_course(path: Path, root: Path) -> SingleResult:
     match = re.fullmatch(pattern, str(path.resolve() if path.is_dir() else path.resolve().parent))
     if match is None:
         example = layout.format_path(layout.submitted_directory, "STUDENT", "LESSON")
-        raise CourseError(f"{path} is nobody's hand-in in {root}: expected {example}.")
+        raise CourseError(f"{path} isn't a hand-in in {root}; expected {example}.")
     course = ClassDirectory(root, match["lesson"])
     settings = course.settings()
     chosen = hand_in(course.submission(match["student"]), handed_out(settings.outline), settings.limits)
@@ -241,7 +241,7 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:
         raise CommandFailed(
-            f"{printable(str(path))}: none of the course's exercises is in it. Looked for: {', '.join(lessons)}."
+            f"{printable(str(path))}: it has none of the course's exercises. Looked for: {', '.join(lessons)}."
         )
     return best
 

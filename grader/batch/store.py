@@ -68,7 +68,9 @@ class Store:
                 self._tell(f"{student}: left out of {self._files.step}/: {left_out[0]}{more}")
             self._keys[student] = item.record.key
         except OSError as error:
-            self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"
+            self.problems[student] = (
+                f"It was graded, but the notebook can't be written: {error.strerror}: {error.filename}"
+            )
         self._waiting[student] = item.entry()
         if len(self._waiting) == BATCH or time.monotonic() - self._last > BATCH_SECONDS:
             self._try()
@@ -94,7 +96,7 @@ class Store:
         while why := self._try() or self._refresh(handed_in):
             if time.monotonic() > until:
                 for student in self._waiting:
-                    self.problems[student] = f"Graded, but not in the gradebook yet ({why}). Run it again."
+                    self.problems[student] = f"It was graded but isn't in the gradebook yet ({why}). Run it again."
                 return
             if not announced:
                 self._tell(f"The gradebook can't be written ({why}); waiting up to {self.patience:g} s.")
@@ -117,6 +119,6 @@ def _disk_has_room() -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise CommandFailed(
-                f"{error.strerror}. What was graded before is kept: make room and run it again."
+                f"{error.strerror}. What was graded before is kept. Make room and run it again."
             ) from error
         raise

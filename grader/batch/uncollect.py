@@ -35,7 +35,10 @@ class TakenBack:
     def as_text(self) -> str:
         """What was put back, as text for a terminal."""
         lines = [f"{self.lesson}: the collecting of {self.when} is taken back."]
-        for title, people in (("have nothing handed in again", self.nothing), ("have what they had", self.earlier)):
+        for title, people in (
+            ("have no hand-in any more", self.nothing),
+            ("have their earlier hand-in again", self.earlier),
+        ):
             lines += [f"{len(people)} {title}: {', '.join(map(printable, people))}"] if people else []
         lines += [
             f"  {printable(who)}: {before:g} → {'no mark' if after is None else f'{after:g}'}"
@@ -56,7 +59,7 @@ def uncollect(root: Path, lesson: str) -> TakenBack:
             if digest_of(course, who) == was.put:
                 back[who] = was
             else:
-                outcome.stays[who] = "left as it is now: something else was put in place since"
+                outcome.stays[who] = "left as it is, since something else has been put there"
         try:
             with suppress(CourseError):  # the gradebook doesn't know the lesson yet: there are no marks
                 book = RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config)

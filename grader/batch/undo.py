@@ -38,7 +38,7 @@ def undo(root: Path, lesson: str) -> Undone:
     ):
         entry = audit.last(course.root, course.lesson)
         if entry is None:
-            raise CourseError(f"{course.root}: of {course.lesson} there is nothing to undo.")
+            raise CourseError(f"{course.root}: there is nothing to undo for {course.lesson}.")
         outcome = Undone(course.lesson, entry)
         try:
             _take_back(course, log, book, outcome)
@@ -53,17 +53,17 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
     back: dict[str, tuple[Rows, ...]] = {}
     for who, noted in entry.students.items():
         if who not in rows:
-            outcome.stays[who] = "Left: they are no longer in the gradebook."
+            outcome.stays[who] = "Left out, since they are no longer in the gradebook."
         elif not any(_same(rows[who], kept) for kept in noted.rows) or (
             noted.keys and log.stored.get(who) not in noted.keys
         ):
-            outcome.stays[who] = "Left as it is now: it was graded again since."
+            outcome.stays[who] = "Left as it is, since it has been graded again."
         else:
             back[who] = noted.rows
     was, became = ({who: pair[i] for who, pair in back.items()} for i in (0, 1))
     newer = book.restore(was, became)
     outcome.stays |= {
-        who: f"What a teacher gave by hand since stays: {', '.join(names)}." for who, names in newer.items()
+        who: f"What a teacher has given by hand since then stays: {', '.join(names)}." for who, names in newer.items()
     }
     files = Autograded(course)
     folder = audit.notebooks_of(course.root, course.lesson, entry.id)
@@ -74,7 +74,7 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
             try:
                 notebook = read_regular(folder / f"{who}.ipynb", MOST_BYTES)
             except (Unreadable, OSError) as error:
-                outcome.stays[who] = f"The marks are back, the notebook in {files.step}/ is not: {error}"
+                outcome.stays[who] = f"The marks are back, but the notebook in {files.step}/ is not: {error}"
             else:
                 files.put_back(files.path(course.submission(who)), notebook)
     if stored:

@@ -58,7 +58,7 @@ class JudgePlugin(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Start the judge. What is wrong here (no sandbox, another version) ends the command before it grades."""
         if version_for(self.settings.outline) != self.version:
-            raise OtherVersion(f"{worker.address} has another version of the course's package, or of torch.")
+            raise OtherVersion(f"{worker.address} has a different version of the course's package or of torch.")
         # Only a worker needs torch: the command that reads this file doesn't.
         from grader.exercises.registry import exercises
         from grader.judge.judge import Judge

@@ -117,7 +117,7 @@ def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
         own = marks.marks[by_key[theirs[0]]]
         made.append([*fields.values(), *(_number(own[lesson].points) for lesson in columns)])
     if len(made) == 2:
-        raise CourseError(f"{exported}: nobody in it is in the roster. First: grader roster COURSE {exported}")
+        raise CourseError(f"{exported}: none of its people are in the roster. First: grader roster COURSE {exported}")
     return as_csv(made), left_out
 
 
@@ -145,12 +145,13 @@ def _canvas_lessons(exported: Path, heads: Sequence[str], lessons: Sequence[str]
             continue
         if lesson in columns:
             raise CourseError(
-                f"{exported}: two columns are {lesson}'s: {heads[columns[lesson]]!r} and {head!r}. Rename one."
+                f"{exported}: two columns belong to {lesson}: {heads[columns[lesson]]!r} and {head!r}. Rename one."
             )
         columns[lesson] = at
     if not columns:
         raise CourseError(
-            f"{exported}: no column is a lesson's. A title is the lesson's name or begins with its number, for example "
+            f"{exported}: no column belongs to a lesson. Its heading must be the lesson's name or begin with its "
+            "number, for example "
             f"'{lessons[0] if lessons else '01_self_attention'} (1234)'."
         )
     return columns

@@ -210,7 +210,7 @@ class LessonGradebook:
         except SQLAlchemyError as error:
             session.rollback()
             if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
-                raise CommandFailed(f"{cause(error)}. What was graded is kept: make room and run it again.") from error
+                raise CommandFailed(f"{cause(error)}. What was graded is kept. Make room and run it again.") from error
             raise GradebookUnavailable(cause(error)) from error
         except BaseException:
             session.rollback()

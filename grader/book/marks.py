@@ -25,7 +25,7 @@ from grader.errors import CourseError
 from grader.lesson_names import choose
 
 MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits for a mark by hand"
-LATER, UNGRADED, UNSETTLED = "not due yet", "handed in, not graded yet", "to be settled whose a hand-in is"
+LATER, UNGRADED, UNSETTLED = "not due yet", "handed in, not graded yet", "not settled yet whose hand-in it is"
 COUNTING = (MARKED, MISSING, OPEN)
 
 
@@ -75,12 +75,14 @@ def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
     settings = config.CourseMarks
     unknown = sorted(set(settings) - {"weights", "best_of", "excused"})
     if unknown:
-        raise CourseError(f"c.CourseMarks.{unknown[0]}: there is no such rule; there are: weights, best_of, excused.")
+        raise CourseError(
+            f"c.CourseMarks.{unknown[0]}: there is no such rule; the rules are weights, best_of and excused."
+        )
 
     def lesson(name: object) -> str:
         found = choose(str(name), lessons)
         if found is None:
-            raise CourseError(f"c.CourseMarks: {name!r} is none of the lessons: {', '.join(lessons)}.")
+            raise CourseError(f"c.CourseMarks: {name!r} isn't one of the lessons, {', '.join(lessons)}.")
         return found
 
     try:
@@ -116,7 +118,7 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
         for who, lessons in rules.excused.items():
             if who not in found.marks:
                 meant = did_you_mean(who, full_names(found.people))
-                said = f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.{meant}"
+                said = f"c.CourseMarks.excused: neither the roster nor the gradebook has a student {who!r}.{meant}"
                 raise CourseError(said)
             found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
     found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}

@@ -32,16 +32,14 @@ def _repository() -> Repository:
 
 @click.command()
 @click.argument("lessons", metavar="[LESSON]...", nargs=-1)
-@click.option("--check", is_flag=True, help="Run nothing: exit 1 if a rebuild would change a notebook.")
+@click.option("--check", is_flag=True, help="Run nothing, and exit with 1 if a rebuild would change a notebook.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Lessons run at once.  [default: cores]"
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="How many lessons run at once.  [default: cores]"
 )
 @click.option("--no-cache", is_flag=True, help="Run unchanged lessons too (also with CI=true).")
-@click.option("--keep-outputs", is_flag=True, help="Run nothing: keep the outputs, where the code is as it was.")
+@click.option("--keep-outputs", is_flag=True, help="Run nothing, and keep the outputs where the code hasn't changed.")
 @click.option("--states", is_flag=True, help="Write only what the views show, and leave the notebooks as they are.")
-@stopped(
-    "The lessons that were finished are written, the others are as they were; run it again, and it builds the rest."
-)
+@stopped("The finished lessons are written and the others are as they were. Run it again to build the rest.")
 def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep_outputs: bool, states: bool) -> None:
     """Build solutions/ and notebooks/ from lessons/, and what their views show, for the site.
 
@@ -69,15 +67,15 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
 @click.command()
 @click.argument("exercises", metavar="[EXERCISE]...", nargs=-1)
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Checks run at once.  [default: cores]"
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="How many checks run at once.  [default: cores]"
 )
-@click.option("--no-help", is_flag=True, help="List those, too, whose report has neither a name nor a hint.")
-@stopped("Nothing is stored: run it again, or with the names of some exercises only.")
+@click.option("--no-help", is_flag=True, help="Also list those whose report has neither a name nor a hint.")
+@stopped("Nothing is stored, so run it again, or run it for a few exercises only.")
 def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
     """Change the model solutions in small ways, and see whether the checks notice.
 
-    Prints a table and every change that passes although it isn't listed as a right answer; then the exit code is 1.
-    EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
+    It prints a table and every change that passes without being listed as a right answer. If there is one, the
+    exit code is 1. EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
     """
     _repository()  # says what is missing
     from grader.authoring import mutants as mutation
@@ -88,7 +86,7 @@ def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
 
 @click.group()
 def new() -> None:
-    """Write the files of a new exercise or lesson, with TODO at every place to fill in."""
+    """Write the files of a new exercise or lesson, with TODO wherever something is to be filled in."""
 
 
 @new.command()
@@ -96,7 +94,7 @@ def new() -> None:
 @click.argument("name")
 @stopped("What is written stays; look with git status, and run it again.")
 def exercise(lesson: str, name: str) -> None:
-    """A new exercise NAME in LESSON (its name or number).
+    """Make a new exercise NAME in LESSON (its name or number).
 
     Functions have names in snake_case, modules in CamelCase, a lesson's quiz is quiz_NN.
     """
@@ -105,7 +103,7 @@ def exercise(lesson: str, name: str) -> None:
 
     _show_written(new_exercise(repository, lesson, name), lesson)
     if not name.startswith("quiz_"):
-        say(f"Once it is finished, what its check does not notice: grader mutants {name}")
+        say(f"Once it is finished, see what its check doesn't notice: grader mutants {name}")
 
 
 @new.command("lesson")
@@ -113,7 +111,7 @@ def exercise(lesson: str, name: str) -> None:
 @click.argument("name")
 @stopped("What is written stays; look with git status, and run it again.")
 def new_lesson(number: str, name: str) -> None:
-    """A new lesson NN_NAME, with a quiz."""
+    """Make a new lesson NN_NAME, with a quiz."""
     repository = _repository()
     from grader.authoring.new import new_lesson as write
 
@@ -123,7 +121,7 @@ def new_lesson(number: str, name: str) -> None:
 def _show_written(paths: list[Path], lesson: str) -> None:
     for path in paths:
         say(path.as_posix())
-    say(f"Fill in every TODO. What is still missing: grader build {lesson}")
+    say(f"Fill in every TODO. To see what is still missing: grader build {lesson}")
 
 
 @click.command()
@@ -131,30 +129,30 @@ def _show_written(paths: list[Path], lesson: str) -> None:
 @click.argument("answer")
 @stopped("Nothing was written.")
 def digest(key: str, answer: str) -> None:
-    """Print the digest of the right ANSWER, a letter, to the question KEY: the line to paste into quiz_NN.py."""
+    """Print the digest of ANSWER, the right letter for the question KEY, as a line to paste into quiz_NN.py."""
     from grader.spec.answers import answer_digest, normal
 
     say(f'"{answer_digest(key, normal(answer))}",')
 
 
 @click.command()
-@click.option("--teacher", is_flag=True, help="The teacher's package instead: its wheel holds the model solutions.")
-@click.option("--gradescope", metavar="LESSON", help="Instead, what grades LESSON on Gradescope.")
-@click.option("--prairielearn", metavar="LESSON", help="Instead, what grades LESSON on PrairieLearn.")
+@click.option("--teacher", is_flag=True, help="Make the teacher's package, whose wheel has the model solutions.")
+@click.option("--gradescope", metavar="LESSON", help="Make what grades LESSON on Gradescope.")
+@click.option("--prairielearn", metavar="LESSON", help="Make what grades LESSON on PrairieLearn.")
 @click.option("--wheel", "address", metavar="ADDRESS", default="", help="Where students' notebooks find the wheel.")
 @click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows results.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("dist"), show_default=True)
-@stopped("An earlier package is as it was; run it again.")
+@stopped("An earlier package stays as it was; run it again.")
 def release(
     teacher: bool, gradescope: str | None, prairielearn: str | None, address: str, visibility: str, out: Path
 ) -> None:
-    """Write the student's package: notebooks, wheel, set-up files, in one zip.
+    """Write the student's package, one zip with notebooks, wheel and set-up files.
 
-    The first cell of its notebooks installs the course where it isn't there, as on Google Colab: from the wheel beside
-    the notebook, or from the ADDRESS at which you put the wheel.
+    Where the course isn't installed, as on Google Colab, the first cell of its notebooks installs it from the
+    wheel beside the notebook, or from the ADDRESS at which you put the wheel.
     """
     if sum(map(bool, (teacher, gradescope, prairielearn))) > 1:
-        raise CourseError("One package at a time: --teacher, --gradescope or --prairielearn.")
+        raise CourseError("Make one package at a time, with --teacher, --gradescope or --prairielearn.")
     repository = _repository()
     from grader.authoring.release import STUDENT, TEACHER, platform_release
     from grader.authoring.release import release as pack

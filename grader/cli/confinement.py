@@ -13,7 +13,7 @@ from grader.learner.memory_limit import memory_limit, process_limit
 
 def confinement_here() -> Iterator[Observation]:
     """What this machine has to confine students' code with, and what stands in the way of more."""
-    more = "docs/operations.md says what helps."
+    more = "See docs/operations.md for what helps."
     try:
         yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
         with Sandbox() as place:
@@ -26,7 +26,7 @@ def confinement_here() -> Iterator[Observation]:
     if why == NOT_INSTALLED:
         yield Observation("Bubblewrap", why, "On Debian and Ubuntu: apt-get install bubblewrap.", needed=False)
     elif why:
-        good = f"It would be a second wall: good to have, not needed. {more}"
+        good = f"It would be a second wall, which is good to have but not needed. {more}"
         yield Observation("Bubblewrap", f"doesn't start here: {why}", good, needed=False)
 
 
@@ -37,5 +37,5 @@ def _limits_around() -> Observation:
     limits += [f"{processes:,d} processes and threads"] if processes else []
     if limits:
         return Observation("Limits around the judge", f"{' and '.join(limits)}, for it and all that it starts")
-    advice = "Good to have, not needed. docs/operations.md says how to set limits."
+    advice = "They are good to have but not needed. See docs/operations.md for how to set them."
     return Observation("Limits around the judge", "none but the judge's own", advice, needed=False)

@@ -17,10 +17,10 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
 
 @click.command()
 @click.argument("path", metavar="NOTEBOOK", type=click.Path(path_type=Path, exists=True))
-@click.option("--lesson", default="", help="Its name or number.  [default: told by the exercises in NOTEBOOK]")
+@click.option("--lesson", default="", help="Its name or number.  [default: worked out from the exercises in NOTEBOOK]")
 @click.option("--json", "as_document", is_flag=True, help="The same as --as json.")
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True, help="What to print.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it there instead.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the result there instead.")
 @click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows it.")
 @click.option("--limit", "limits", metavar="NAME=NUMBER", multiple=True, help="For example check_seconds=20.")
 @click.option("--carry-forward", type=click.Choice(["none", "half", "full"]), default="none", show_default=True)
@@ -37,9 +37,11 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
 @click.option(
     "--course",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Instead of all these: as this course grades a hand-in in its submitted/, on the same inputs.",
+    help="Instead of all these, grade it as this course grades a hand-in in its submitted/, on the same inputs.",
 )
-@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Where there is no sandbox. The result says so.")
+@click.option(
+    "--unsafe-no-sandbox", "unsafe", is_flag=True, help="Grade where there is no sandbox. The result mentions it."
+)
 @stopped("Nothing was written; run it again.")
 def grade(
     path: Path,
@@ -57,7 +59,7 @@ def grade(
 ) -> None:
     """Grade one NOTEBOOK as `grader autograde` does, without a course.
 
-    NOTEBOOK may be a folder that somebody handed in; then say which lesson it is. Exit code 1 if the notebook can't be
+    NOTEBOOK may be a folder that somebody handed in, and then you name its lesson. Exit code 1 if the notebook can't be
     read or the judge failed at an exercise, 2 if nothing was graded.
     """
     with teachers_packages():
@@ -68,7 +70,7 @@ def grade(
 
         if course is not None:
             if lesson or limits or solutions or secret or unsafe or carry_forward != "none":
-                raise CourseError("--course says all of that itself: leave the other options out.")
+                raise CourseError("--course settles all of that, so leave the other options out.")
             graded = grade_in_course(path, course)
         else:
             solutions = solutions or solutions_folder()

@@ -16,18 +16,18 @@ from grader.printable import say
 @FOLDER
 @click.argument("lesson")
 @click.argument("student")
-@click.option("--days", type=click.FloatRange(min=0, max=3650), help="So many days more; 0 takes it back.")
+@click.option("--days", type=click.FloatRange(min=0, max=3650), help="How many more days; 0 takes the extension back.")
 @click.option("--until", default="", metavar="TIME", help='For example 2026-11-24, or "2026-11-24 18:00 CET".')
-@click.option("--why", default="", help="The reason: the student reads it in the feedback.")
-@stopped("The due date is moved, or it is as it was: run it again.")
+@click.option("--why", default="", help="The reason, which the student reads in the feedback.")
+@stopped("The due date was either moved or left as it was; run it again.")
 def extend(folder: Path, lesson: str, student: str, days: float | None, until: str, why: str) -> None:
     """Give STUDENT more time for LESSON in the course directory DIR, before or after they hand in.
 
-    What is late, and what that costs, is worked out anew at once, in all lessons. A second extension takes the place of
-    the first. Times without a zone are UTC; a day without an hour has the hour of the lesson's due date.
+    What is late, and what that costs, is worked out again at once in all lessons. A second extension replaces
+    the first. Times without a zone are UTC, and a day without an hour means the hour of the lesson's due date.
     """
     if (days is None) == (not until):
-        raise CourseError("Say how much more time: --days 2, or --until 2026-11-24.")
+        raise CourseError("Give the extra time with --days 2 or --until 2026-11-24.")
     with teachers_packages():
         from grader.batch.extend import extend as move
         from grader.course.lateness import duration
@@ -36,6 +36,6 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
     by = f"{duration(outcome.moved)} more" if outcome.moved else "as everybody"
     say(f"{outcome.lesson}: {student} may hand in until {outcome.until:%Y-%m-%d %H:%M} UTC ({by}).")
     if not outcome.handed_in:
-        say("Nothing of theirs is in the gradebook yet: it counts as soon as something comes.")
+        say("They have nothing in the gradebook yet; it counts as soon as they hand in.")
     for name, (before, after) in sorted(outcome.marks.items()):
         say(f"{name}: {before:g} → {after:g} points")

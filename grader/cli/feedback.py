@@ -16,7 +16,7 @@ from grader.printable import json_text, say
 @FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.argument("students", metavar="[STUDENT...]", nargs=-1)
-@click.option("--force", is_flag=True, help="Make every page anew.")
+@click.option("--force", is_flag=True, help="Make every page again.")
 @click.option(
     "--zip",
     "platform",
@@ -24,15 +24,15 @@ from grader.printable import json_text, say
     help="Pack them as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("The pages that are made are whole; run it again, and it makes the rest.")
+@stopped("The pages made so far are complete. Run it again to make the rest.")
 def feedback(
     folder: Path, lesson: str, students: tuple[str, ...], force: bool, platform: str | None, as_document: bool
 ) -> None:
     """Write the feedback of LESSON, or of all lessons that are graded, in the course directory DIR.
 
-    Only those whose mark, comment or notebook has changed get a new page. The pages lie where `nbgrader
-    release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; exit code 1 if
-    something is odd, or if it isn't known by which name the platform knows somebody: the list says so.
+    Only students whose mark, comment or notebook has changed get a new page. The pages are where `nbgrader
+    release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; the exit code is 1
+    if something is odd, or if a student's name on the platform isn't known, and the list shows which.
     """
     with teachers_packages():
         from grader.batch.run import locked

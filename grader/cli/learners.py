@@ -13,7 +13,7 @@ from grader.printable import say
 @click.option("--judge", is_flag=True, help="For teachers: how is students' code confined on this machine?")
 @stopped("Nothing was written; run it again.")
 def doctor(judge: bool) -> None:
-    """Is this machine ready for the course? Exits 1 if something has to be fixed."""
+    """Check whether this machine is ready for the course. Exits with 1 if something has to be fixed."""
     from grader.learner.doctor import Diagnosis
     from grader.learner.doctor import doctor as examine
 
@@ -31,7 +31,7 @@ def doctor(judge: bool) -> None:
 @click.command()
 @stopped("Nothing was written.")
 def progress() -> None:
-    """Lessons, exercises, and the points earned so far."""
+    """Show the lessons, the exercises and the points earned so far."""
     from grader.exercises.registry import exercises
     from grader.learner import progress as kept
 

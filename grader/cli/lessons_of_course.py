@@ -19,14 +19,15 @@ LESSON = click.argument("lesson")
 @course.command()
 @FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
-@click.option("--run", is_flag=True, help="Judge the course's own solutions too: they have to earn full marks.")
+@click.option("--run", is_flag=True, help="Also judge the course's own solutions, which have to earn full marks.")
 @stopped("It changes nothing; run it again.")
 def check(folder: Path, lesson: str, run: bool) -> None:
-    """Say what in DIR/source, or in one LESSON there, doesn't fit together.
+    """List what doesn't fit together in DIR/source, or in one LESSON there.
 
-    For example a cell that needs an exercise which is left out, a check without its exercise, points that don't agree,
-    a broken notebook, two cells with one id, or a name that nbgrader refuses. Exit code 1 if there is anything; what is
-    only to be read, such as a text that speaks of an exercise that is left out, is a note.
+    Examples are a cell that needs an exercise which is left out, a check without its exercise, points that
+    don't agree, a broken notebook, two cells with one id, or a name that nbgrader refuses. Exit code 1 if there
+    is anything. What only needs to be read, such as a text that mentions an exercise that is left out, is a
+    note.
     """
     with teachers_packages():
         from grader.course.class_directory import ClassDirectory, course_layout
@@ -51,11 +52,11 @@ def check(folder: Path, lesson: str, run: bool) -> None:
 @LESSON
 @click.argument("exercise")
 @click.option("--give", is_flag=True, help="Students get its solution as read-only code.")
-@stopped("The notebook is whole, as it was or as it was to be: `grader course check` says which.")
+@stopped("The notebook is complete, either as before or changed; `grader course check` shows which.")
 def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
-    """Leave EXERCISE out of LESSON: its answer, its check, its text, and the cells that try it out.
+    """Leave EXERCISE out of LESSON, with its answer, its check, its text, and the cells that try it out.
 
-    Where other cells need it, it says which, and changes nothing (exit code 1).
+    If other cells need it, they are listed and nothing changes (exit code 1).
     """
     with teachers_packages():
         from grader.course.class_directory import ClassDirectory
@@ -70,8 +71,8 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
         kept = replace(directory.root, path, notebook)
     say("\n".join(done))
     if why:
-        say(f"Students have this lesson: {why}. What they have stays until it is handed out anew.")
-    say(f"The notebook as it was: {kept}")
+        say(f"Students have this lesson already, since {why}. What they have stays until it is handed out again.")
+    say(f"The earlier notebook is kept: {kept}")
     say(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
 
 
@@ -80,8 +81,10 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
 @LESSON
 @click.option("--points", type=Points(), default=2.0, show_default=True)
 @click.option("--id", "name", default="question-1", show_default=True, help="The cell's id in nbgrader.")
-@click.option("--after", default="", metavar="EXERCISE", help="Behind this exercise's check.  [default: at the end]")
-@stopped("The notebook is whole, with the question at its end or without; look, and run it again.")
+@click.option(
+    "--after", default="", metavar="EXERCISE", help="Put it after this exercise's check.  [default: at the end]"
+)
+@stopped("The notebook is complete, with or without the question. Look at it, and run it again if needed.")
 def add_question(folder: Path, lesson: str, points: float, name: str, after: str) -> None:
     """Add a question to LESSON that is answered in words and marked by hand, with a marking scheme to fill in."""
     with teachers_packages():
@@ -94,26 +97,26 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         notebook = load(path)
         index = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
-    say(f"{path}: cell {index + 1}. Write the question and its marking scheme there, in JupyterLab: every TODO.")
+    say(f"{path}: cell {index + 1}. In JupyterLab, replace every TODO there by the question and its marking scheme.")
 
 
 @course.command()
 @FOLDER
-@click.option("--preview", is_flag=True, help="Say what would happen, and write nothing.")
-@click.option("--also", metavar="LESSON", multiple=True, help="Take over this lesson although students have it.")
+@click.option("--preview", is_flag=True, help="Show what would happen, and write nothing.")
+@click.option("--also", metavar="LESSON", multiple=True, help="Update this lesson although students have it.")
 @click.option(
     "--theirs",
     metavar="LESSON[/CELL]",
     multiple=True,
-    help="Where you and the release changed this cell (or any of this lesson), take the release's.",
+    help="Where both you and the release changed this cell (or any cell of this lesson), take the release's.",
 )
-@click.option("--mine", metavar="LESSON[/CELL]", multiple=True, help="The same, and yours stays for good.")
+@click.option("--mine", metavar="LESSON[/CELL]", multiple=True, help="The same, but keep yours for good.")
 @click.option(
     "--solutions",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The release's notebooks.  [default: those that are installed, or this repository's]",
 )
-@stopped("Every notebook is whole, and what was there is kept; run it again, and it takes over the rest.")
+@stopped("Every notebook is complete, and earlier versions are kept. Run it again to update the rest.")
 def update(
     folder: Path,
     preview: bool,
@@ -124,9 +127,9 @@ def update(
 ) -> None:
     """Bring the installed release's lessons into the course directory DIR.
 
-    What you changed stays: where the release changed the same cell, it is listed, at each update until --theirs or
-    --mine says whose it is to be. A lesson that has been handed out,
-    handed in or graded is left as it is, unless --also names it.
+    What you changed stays. Where the release changed the same cell, it is listed at each update until --theirs
+    or --mine settles it. A lesson that has been handed out, handed in or graded is left as it is unless --also
+    names it.
     """
     with teachers_packages():
         from grader.batch.run import locked
@@ -149,7 +152,9 @@ def update(
             lesson, slash, cell = name.partition("/")
             found = choose(lesson, names)
             if found is None:
-                raise CourseError(f"{name!r}: the course has no such lesson. There are: {', '.join(sorted(names))}.")
+                raise CourseError(
+                    f"{name!r}: the course has no such lesson. The lessons are: {', '.join(sorted(names))}."
+                )
             return f"{found}{slash}{cell}"
 
         with nullcontext() if preview else locked(folder.resolve()):
@@ -158,7 +163,7 @@ def update(
             news = updating.news(solutions, version_of(folder))
             kept = [] if preview else updating.apply(layout, planned)
         wrong = [*updating.problems(layout, planned, exercises())]
-    say(f"{news}\n" if news else "The changelog has nothing newer.\n")
+    say(f"{news}\n" if news else "The changelog has no newer entry.\n")
     say(updating.as_text(planned, preview))
     say("".join(f"\nAs it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
     if wrong:

@@ -71,7 +71,7 @@ IN_A_NOTEBOOK = {
     }.items()
 }
 SECTIONS = {
-    "For learners (check, reset and solution are called in a notebook: lesson 00 shows how)": (doctor, progress),
+    "For learners (check, reset and solution are called in a notebook, as lesson 00 shows)": (doctor, progress),
     "For teachers": (
         *(autograde, collect, course, export, extend, feedback, grade),
         *(insights, override, regrade, roster, watch),

@@ -18,15 +18,18 @@ from grader.printable import say
 @click.option("--into", metavar="LESSON", help="Put its cells into the lesson's notebook in source/.")
 @click.option("--test", "is_test", is_flag=True, help="Try its right and wrong answers and its mutants.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Mutants tried at once.  [default: cores]"
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count(),
+    help="How many mutants are tried at once.  [default: cores]",
 )
 @stopped("What is written stays; run it again.")
 def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int) -> None:
     """Write an exercise of your own, NAME, in the course directory DIR.
 
-    A function's NAME is in snake_case, a module's in CamelCase, a quiz's begins with quiz_. Its specification is
-    exercises/NAME.py, its right and wrong answers are exercises/answers/NAME.py, with TODO at every place to fill in.
-    What is there already stays.
+    A function's NAME is in snake_case, a module's in CamelCase, a quiz's begins with quiz_. Its specification
+    is exercises/NAME.py, and its right and wrong answers are in exercises/answers/NAME.py, with TODO wherever
+    something is to be filled in. Files that exist already stay.
     """
     with teachers_packages():
         from grader.authoring import own_exercise
@@ -38,7 +41,7 @@ def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int
         if not (folder / file_of(name)).exists() and not is_test:
             for path in own_exercise.write_skeleton(folder, name):
                 say(path)
-            say(f"Fill in every TODO. What is still missing: grader course exercise {folder} {name} --test")
+            say(f"Fill in every TODO. To see what is still missing: grader course exercise {folder} {name} --test")
         if lesson is not None:
             notebook = lesson.folder(lesson.layout.source_directory) / f"{lesson.lesson}.ipynb"
             number = own_exercise.put_into(folder, notebook, name)

@@ -19,16 +19,18 @@ HERE = "here"  # --page without a file
 @click.command()
 @FOLDER
 @click.argument("lesson")
-@click.option("--preview", "mode", flag_value="preview", default=True, help="Say what would change, and write no mark.")
+@click.option(
+    "--preview", "mode", flag_value="preview", default=True, help="Show what would change, and write no mark."
+)
 @click.option("--accept", "mode", flag_value="accept", help="Store what was previewed, for those whose marks change.")
-@click.option("--undo", "mode", flag_value="undo", help="Take the last acceptance or override back.")
-@click.option("--log", "mode", flag_value="log", help="Show what was changed so far, when and by whom.")
-@click.option("--also-down", is_flag=True, help="With --accept: marks that go down too.")
+@click.option("--undo", "mode", flag_value="undo", help="Take back the last acceptance or override.")
+@click.option("--log", "mode", flag_value="log", help="Show what has been changed so far, when and by whom.")
+@click.option("--also-down", is_flag=True, help="With --accept, also accept marks that go down.")
 @click.option(
     "--with",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help='Judge a file first that a learner saved from a report: "I think this is right".',
+    help='First judge a file that a learner saved from a report with "I think this is right".',
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option(
@@ -36,11 +38,13 @@ HERE = "here"  # --page without a file
     is_flag=False,
     flag_value=HERE,
     metavar="[FILE]",
-    help="Write it as a page of HTML too.  [default: DIR/regrade-LESSON.html]",
+    help="Also write it as an HTML page.  [default: DIR/regrade-LESSON.html]",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="As for `grader autograde`.")
 @click.option("--scheduler", metavar="ADDRESS", help="As for `grader autograde`.")
-@stopped("What the preview has graded is kept; what --accept or --undo began, the same command finishes. Run it again.")
+@stopped(
+    "What the preview has graded is kept. Run the same command again, and it finishes what --accept or --undo began."
+)
 def regrade(
     folder: Path,
     lesson: str,
@@ -52,19 +56,19 @@ def regrade(
     workers: int | None,
     scheduler: str | None,
 ) -> None:
-    """Grade again what is graded already, after a change: a corrected specification, points, a limit, a setting.
+    """Grade hand-ins again after a change to a specification, to points, to a limit or to a setting.
 
-    First it shows whose marks would change, from what to what, for which exercise and part, and why. Nothing enters the
-    gradebook before --accept, and then nobody loses points, unless --also-down is said. Exit code 1 if somebody's work
-    could not be graded again: the list says why.
+    First it shows whose marks would change, from what to what, for which exercise and part, and why. The
+    gradebook only changes with --accept, and even then nobody loses points without --also-down. Exit code 1 if
+    somebody's work could not be graded again, and the list gives the reason.
 
-    With a learner's file it says first whether the check as it is now takes their answer. Correct the check, run the
-    same again, and see what that does for the class.
+    With a learner's file it first shows whether the present check accepts their answer. Correct the check, run
+    the same command again, and see what that changes for the class.
     """
     if also_down and mode != "accept":
-        raise CourseError("--also-down goes with --accept. The preview shows both.")
+        raise CourseError("Use --also-down with --accept. The preview shows both.")
     if file and mode != "preview":
-        raise CourseError("--with goes with --preview.")
+        raise CourseError("Use --with together with --preview.")
     with teachers_packages():
         from grader.atomic import write_atomically
         from grader.batch import regrade as regrading
@@ -98,7 +102,7 @@ def regrade(
         write_atomically(path, printout.as_html(outcome), mode_in(folder))
         say(f"The same as a page: {path}", err=as_document)
     if mode == "preview" and any(change.moves for change in outcome.students):
-        say(f"To take it over: grader regrade {folder} {lesson} --accept", err=True)
+        say(f"To accept it: grader regrade {folder} {lesson} --accept", err=True)
     if mode == "accept" and outcome.accepted:
         say(f"To take it back: grader regrade {folder} {lesson} --undo", err=True)
     if outcome.problems or outcome.stopped:
@@ -111,13 +115,13 @@ def regrade(
 @click.argument("student")
 @click.argument("exercise")
 @click.argument("points", type=Points())
-@click.option("--why", required=True, help="The reason: the student reads it in the feedback.")
-@click.option("--lesson", default="", help="Which lesson, where several have a cell of that name.")
-@stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; else run it again.")
+@click.option("--why", required=True, help="The reason, which the student reads in the feedback.")
+@click.option("--lesson", default="", help="The lesson, if several have a cell of that name.")
+@stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; if not, run it again.")
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
-    """Give STUDENT so many POINTS for EXERCISE by hand, in the course directory DIR.
+    """Give STUDENT a number of POINTS for EXERCISE by hand, in the course directory DIR.
 
-    It is what a teacher does in Formgrader, with the reason in the feedback and in the audit log.
+    It does the same as a teacher in Formgrader, and puts the reason into the feedback and the audit log.
     `grader regrade DIR LESSON --undo` takes it back.
     """
     with teachers_packages():
@@ -129,4 +133,4 @@ def override(folder: Path, student: str, exercise: str, points: float, why: str,
         f"The lesson: {given.mark_before:g} → {given.mark_after:g}."
     )
     if not given.has_comment:
-        say("Nothing beside this cell shows a comment: the reason is in the audit log only.")
+        say("This cell has no place for a comment, so the reason is only in the audit log.")

@@ -16,7 +16,7 @@ from grader.interrupt import stopped
 from grader.printable import joined, json_text, printable, say
 
 NO_SOLUTIONS = (
-    "The instructor's notebooks are not installed here: the teacher's package has them (`grader release --teacher` "
+    "The instructor's notebooks are not installed here. The teacher's package has them (`grader release --teacher` "
     "makes it). If you have them elsewhere, name their folder: --solutions FOLDER"
 )
 
@@ -51,9 +51,9 @@ def course() -> None:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The instructor's notebooks.  [default: those that are installed, or this repository's]",
 )
-@stopped("The course is not whole: remove the folder, if it is there, and make it again.")
+@stopped("The course is incomplete. Remove the folder if it is there, and make it again.")
 def create(folder: Path, course_id: str, exchange: str, group: str, solutions: Path | None) -> None:
-    """Make a course directory in DIR: nbgrader's layout, the instructor's notebooks, a secret of its own."""
+    """Make a course directory in DIR, with nbgrader's layout, the instructor's notebooks and its own secret."""
     from grader.learner.starter_code import solutions_folder
     from grader.source.create import create as make
 
@@ -71,13 +71,13 @@ FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path,
 @FOLDER
 @click.argument("student")
 @click.option("--yes", is_flag=True, help="Remove it without asking.")
-@stopped("What is removed is gone; run it again for the rest, and for the search.")
+@stopped("Some of it has been removed. Run it again for the rest and for the search.")
 def forget(folder: Path, student: str, yes: bool) -> None:
-    """Remove STUDENT from the course directory DIR: files, results, gradebook, roster, exchange.
+    """Remove STUDENT from the course directory DIR, which means files, results, gradebook, roster and exchange.
 
-    It shows what it will remove, and asks. What was made from them for everybody (marks-*.csv, insights.html) is
-    removed as well: make it again. At the end it searches for the person, and ends with exit code 1 if a file still
-    mentions them.
+    It shows what it will remove, and asks. Files about everybody that were made from them (marks-*.csv,
+    insights.html) are removed as well, so make those again. At the end it searches for the person, and exits
+    with 1 if a file still mentions them.
     """
     with teachers_packages():
         from grader.batch.run import locked
@@ -88,18 +88,18 @@ def forget(folder: Path, student: str, yes: bool) -> None:
         course = folder.resolve()
         if not yes:
             steps, name = steps_to_forget(course, student), Roster.of(course).people.get(student, Person("")).full_name
-            say(f"Of {printable(f'{student} ({name})' if name else student)} this will be removed, for good:")
+            say(f"Of {printable(f'{student} ({name})' if name else student)} this will be removed for good:")
             say("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
             if again := [step.before for step in steps if step.made_again]:
-                say(f"And this, which has all students in it, and which you can make again: {joined(again)}")
-            _require_yes(f"Remove {student}?", "Nothing was removed.", "Without being asked: add --yes.")
+                say(f"And these files about all students, which you can make again: {joined(again)}")
+            _require_yes(f"Remove {student}?", "Nothing was removed.", "To remove it without being asked, add --yes.")
         with locked(course):
             outcome = remove(course, student)
     say("\n".join(map(printable, outcome.removed)))
     if outcome.mentioned:
         say("\n".join(f"still mentioned in: {printable(path)}" for path in outcome.mentioned))
         raise SystemExit(1)
-    say("A search of the course directory and the exchange finds nothing more.")
+    say("A search of the course directory and the exchange finds no trace of them.")
 
 
 def _require_yes(question: str, otherwise: str, advice: str) -> None:
@@ -117,10 +117,10 @@ def _require_yes(question: str, otherwise: str, advice: str) -> None:
 @course.command()
 @FOLDER
 @click.option("--before", type=click.DateTime(["%Y-%m-%d"]), required=True, help="For example 2026-09-01.")
-@click.option("--yes", is_flag=True, help="Remove them; without it they are listed only.")
-@stopped("Whoever is removed is gone; run it again for the others.")
+@click.option("--yes", is_flag=True, help="Remove them; without it, they are only listed.")
+@stopped("Some of them have been removed. Run it again for the others.")
 def expire(folder: Path, before: datetime, yes: bool) -> None:
-    """Remove everybody who has handed nothing in since a day, and who was in the course by then."""
+    """Remove everybody who was in the course by a given day and has handed in nothing since."""
     with teachers_packages():
         from grader.batch.run import locked
         from grader.course.forget import forget as remove
@@ -141,13 +141,13 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes on this machine.  [default: one for every 16 new submissions, at most one a core]",
+    help="Processes on this machine.  [default: one for every 16 new submissions, at most one per core]",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler instead.")
 @click.option("--force", is_flag=True, help="Grade everybody anew.")
 @click.option("--add-students", is_flag=True, help="Grade students who aren't in the roster too, and add them.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("What is graded is kept; run it again, and it goes on with the rest.")
+@stopped("What is graded is kept. Run it again, and it goes on with the rest.")
 def autograde(
     folder: Path,
     lesson: str,
@@ -159,8 +159,9 @@ def autograde(
 ) -> None:
     """Grade every submission of LESSON in the course directory DIR and fill the gradebook.
 
-    LESSON is the lesson's name or number. What is graded already and hasn't changed is left as it is; a run that was
-    interrupted is taken up again. Exit code 1 if anything could not be graded: the list says why.
+    LESSON is the lesson's name or number. Hand-ins that are already graded and haven't changed are left as they
+    are, and an interrupted run goes on where it stopped. Exit code 1 if anything could not be graded, and the
+    list gives the reason.
     """
     with teachers_packages():
         from grader.batch import printout
@@ -180,14 +181,14 @@ def autograde(
 @click.command()
 @FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
-@click.option("--names", is_flag=True, help="Say which students' submissions look alike.")
+@click.option("--names", is_flag=True, help="Name the students whose submissions look alike.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/insights.html]")
-@stopped("No mark has changed, and an earlier page is as it was; run it again.")
+@stopped("No mark has changed, and an earlier page stays as it was; run it again.")
 def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     """Show what a class found hard: exercises by success, points by part, mistakes by name, similar submissions.
 
-    Reads what `grader autograde` has graded, of one LESSON (its name or number) or of all, prints it and writes it as
-    one page of HTML.
+    It reads what `grader autograde` has graded of one LESSON (its name or number) or of all, prints it and writes
+    it as one HTML page.
     """
     with teachers_packages():
         from grader.atomic import write_atomically
@@ -196,7 +197,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
 
     lessons = [lesson_insights(folder, name) for name in ([lesson] if lesson else lessons_with_results(folder))]
     if not lessons:
-        raise CourseError(f"{folder}: nothing has been graded yet. First: grader autograde {folder} LESSON")
+        raise CourseError(f"{folder}: no hand-in has been graded yet. First: grader autograde {folder} LESSON")
     shown = lessons if names else [insights.without_names() for insights in lessons]
     for insights in shown:
         say(f"{insights.name}\n\n{as_text(insights)}\n")
@@ -208,12 +209,14 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
 @click.command()
 @FOLDER
 @click.argument("file", metavar="FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--column", "columns", metavar="NAME=HEADING", multiple=True, help="A heading that the list has instead.")
-@stopped("Nobody who was in the roster is lost; run it again to have all of the list in it.")
+@click.option(
+    "--column", "columns", metavar="NAME=HEADING", multiple=True, help="The heading that your list uses for NAME."
+)
+@stopped("Everybody who was in the roster is still there. Run it again to enter the whole list.")
 def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
-    """Enter the people of a list into the course directory DIR: nbgrader's, Moodle's or Canvas's.
+    """Enter the people of a list from nbgrader, Moodle or Canvas into the course directory DIR. Nobody is removed.
 
-    Nobody is removed. The people are in DIR/roster.csv and in nbgrader's table of students afterwards.
+    Afterwards the people are in DIR/roster.csv and in nbgrader's table of students.
     """
     pairs = [column.partition("=") for column in columns]
     wrong = [name for name, sign, heading in pairs if not (name and sign and heading)]
@@ -229,12 +232,12 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     say(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
     if not any(person.full_name for person in people):
         say(
-            f"{file.name}: no names were read, and Moodle's zip files go by names. If the list has them, say in which "
-            "columns: --column first_name=HEADING --column last_name=HEADING"
+            f"{file.name}: no names were read, but Moodle's zip files go by names. If the list has names, say in "
+            "which columns: --column first_name=HEADING --column last_name=HEADING"
         )
     if change.known_as:
         said = joined(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
-        say(f"In the roster already, by a number, login or address: {said}")
+        say(f"Already in the roster, by number, login or address: {said}")
     for ids in change.twice:
         say(f"{' and '.join(ids)} are one person. Remove who has handed in nothing: grader course forget DIR ID")
     if change.not_listed:
@@ -248,16 +251,16 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
 @click.option(
     "--counts",
     type=click.Choice(["last", "last-in-time", "first"]),
-    help="Which of several counts.  [default: c.CourseCollect.counts, or the last; the best is a setting only]",
+    help="Which one counts of several.  [default: c.CourseCollect.counts, or the last; the best is a setting only]",
 )
 @click.option(
-    "--is", "settled", metavar="NAME=ID", multiple=True, help="Whose a hand-in is that may be several people's."
+    "--is", "settled", metavar="NAME=ID", multiple=True, help="Whose hand-in it is, if it may be several people's."
 )
-@click.option("--anyway", is_flag=True, help="Take it even where most of it is another lesson's.")
-@click.option("--undo", is_flag=True, help="Take the last collecting of LESSON back: files, times and marks.")
+@click.option("--anyway", is_flag=True, help="Take it even if most of it belongs to another lesson.")
+@click.option("--undo", is_flag=True, help="Take back the last collecting of LESSON, with files, times and marks.")
 @click.option("--all", "everybody", is_flag=True, help="Name everybody who handed in nothing, and all other files.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("What is taken in is whole, and nothing earlier is lost; run it again, and it takes the rest.")
+@stopped("What was taken in is complete, and earlier hand-ins are kept. Run it again to take the rest.")
 def collect(
     folder: Path,
     lesson: str,
@@ -272,12 +275,12 @@ def collect(
     """Take in what was handed in for LESSON: zip files or folders as Moodle, Canvas, Gradescope, GitHub Classroom or
     nbgrader's exchange give them, or notebooks.
 
-    Whose a file is, its name says and the course's roster. Nothing is overwritten: what doesn't count is kept in
-    DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why. Exit code 2, and nothing is
-    taken, if most of it is another lesson's.
+    A file's name and the course's roster show whose it is. Nothing is overwritten, and what doesn't count
+    is kept in DIR/.grader/earlier. Exit code 1 if something could not be taken, and the list gives the reason.
+    If most of it belongs to another lesson, nothing is taken and the exit code is 2.
     """
     if undo == bool(files):
-        raise CourseError("Name what is to be taken in: zip files, folders, notebooks. --undo stands without any.")
+        raise CourseError("Name what is to be taken in: zip files, folders, notebooks. --undo takes none.")
     if undo:
         _uncollect(folder, lesson, as_document)
         return
@@ -315,25 +318,25 @@ def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
     "--from",
     "exported",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="For Canvas: the gradebook as it was exported there.",
+    help="For Canvas, the gradebook as exported there.",
 )
 @click.option(
-    "--pseudonyms", is_flag=True, help="In CSV and JSON: no names, and ids that only the course can work out."
+    "--pseudonyms", is_flag=True, help="In CSV and JSON, leave out names and use ids that only the course can work out."
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/marks-KIND.csv]")
-@stopped("No mark has changed, and an earlier file is as it was; run it again.")
+@stopped("No mark has changed, and an earlier file stays as it was; run it again.")
 def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, output: Path | None) -> None:
     """Write the marks of all lessons as a file that a learning platform imports, or as CSV or JSON.
 
-    A mark is blank where nothing was handed in, where the student is excused, or where something waits for a mark by
-    hand; CSV and JSON say which. Weights, best-of and excuses are `c.CourseMarks` in nbgrader_config.py.
+    A mark is blank if nothing was handed in, if the student is excused, or if something waits for a mark by
+    hand; CSV and JSON show which. Set weights, best-of and excuses with `c.CourseMarks` in nbgrader_config.py.
     """
     if kind == "canvas" and exported is None:
         raise CourseError(
-            "Canvas's import needs its own numbers: export the gradebook there, and name it with --from FILE."
+            "Canvas's import needs its own numbers, so export the gradebook there and name it with --from FILE."
         )
     if pseudonyms and kind not in ("csv", "json"):
-        raise CourseError(f"--pseudonyms: {kind} has to know whose a mark is. Use --to csv or --to json.")
+        raise CourseError(f"--pseudonyms: {kind} has to know whose mark it is. Use --to csv or --to json.")
     with teachers_packages():
         from grader.atomic import write_atomically
         from grader.book import export as files
@@ -358,7 +361,7 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     say(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
     if key:
-        say(f"Moodle tells people apart by the column {key!r}.")
+        say(f"Moodle identifies people by the column {key!r}.")
     if left_out:
         why = f"Without {key}" if key else "Not in the roster"
-        say(f"{why}, and left out: {joined(left_out)}")
+        say(f"{why}, so left out: {joined(left_out)}")

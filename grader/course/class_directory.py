@@ -73,13 +73,11 @@ def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
 def course_layout(root: Path) -> Any:
     """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
     if root.is_dir() and not os.access(root, os.X_OK):
-        raise CourseError(
-            f"{root} is closed to you. Whoever it belongs to can share it: docs/operations.md, Several teachers."
-        )
+        raise CourseError(f"{root} is closed to you. Its owner can share it; see docs/operations.md, Several teachers.")
     if is_half_made(root):
         raise CourseError(HALF_MADE.format(root))
     if not (root / f"{CONFIG}.py").is_file():
-        raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
+        raise CourseError(f"{root} has no {CONFIG}.py. `grader course create {root}` makes a course there.")
     config = _config(root.resolve())
     layout = CourseDirectory(config=config)
     if "root" not in config.CourseDirectory:
@@ -125,7 +123,7 @@ class ClassDirectory:
         name = choose(wanted, names)
         if name is None:
             listed = ", ".join(names) or "there are none"
-            raise CourseError(f"{wanted!r} is none of the lessons in {self._source()}: {listed}.")
+            raise CourseError(f"{wanted!r} isn't one of the lessons in {self._source()}, {listed}.")
         return name
 
     def _source(self) -> Path:
@@ -165,7 +163,9 @@ class ClassDirectory:
         try:
             json.loads(data)["cells"]
         except (ValueError, KeyError, TypeError):
-            raise CourseError(f"{path} is not a whole notebook. Put the instructor's notebook there again.") from None
+            raise CourseError(
+                f"{path} is not a complete notebook. Put the instructor's notebook there again."
+            ) from None
         return data
 
     def submission(self, student: str) -> Submission:

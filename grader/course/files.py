@@ -20,7 +20,7 @@ HERE = PurePath()
 TIMESTAMP, SECRET_FILE = "timestamp.txt", "submission_secret.txt"
 SECRET_BYTES = 10_000
 # What a link leads to that stands in place of another link, so that whoever grades it finds a link.
-NOWHERE = "nowhere, a link is not followed"
+NOWHERE = "nowhere, since a link is not followed"
 
 
 def read_regular(path: str | Path, max_bytes: int) -> bytes:
@@ -170,7 +170,7 @@ def _is_notebook(path: PurePath) -> bool:
 
 def _open_folder(name: str, parent: int) -> int:
     if name == os.pardir:
-        raise Unreadable("The file can't be read: its folder has no name of its own.")
+        raise Unreadable("The file can't be read because its folder has no name of its own.")
     try:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     except FileNotFoundError:
@@ -205,7 +205,7 @@ def _read(name: str, parent: int, max_bytes: int, owner: int | None) -> bytes:
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            what = "it is a folder" if stat.S_ISDIR(about.st_mode) else "it is no regular file"
+            what = "it is a folder" if stat.S_ISDIR(about.st_mode) else "it isn't a regular file"
             raise Unreadable(f"The file can't be read: {what}.")
         _require_owner(about, owner)
         if about.st_size > max_bytes:
@@ -266,7 +266,9 @@ def _entry(folder: int, path: PurePath) -> _Entry | None:
     except OSError as error:
         return _Entry(path, folder, stat.S_IFREG, f"The file can't be read: {error.strerror}.")
     if len(os.fsencode(path)) > MAX_PATH:
-        return _Entry(path, folder, mode, f"Its name is too long: with its folders at most {MAX_PATH} bytes.")
+        return _Entry(
+            path, folder, mode, f"Its name is too long. With its folders it may have at most {MAX_PATH} bytes."
+        )
     if len(path.parts) > MAX_DEPTH:
-        return _Entry(path, folder, mode, f"It lies too deep: at most {MAX_DEPTH - 1} folders are opened.")
+        return _Entry(path, folder, mode, f"It is too deep inside folders; at most {MAX_DEPTH - 1} of them are opened.")
     return _Entry(path, folder, mode)

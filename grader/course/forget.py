@@ -99,7 +99,7 @@ def steps_to_forget(course: Path, student: str) -> list[Removal]:
     if not steps:
         near = did_you_mean(student, full_names(people))
         raise CourseError(
-            f"{course}: nobody knows {student!r}: no files, no line in the gradebook or in the roster.{near}"
+            f"{course}: there is no {student!r}, neither in files nor in the gradebook or the roster.{near}"
         )
     again = [path for pattern in MADE_AGAIN for path in sorted(course.glob(pattern))]
     return [*steps, *(_removal(course, path, partial(path.unlink, missing_ok=True), True) for path in again)]

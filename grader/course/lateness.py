@@ -54,7 +54,7 @@ def rule_of(config: Any) -> Rule:
     settings = dict(config.CourseLateness)
     names = [field.name for field in fields(Rule)]
     if unknown := sorted(set(settings) - set(names)):
-        raise CourseError(f"c.CourseLateness.{unknown[0]}: there is no such rule; there are: {', '.join(names)}.")
+        raise CourseError(f"c.CourseLateness.{unknown[0]}: there is no such rule; the rules are {', '.join(names)}.")
     for name, number in settings.items():
         kind, expected = (int, "a whole number") if name == "free_days" else ((int, float), "a number")
         if isinstance(number, bool) or not isinstance(number, kind) or not 0 <= number < math.inf:
@@ -64,8 +64,8 @@ def rule_of(config: Any) -> Rule:
     )
     if "percent_a_day" in settings and plugin:
         raise CourseError(
-            "nbgrader_config.py has two rules of what lateness costs: c.CourseLateness.percent_a_day, and nbgrader's "
-            "plug-in (c.LateSubmissionPlugin or c.AssignLatePenalties). Take one of them out."
+            "nbgrader_config.py has two rules for what lateness costs, c.CourseLateness.percent_a_day and nbgrader's "
+            "plug-in (c.LateSubmissionPlugin or c.AssignLatePenalties). Remove one of them."
         )
     return Rule(**settings)
 

@@ -113,10 +113,10 @@ def _require_headings(
     """`given` are the headings as the file has them."""
     unknown = [kind for kind in wanted if kind not in COLUMNS]
     if unknown:
-        raise CourseError(f"--column {unknown[0]}=…: there is no {unknown[0]!r}; there are: {', '.join(COLUMNS)}.")
+        raise CourseError(f"--column {unknown[0]}=…: there is no {unknown[0]!r}; the columns are {', '.join(COLUMNS)}.")
     missing = [heading for heading in wanted.values() if heading not in heads]
     if missing or ("id" not in wanted and not any(head in heads for head in IDS[platform])):
-        expected = f"a heading {missing[0]!r}" if missing else "a column that tells people apart"
+        expected = f"a heading {missing[0]!r}" if missing else "a column that identifies people"
         raise CourseError(
             f"{path}: expected {expected}, got the headings {', '.join(given) or '(none)'}. nbgrader's list has `id`, "
             "Moodle's `Username`, `ID number` or `Email address`, Canvas's `Student` and `ID`. For other headings: "
@@ -142,12 +142,14 @@ def _problem(person: Person) -> str:
     if not person.id:
         return f"no id for {person.full_name or person.email or 'somebody'}"
     if not can_be_a_student(person.id) or NOT_IN_AN_ID.search(person.id):
-        return f"{person.id!r} can't be an id: it names a folder, so no '/' or '\\', no '.' or '-' in front"
+        return f"{person.id!r} can't be an id. It names a folder, so no '/' or '\\', and no '.' or '-' at the start"
     if person.id.startswith(FORMULA):
-        return f"{person.id!r} can't be an id: a spreadsheet takes what begins with {person.id[0]!r} for a formula"
+        return (
+            f"{person.id!r} can't be an id, because a spreadsheet takes what begins with {person.id[0]!r} for a formula"
+        )
     for heading, text in vars(person).items():
         if any(unicodedata.category(sign) in CONTROL for sign in text):
-            return f"{heading} is {text!r}: there is a control character in it, such as the end of a line. Take it out"
+            return f"{heading} is {text!r}: it has a control character, such as the end of a line. Remove that"
     return ""
 
 
@@ -156,7 +158,7 @@ def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]
     by id)."""
     for who, own in lines.items():
         if who and len(own) > 1:
-            problems.append(f"lines {' and '.join(own)}: {who!r} is there twice; each id may be there once")
+            problems.append(f"lines {' and '.join(own)}: {who!r} is there twice, but each id may be there only once")
     if problems:
         raise CourseError(
             f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(problem)}" for problem in problems)
@@ -290,7 +292,7 @@ def _require_one_each(people: Sequence[Person], known_as: Mapping[str, str]) -> 
     for who in (who for who, count in counts.items() if count > 1):
         ids = sorted(given for given, known in known_as.items() if known == who)
         raise CourseError(
-            f"Nothing was entered: {' and '.join(ids)} would be one person, {who}, by a number, login or address."
+            f"Nothing was entered, because {' and '.join(ids)} would be one person, {who}, by number, login or address."
         )
 
 

@@ -35,8 +35,8 @@ def group_number(name: str) -> int:
     if os.geteuid() != 0 and group.gr_gid not in (os.getegid(), *os.getgroups()):
         user = user_name(os.geteuid())
         raise CourseError(
-            f"--group {name}: {user} isn't in this group, or wasn't at the time of logging in. An administrator adds "
-            f"them (`usermod -aG {name} {user}`); then log in again."
+            f"--group {name}: {user} isn't in this group, or wasn't when they logged in. An administrator adds them "
+            f"(`usermod -aG {name} {user}`); then log in again."
         )
     return group.gr_gid
 

@@ -33,13 +33,13 @@ def rows_of(path: Path) -> list[list[str]]:
         except UnicodeDecodeError:
             continue
     else:
-        raise CourseError(f"{path}: this is no text: neither UTF-8 nor UTF-16 nor Windows-1252. Export it as CSV.")
+        raise CourseError(f"{path}: this isn't text in UTF-8, UTF-16 or Windows-1252. Export it as CSV.")
     first = text.partition("\n")[0]
     sign = max(SIGNS, key=first.count)
     try:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True))
     except csv.Error as error:
-        raise CourseError(f"{path}: this is no CSV file: {error}.") from None
+        raise CourseError(f"{path}: this isn't a CSV file: {error}.") from None
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:

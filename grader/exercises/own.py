@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent
 OwnFiles = tuple[tuple[str, str], ...]
 TODO = re.compile(r"\bTODO\b[^\"]*")  # to the end of the line or of the string
 KEPT = "RELEASED = False"  # a line of a file whose specification students don't get
-NOT_RELEASED = "This exercise is checked when you have handed in: your teacher keeps its check until then."
+NOT_RELEASED = "This exercise is checked after you have handed in. Until then your teacher keeps its check."
 _KEPT_TEXT = f'"""{NOT_RELEASED}"""\n'
 
 
@@ -67,8 +67,8 @@ def own_files(notebook: bytes, root: Path, shown: str) -> OwnFiles:
             if is_taken(name):
                 continue
             raise CourseError(
-                f"{shown}: cell {number}, `{_first_line(cell)}`: there is no exercise {name}, and no "
-                f"{file_of(name)} in the course directory. This writes one: grader course exercise {root} {name}"
+                f"{shown}: cell {number}, `{_first_line(cell)}`: there is no exercise {name} and no {file_of(name)} "
+                f"in the course directory. To write one: grader course exercise {root} {name}"
             )
         refuse_taken(name, text)
         found[name] = text

@@ -61,7 +61,7 @@ def _own_exercise(name: str, text: str) -> Exercise:
     if not isinstance(exercise, Exercise):
         raise CourseError(f"{path}:{line}: expected EXERCISE = Exercise(...), got {type(exercise).__name__}")
     if exercise.name != name:
-        raise CourseError(f"{path}:{line}: the file of the exercise {exercise.name} is {file_of(exercise.name)}")
+        raise CourseError(f"{path}:{line}: the file of the exercise {exercise.name} must be {file_of(exercise.name)}")
     return exercise
 
 
@@ -73,7 +73,9 @@ def read_exercises(package: ModuleType) -> dict[str, Exercise]:
     lessons = [importlib.import_module(f"{package.__name__}.{folder}") for folder in folders]
     for lesson in lessons:
         if not hasattr(lesson, "NAMES"):
-            raise ValueError(f"{_path(lesson, '__init__')}: NAMES is missing, the lesson's exercises in order")
+            raise ValueError(
+                f"{_path(lesson, '__init__')}: it has no NAMES, the list of the lesson's exercises in order"
+            )
         _check_every_exercise_is_listed(lesson)
         for name in lesson.NAMES:
             if name in registered:
@@ -93,7 +95,7 @@ def _read_exercise(lesson: ModuleType, name: str) -> Exercise:
     if not isinstance(exercise, Exercise):
         raise ValueError(f"{_path(lesson, name)}: expected EXERCISE = Exercise(...), got {type(exercise).__name__}")
     if exercise.name != name:
-        raise ValueError(f"{_path(lesson, name)}: the file of the exercise {exercise.name} is {exercise.name}.py")
+        raise ValueError(f"{_path(lesson, name)}: the file of the exercise {exercise.name} must be {exercise.name}.py")
     return exercise
 
 
@@ -101,7 +103,9 @@ def _check_every_exercise_is_listed(lesson: ModuleType) -> None:
     """No file of the lesson binds `EXERCISE` without being in `NAMES`."""
     for name in _names_in(lesson):
         if name not in lesson.NAMES and hasattr(importlib.import_module(f"{lesson.__name__}.{name}"), "EXERCISE"):
-            raise ValueError(f"{_path(lesson, name)}: binds EXERCISE, but NAMES in __init__.py doesn't list {name}")
+            raise ValueError(
+                f"{_path(lesson, name)}: it defines EXERCISE, but NAMES in __init__.py doesn't list {name}"
+            )
 
 
 def _unused_words(lesson: ModuleType) -> Iterator[str]:
@@ -113,7 +117,7 @@ def _unused_words(lesson: ModuleType) -> Iterator[str]:
         if isinstance(words, Words) and words.path == path:
             yield from words.unused()
         else:
-            yield f"{_path(lesson, path.name)}:1 {path.stem}: no {path.stem}.py reads it, mistake = Words(__file__)"
+            yield f"{_path(lesson, path.name)}:1 {path.stem}: no {path.stem}.py reads it with mistake = Words(__file__)"
 
 
 def _names_in(package: ModuleType) -> list[str]:

@@ -51,7 +51,7 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
         if nobody := [who for who in unknown if who not in people]:
             meant = did_you_mean(nobody[0], dict.fromkeys(shown, "") | people)
             raise CourseError(f"{course.lesson}: there is no student {nobody[0]!r}.{meant}")
-        raise CourseError(f"{course.lesson}: {joined(unknown)}: nothing of theirs is in the gradebook yet.")
+        raise CourseError(f"{course.lesson}: {joined(unknown)}: the gradebook has nothing from them yet.")
     outcome, notes = FeedbackReport(course.lesson), PageNotes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")
     for student in sorted(set(students) or shown.keys() - set(excluded)):
@@ -87,7 +87,7 @@ def graded_lessons(course: Path) -> list[str]:
     found = map(pattern.fullmatch, glob(layout.format_path(layout.autograded_directory, "*", "*")))
     lessons = sorted({match["lesson"] for match in found if match})
     if not lessons:
-        raise CourseError(f"{course}: nothing has been graded yet. First: grader autograde {course} LESSON")
+        raise CourseError(f"{course}: no hand-in has been graded yet. First: grader autograde {course} LESSON")
     return lessons
 
 

@@ -32,7 +32,7 @@ from grader.report.words import NOT_JUDGED, first_fix, unwritten
 VERSION = 1  # of the page's form: a page of another one is made anew
 MOST = 200_000  # characters of cells on a page; those of the longest lesson are 110,000
 LEFT_OUT = Markup(
-    "<p>A cell is left out here: the page would be too long. It is in the notebook that you handed in.</p>"
+    "<p>A cell is left out here because the page would be too long. It is in the notebook that you handed in.</p>"
 )
 EMPTY = Markup("<p>This cell is empty.</p>")
 NOTE = "**Note.** "
@@ -138,7 +138,8 @@ class Feedback:
             cells = [ShownCell.of(cell) for cell in notebook["cells"]]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise CourseError(
-                f"autograded/{student}/{title}.ipynb is not as `grader autograde` left it: grade again with --force."
+                f"autograded/{student}/{title}.ipynb has changed since `grader autograde` wrote it. Grade again with "
+                "--force."
             ) from None
         self._exercises = {exercise.name: exercise for exercise in self._result.exercises}
         self._tests = {test.grade_id: test for test in self._result.tests}
@@ -201,7 +202,7 @@ class Feedback:
         elif test is not None:
             yield Markup(f"{said_of(test)}.")
         elif self._shown.comments.get(name, ("", ""))[0]:
-            yield Markup("Nothing was written here.")
+            yield Markup("You wrote nothing here.")
         if mark is None:
             return
         alone = self._by_judge(exercise, test, mark)

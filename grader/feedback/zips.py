@@ -36,7 +36,7 @@ class Packed:
         lines = [f"{self.path}: {self.count} packed"]
         if self.left_out:
             lines.append(
-                f"Not packed, since `grader collect` took nothing of theirs from there: {joined(self.left_out)}"
+                f"Not packed, since `grader collect` took no work of theirs from there: {joined(self.left_out)}"
             )
         return "\n".join(lines)
 

@@ -79,7 +79,7 @@ def _outer(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
         return Archive(
             source.name, (ArchiveFile(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
         )
-    odd[str(source)] = "it is neither a zip file nor a folder nor a notebook; if it is a zip, it is broken"
+    odd[str(source)] = "it isn't a zip file, a folder or a notebook; if it is meant to be a zip, it is broken"
     return Archive(source.name, ())
 
 
@@ -155,7 +155,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> byt
     except Exception as error:  # zlib, bz2 and lzma raise errors of their own
         raise Unreadable(f"it can't be unpacked: {error}") from None
     if len(data) > most:
-        raise Unreadable(f"it has more than {most} bytes unpacked")
+        raise Unreadable(f"unpacked, it has more than {most} bytes")
     return data
 
 
@@ -183,10 +183,10 @@ def _with_inner(outer: Archive, most: int, odd: Odd) -> Iterator[ArchiveFile]:
         opened[top] += 1
         try:
             if opened[top] > MAX_ZIPS:
-                raise Unreadable(f"of one student's zip files {MAX_ZIPS} are opened")
+                raise Unreadable(f"only {MAX_ZIPS} of one student's zip files are opened")
             inner = tuple(_inner(entry, last, most, shown, odd))
         except Unreadable as error:
-            odd[shown] = f"the zip file is left as it is: {error}"
+            odd[shown] = f"the zip file is not opened: {error}"
             inner = ()
         yield from inner or (entry,)
 

@@ -129,7 +129,7 @@ def last_collecting(course: ClassDirectory) -> tuple[str, dict[str, Was]]:
             for path in sorted(folder.glob(f"*/{ABOUT}"))
         }
     except (OSError, ValueError):
-        raise CourseError(f"{course.root}: of {course.lesson} there is no collecting to take back.") from None
+        raise CourseError(f"{course.root}: there is no collecting of {course.lesson} to take back.") from None
     return when, found
 
 

@@ -31,7 +31,7 @@ from grader.handed_in.whose import EXCHANGE, METADATA, Author, Whose, by_student
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
 MOST_NOTEBOOKS, MOST_ROOM = 100, 2
-_AFTER_GRADING = "the one with the best mark, when they are graded"
+_AFTER_GRADING = "the one with the best mark, once they are graded"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def collect(
     roster = Roster.of(course.root)
     if not len(roster):
         raise CourseError(
-            f"{course.root} has no roster yet, so nobody can be told apart: grader roster COURSE FILE.csv"
+            f"{course.root} has no roster yet, so it isn't known who is who. First: grader roster COURSE FILE.csv"
         )
     outcome, until = Collected(course.lesson), in_time_until(course.layout, course.lesson)
     theirs: defaultdict[str, list[Found]] = defaultdict(list)
@@ -114,10 +114,10 @@ def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], thei
     counts = ", ".join(f"{count} of {lesson}" for lesson, count in lessons.most_common())
     typed = [os.path.relpath(course.root), likely, *map(str, sources)]
     raise CourseError(
-        f"{', '.join(source.name for source in sources)}: nothing was taken. By the exercises in the notebooks, what "
-        f"students handed in is {counts}, and {own} of {course.lesson}. You probably meant:\n"
+        f"{', '.join(source.name for source in sources)}: nothing was taken. By their exercises, the notebooks that "
+        f"students handed in are {counts}, and {own} of {course.lesson}. You probably meant:\n"
         f"  grader collect {shlex.join(typed)}\n"
-        f"If it is to be {course.lesson} all the same, add --anyway."
+        f"If you do mean {course.lesson}, add --anyway."
     )
 
 
@@ -220,14 +220,14 @@ def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collect
     lesson, limits = handed_out(course.outline()), course.limits()
     answers = {id(notebook): answers_in(notebook.data, lesson, limits) for notebook in found}
     for enough, why in (
-        (lambda answers: any(answers.values()), "nothing is answered in it"),
-        (bool, "none of this lesson's exercises is in it"),
+        (lambda answers: any(answers.values()), "it has no answers"),
+        (bool, "it has none of this lesson's exercises"),
     ):
         own = [notebook for notebook in found if enough(answers[id(notebook)])]
         if own:
             for other in found:
                 if other not in own and other.path:
-                    said = why if answers[id(other)] else "none of this lesson's exercises is in it"
+                    said = why if answers[id(other)] else "it has none of this lesson's exercises"
                     outcome.odd[other.path] = f"{said}; {own[-1].path or 'the one that was there'} is taken"
             return own
     return found
@@ -281,7 +281,7 @@ def _read(found: list[Found], room: int, student: str, outcome: Collected) -> It
         outcome.odd[f"{student}'s work"] = f"it has {len(found)} notebooks; the first {MOST_NOTEBOOKS} were looked at"
     for notebook in found[:MOST_NOTEBOOKS]:
         if notebook.size > room:
-            outcome.odd[notebook.path] = "it wasn't looked at: there is too much in this student's notebooks before it"
+            outcome.odd[notebook.path] = "it wasn't looked at, because the notebooks before it are too large"
             continue
         try:
             data = notebook.read()

@@ -26,7 +26,7 @@ from grader.course.lateness import in_time_until, last_in_time
 from grader.errors import CourseError
 from grader.printable import printable
 
-OVER = "the limit of hand-ins for a lesson is {0} in this course, and this is a later one."
+OVER = "the course's limit is {0} per lesson, and this hand-in is over it."
 WARNED = 50  # entries that are no submission, each in a line of its own; the others are counted
 LISTED = 5  # of the files that are left out of a submission
 Record = dict[str, Any]
@@ -71,7 +71,9 @@ class CollectRegularFiles(ExchangeCollect):
         if self.students is not None:
             self.src_records = [record for record in self.src_records if record["username"] in self.students]
         if self._warned > WARNED:
-            self.log.warning("Not collected: %d more, of nobody or for reasons like these.", self._warned - WARNED)
+            self.log.warning(
+                "Not collected: %d more, from unknown people or for reasons like these.", self._warned - WARNED
+            )
 
     def _path_to_record(self, path: str) -> Record:
         """Anybody may put anything there, with any name and as often as they like: what isn't asked for is not looked
@@ -95,7 +97,7 @@ class CollectRegularFiles(ExchangeCollect):
         except OSError as error:
             return str(error.strerror)
         if not stat.S_ISDIR(about.st_mode):
-            return "it is a link, which isn't followed" if stat.S_ISLNK(about.st_mode) else "it is no folder"
+            return "it is a link, which isn't followed" if stat.S_ISLNK(about.st_mode) else "it isn't a folder"
         if self.check_owner:
             record["owner"] = about.st_uid
             return foreign_owner(about.st_uid, record["username"])

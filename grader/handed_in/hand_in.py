@@ -102,7 +102,7 @@ def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn
         return HandIn(kept, remarks=tuple(_remarks(own, chosen, counts, len(digests), unreadable, files)))
     if unreadable:
         return HandIn(data, unreadable if files == [own] else f"{unreadable} {_listed(files)}")
-    return HandIn(data, remarks=(f"None of this lesson's exercises is in {own}. {_listed(files)}",))
+    return HandIn(data, remarks=(f"{own} has none of this lesson's exercises. {_listed(files)}",))
 
 
 def _notebooks(own: PurePath, files: Sequence[PurePath]) -> list[PurePath]:
@@ -125,10 +125,10 @@ def _remarks(
         answered = ", ".join(f"{_shown(path)} ({count} answered)" for path, count in counts.items())
         said.append(f"There are several notebooks of this lesson: {answered}. {_shown(chosen)} counts.")
     elif chosen != own:
-        why = unreadable.rstrip(".") or f"None of this lesson's exercises is in {own}"
-        said.append(f"{why}. {_shown(chosen)} holds this lesson's exercises and counts.")
+        why = unreadable.rstrip(".") or f"{own} has none of this lesson's exercises"
+        said.append(f"{why}. {_shown(chosen)} has this lesson's exercises and counts.")
     if not counts[chosen]:
-        said.append(f"{_shown(chosen)} is as it was handed out: no exercise has an answer. {_listed(files)}")
+        said.append(f"{_shown(chosen)} is as it was handed out, without an answer to any exercise. {_listed(files)}")
     return said
 
 

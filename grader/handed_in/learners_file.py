@@ -41,7 +41,7 @@ def read_file(path: Path) -> LearnersFile:
     except (Unreadable, OSError) as error:
         raise CourseError(f"{printable(str(path))} can't be read: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise CourseError(f"{printable(str(path))} is no file that a report saved ({error})."[:300]) from None
+        raise CourseError(f"{printable(str(path))} isn't a file that a report saved ({error})."[:300]) from None
     return file
 
 
@@ -49,7 +49,9 @@ def judge(path: Path, settings: GradingSettings, lesson: str) -> Judged:
     """Judge the file's code as one exercise of the lesson, among the course's own solutions of the others."""
     file = read_file(path)
     if file.exercise not in settings.outline.exercises:
-        raise CourseError(f"{printable(str(path))} is about {file.exercise!r:.80}, which is no exercise of {lesson}.")
+        raise CourseError(
+            f"{printable(str(path))} is about {file.exercise!r:.80}, which isn't an exercise of {lesson}."
+        )
     try:
         with Judge(settings.secret, settings.limits, settings.unsafe) as judges:
             result = judges.grade(as_notebook(settings.outline, file), settings.outline, WHOSE)

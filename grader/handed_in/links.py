@@ -23,16 +23,16 @@ def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> No
     for folder, notebooks in list(assignments.items()):
         submission = UntrustedFolder(root, root.joinpath(folder).relative_to(root))
         if not str(submission.path).isprintable():
-            log.error("%s is not graded: this can't be a student's name in the gradebook.", printable(folder))
+            log.error("%s is not graded, since this can't be a student's name in the gradebook.", printable(folder))
             del assignments[folder]
             continue
         try:
             if submission.remove_link():
-                log.warning("%s was a link, or lay in a folder that was one. It is removed and earns 0 points.", folder)
+                log.warning("%s was a link, or was in a folder that was one. It is removed and earns 0 points.", folder)
                 submission.make_without([os.path.basename(notebook) for notebook in notebooks])
             submission.remove_irregular()
             if timestamp(submission) is None:
                 submission.remove(TIMESTAMP)
         except OSError as error:
-            log.error("%s is not graded: its links can't be removed: %s", folder, error)
+            log.error("%s is not graded, since its links can't be removed: %s", folder, error)
             del assignments[folder]

@@ -25,7 +25,7 @@ class Settling:
             if student not in roster.people:
                 meant = did_you_mean(student, full_names(roster.people))
                 raise CourseError(
-                    f"--is {shlex.quote(f'{called}={student}')}: {student!r} is no id in roster.csv.{meant}"
+                    f"--is {shlex.quote(f'{called}={student}')}: roster.csv has no id {student!r}.{meant}"
                 )
 
     def ids(self, top: str, author: Author) -> list[str]:
@@ -70,8 +70,8 @@ class Settling:
         if unused := sorted(set(self._told) - self._used):
             listed = "".join(f"\n  {printable(f'{path}: {why}')}" for path, why in sorted(unknown.items()))
             raise CourseError(
-                f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: nothing that was given is called "
-                f"{unused[0]!r}, and nothing was taken. Of these it isn't known whose they are:{listed or ' none.'}"
+                f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: no file is called {unused[0]!r}, so "
+                f"nothing was taken. The owners of these aren't known:{listed or ' none.'}"
             )
 
     def save(self) -> set[str]:

@@ -41,8 +41,8 @@ def times_of_a_download(
         if many and last - first < A_DOWNLOAD and all(is_late(time, until(student)) for student, time in entries):
             odd[source] = (
                 f"all its times are between {first:%Y-%m-%d %H:%M} and {last:%H:%M} UTC, so everybody is late. Are "
-                "they of the download? Newer versions of Moodle write that into their zips, not when work came. Then "
-                "nobody's lateness is known: see docs/grading.md, Late work"
+                "they the times of the download? Newer versions of Moodle write these into their zips in place of "
+                "the hand-in times. Then nobody's lateness is known; see docs/grading.md, Late work"
             )
     return odd
 

@@ -54,7 +54,7 @@ class Author:
     def why_not(self, roster: Roster) -> str:
         """Why it isn't known whose a file is."""
         if several := self.ids(roster):
-            return f"it may be {' or '.join(several)}: the roster has that name more than once"
+            return f"it may be {' or '.join(several)}, since the roster has that name more than once"
         if roster.find(self.name):
             return f"{self.name!r} has another {self.sure} in the roster than {self.keys[0]!r}"
         called = " or ".join(repr(key) for key in (*self.keys[:2], self.name) if key)
@@ -121,7 +121,7 @@ class Whose:
             return
         where = f"{source.name}: {lists[0].path}"
         if len(lists) > 1:
-            self._odd[where] = "it is there more than once, so nobody's folder is known"
+            self._odd[where] = "it is there more than once, so no folder's owner is known"
             return
         try:
             if lists[0].size > MAX_METADATA:
@@ -177,7 +177,7 @@ def _assignment(folders: set[str], roster: Roster) -> str:
 
 def by_student(claims: Mapping[str, list[str]]) -> Odd:
     """A line for each student in whose work something looks like a claim."""
-    said = "decides nothing, since it lies inside this student's own work"
+    said = "doesn't count, since it is inside this student's own work"
     return {
         student: f"{found[0]!r}{f' and {len(found) - 1} more' if found[1:] else ''} in the path of a file {said}"
         for student, found in claims.items()

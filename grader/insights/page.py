@@ -85,7 +85,7 @@ def _mistakes(summary: Summary) -> list[str]:
 def _pairs(pairs: Sequence[Pair]) -> list[str]:
     if not pairs:
         return []
-    lines = ["", "look alike (a place to look, not a verdict)"]
+    lines = ["", "look alike (a reason to look, not a verdict)"]
     models = [pair for pair in pairs if pair.right in (MODEL, WORD_FOR_WORD)]
     for kind, what in ((models, "like the model solution"), ([pair for pair in pairs if pair not in models], "pairs")):
         rows = [(percent(pair.share), printable(pair.left), printable(pair.right)) for pair in kind[:SHOWN]]

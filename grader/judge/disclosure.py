@@ -12,16 +12,17 @@ from grader.judge.result import ExerciseResult, PartResult
 from grader.report import PartReport, Report
 from grader.spec.exercise import NOT_JUDGED
 
-GENERAL = "Passes on the practice inputs, but not on others: it must work for all sizes and values."
+GENERAL = "It passes on the practice inputs but not on others. It must work for all sizes and values."
 BY_KIND = {
-    "time-limit": "It did not finish in time and was stopped. Look for a loop whose end is never reached.",
+    "time-limit": "It did not finish in time and was stopped. Look for a loop that never ends.",
     "died": "The process that ran it ended in the middle of the call (too much memory, too many files, or by itself).",
-    "not-run": "Not run: an earlier call did not come to an end.",
+    "not-run": "It was not run, because an earlier call did not finish.",
     "too-large": "It returned more than can be looked at.",
     "missing": "It was not defined when it was checked.",
     "not-written": "It is not written yet.",
     "excluded-function": "It uses what this exercise asks you to do without, so it earns nothing.",
-    "full-matrix": "It makes a tensor as large as the whole matrix of scores, for which long sequences leave no room.",
+    "full-matrix": "It makes a tensor as large as the whole matrix of scores, which doesn't fit in memory for long "
+    "sequences.",
     **NOT_JUDGED,
 }
 MESSAGE_BYTES = 1500

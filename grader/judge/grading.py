@@ -27,7 +27,7 @@ from grader.spec.exercise import Exercise
 from grader.subject import Outcome
 from grader.subject.errors import ZygoteGone
 
-OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
+OUT_OF_TIME = "This was not checked, because the notebook had already used up its time."
 FAULT = "The judge itself failed here: {}."
 HIDDEN = "A test of this cell failed. Some of the tests are not shown."
 

@@ -96,20 +96,20 @@ class _Planner:
         (role, exercise), found, unchanged = self.roles[i], self.matches[i], self._unchanged(i)
         if role == "given" and found is not None:
             if not unchanged:
-                self.notes.append("A locked cell that the course gives was changed: the course's own was used.")
+                self.notes.append("A locked cell that the course gives was changed, so the course's own was used.")
             own, first = self.outline.cells[found], self.matches.index(found) == i
             return [RunStep(own.source)] if first and own.kind == "code" else []
         if role == OWN_TEST and found is not None:
             if not unchanged:
                 self.notes.append(
-                    f"The test cell `{self.outline.cells[found].grade_id}` was changed: its own was used."
+                    f"The test cell `{self.outline.cells[found].grade_id}` was changed, so the original was used."
                 )
             first = self.matches.index(found) == i
             return [TestStep(self.outline.cells[found].grade_id, self.outline.cells[found].source)] if first else []
         if role == "check" and unchanged:
             return []
         if role == "check":
-            self.notes.append(f"The check cell of `{exercise}` was changed: the course's own check was used.")
+            self.notes.append(f"The check cell of `{exercise}` was changed, so the course's own check was used.")
         example = unchanged and role in EXAMPLES
         if role in SKIPPED and (role != "try" or unchanged):
             return [RunStep(cell.source, definitions=True, example=example)]
@@ -126,13 +126,13 @@ class _Planner:
             mine = [i for i, role in enumerate(self.roles) if role == ("check", name)]
             defined = [i for i, cell in enumerate(self.cells) if self._defines(i, cell, name)]
             if len(mine) > 1:
-                self.notes.append(f"The check cell of `{name}` is there {len(mine)} times: one of them counts.")
+                self.notes.append(f"The check cell of `{name}` is there {len(mine)} times, and one of them counts.")
             usable = [i for i in mine if not defined or i >= defined[0]]
             if usable:
                 before.setdefault(self._original(usable), []).append(name)
                 continue
             if mine:
-                self.notes.append(f"The check cell of `{name}` stands before its exercise: it was checked behind it.")
+                self.notes.append(f"The check cell of `{name}` comes before its exercise, so it was run after it.")
             else:
                 self.notes.append(f"The check cell of `{name}` was missing and was put back.")
             after.setdefault(defined[-1] if defined else len(self.cells), []).append(name)

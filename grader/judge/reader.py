@@ -50,13 +50,13 @@ def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...
     if not data.strip():
         raise Unreadable("The file is empty.")
     if len(data) > SMALL and _has_too_many_values(data):
-        raise Unreadable(f"The file can't be read: it holds too many values. {CLEAR}")
+        raise Unreadable(f"The file can't be read because it has too many values. {CLEAR}")
     try:
         document = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_outputs)
     except UnicodeDecodeError:
-        raise Unreadable("The file is not a notebook: it is not UTF-8 text.") from None
+        raise Unreadable("The file is not a notebook, since it isn't UTF-8 text.") from None
     except (ValueError, RecursionError):
-        raise Unreadable("The file is not a notebook: it is not valid JSON (was it cut off?).") from None
+        raise Unreadable("The file is not a notebook, since it isn't valid JSON (was it cut off?).") from None
     return _known(_raw_cells(document), max_cells)
 
 
@@ -107,7 +107,7 @@ def _raw_cells(document: Any) -> list[Any]:
         sheets = document.get("worksheets")  # format 3, from before 2015
         if isinstance(sheets, list) and sheets:
             return [cell for sheet in sheets for cell in _list(_dict(sheet).get("cells"))]
-    raise Unreadable("The file is not a notebook: it has no cells.")
+    raise Unreadable("The file is not a notebook, since it has no cells.")
 
 
 def _list(value: Any) -> list[Any]:

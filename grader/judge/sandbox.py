@@ -145,7 +145,7 @@ def landlock_abi() -> int:
     """The version of Landlock; `SandboxUnavailable` where children can't confine themselves."""
     if sys.platform != "linux" or not seccomp.supported():
         machine = f"{platform.system()} on {platform.machine()}"
-        raise SandboxUnavailable(f"it can do so on Linux on x86_64 or aarch64 only, and this is {machine}")
+        raise SandboxUnavailable(f"it can only do so on Linux on x86_64 or aarch64, and this is {machine}")
     try:
         return landlock.abi()
     except OSError as error:
@@ -156,7 +156,7 @@ def _new_folder() -> str:
     try:
         return os.path.realpath(tempfile.mkdtemp(prefix="attention-course-"))
     except FileNotFoundError as error:
-        raise SandboxUnavailable(f"there is no folder for temporary files ({error}): name one in TMPDIR") from None
+        raise SandboxUnavailable(f"there is no folder for temporary files ({error}), so name one in TMPDIR") from None
 
 
 def bubblewraps() -> Iterator[list[str]]:

@@ -83,7 +83,7 @@ def carried(result: ExerciseResult) -> str:
     """What a second check gave, as a sentence."""
     names = " and ".join(f"`{name}`" for name in result.carried_with)
     points = round(result.points * result.carried, 2)
-    return f"Checked once more with the course's own {names}: that adds {points:g} points."
+    return f"Another check with the course's own {names} adds {points:g} points."
 
 
 def test_as_html(test: TestResult, points: float) -> str:

@@ -53,14 +53,14 @@ def _built(case: Case, own: Callable[..., nn.Module], course: Callable[..., nn.M
     stored, needed = mine.state_dict(), theirs.state_dict()
     for name in stored | needed:
         if name not in needed:
-            return f"yours has a parameter or buffer `{name}`, the course's hasn't"
+            return f"yours has a parameter or buffer `{name}`, which the course's doesn't have"
         if name not in stored:
             return f"yours has no parameter `{name}`"
     mine.load_state_dict(needed)
     shapes = _seen(mine, case)
     for name, seen in _seen(theirs, case).items():
         if shapes.get(name) != seen:
-            return f"yours calls its `{name}` in another way, and later lessons look at what that returns"
+            return f"yours calls its `{name}` differently, and later lessons look at what that returns"
     return ""
 
 

@@ -41,7 +41,7 @@ class ShownReport(Report):
     def save(self, path: str = "") -> None:
         """Write the file for a teacher: your code of this exercise, this report and the versions, without your name."""
         if not self.file:
-            print("There is nothing to save: this report has nothing that a teacher would have to look at.")
+            print("There is nothing to save, because this report has nothing for a teacher to look at.")
             return
         path = path or file_name(self)
         Path(path).write_bytes(self.file)
@@ -109,7 +109,7 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         try:
             known = exercises(files_for(wanted, lambda name: beside_notebook(name, Path.cwd())))
         except CourseError as error:
-            return _refused(wanted, f"{error.message}\nIt is your teacher's file: tell them.")
+            return _refused(wanted, f"{error.message}\nThis is your teacher's file, so tell them.")
         except NotReleased as error:
             return _refused(wanted, str(error))
     if not isinstance(wanted, str) or wanted not in known:
@@ -171,8 +171,8 @@ def _unknown(obj: object, wanted: object, known: list[str], caller: FrameType) -
         called = _in_line(caller, known)
         if called and _passed(caller, called):
             return (
-                f"`{called}` is {_short(obj)} here, and should be what its cell defines. Run that cell again, then "
-                "check. Was the name used for something else since?"
+                f"`{called}` is {_short(obj)} here, but should be what its cell defines. Run that cell again, then "
+                "check. Has the name been used for something else?"
             )
         called = called or "attention_scores"
         return (
@@ -204,7 +204,7 @@ def show(report: ShownReport) -> None:
 
 def _one_line(report: Report) -> str:
     if report.broken:
-        return f"the check of {report.exercise} is itself broken; this is not your code's fault"
+        return f"the check of {report.exercise} itself is broken; this is not your code's fault"
     failure = report.first_failure
     named = f" [{report.diagnosis}]" if report.diagnosis else ""
     return f"{report.exercise}{named}: {failure.name}: {failure.message}" if failure else report.exercise

@@ -20,13 +20,13 @@ WITHOUT_LAB = "Not needed where notebooks open elsewhere; for JupyterLab: pip in
 INSTALL = "Install the course again as its README says; if make installed it, delete `.venv` first."
 # Where the kernel's environment isn't the server's, and nobody sees from here which one that is.
 INSTALL_THERE = (
-    "Whoever looks after the server installs these into the server's environment, in the versions that the kernel has "
-    "(`pip install anywidget==VERSION nbgrader`), and starts it again. Until then views are pictures without buttons."
+    "Ask whoever looks after the server to install these into its environment, in the kernel's versions (`pip "
+    "install anywidget==VERSION nbgrader`), and to restart it. Until then views are pictures without buttons."
 )
 
 STOP_KERNELS = (
-    "Shut down kernels that you don't use, in JupyterLab under Running Terminals and Kernels. What was saved is there: "
-    "run the notebook again."
+    "Shut down kernels that you don't use, in JupyterLab under Running Terminals and Kernels. Your saved work is "
+    "still there, so run the notebook again."
 )
 # Bytes that should be free: notebooks, a gradebook and a class's feedback are written whole beside what they replace.
 ROOM = 200e6
@@ -66,7 +66,7 @@ class Diagnosis:
         if self.ready:
             return "Everything is ready."
         count = sum(finding.word == "fix" for finding in self.findings)
-        return f"{count} thing{'s' if count > 1 else ''} to fix: see below what to do."
+        return f"{count} thing{'s' if count > 1 else ''} to fix, as described below."
 
     def __repr__(self) -> str:
         lines = [self.verdict]
@@ -141,7 +141,7 @@ def _torch() -> Iterator[Observation]:
     import torch
 
     product = torch.tensor([[2.0, 2.0, 2.0]]) @ torch.tensor([[4.0], [4.0], [0.0]])
-    advice = "" if product.item() == 16 else "torch computes wrongly: install it again."
+    advice = "" if product.item() == 16 else "torch gives wrong results, so install it again."
     yield Observation(
         "PyTorch", f"{torch.__version__.split('+')[0]}, computes on {torch.get_num_threads()} thread(s)", advice
     )
@@ -220,7 +220,7 @@ def _progress() -> Iterator[Observation]:
         yield Observation(
             "Progress",
             f"{_home(path)} is damaged",
-            "The next check puts it aside and starts a new one with what can be read of it.",
+            "The next check keeps it aside and starts a new one with what it can read of it.",
             needed=False,
         )
     else:
@@ -237,11 +237,9 @@ def _memory() -> Iterator[Observation]:
     said = f"at most {limit.size / 1e9:.1f} GB for this server and all its kernels"
     if limit.ended:
         times = "once" if limit.ended == 1 else f"{limit.ended} times"
-        yield Observation(
-            "Memory", f"{said}; a process that wanted more was ended, {times}", STOP_KERNELS, needed=False
-        )
+        yield Observation("Memory", f"{said}; a process that wanted more was ended {times}", STOP_KERNELS, needed=False)
     elif limit.size < ENOUGH:
-        wanted = f"Lesson 07 takes up to {LARGEST / 1e9:.1f} GB: whoever looks after the server allows more."
+        wanted = f"Lesson 07 takes up to {LARGEST / 1e9:.1f} GB, so ask whoever looks after the server to allow more."
         yield Observation("Memory", said, wanted, needed=False)
     else:
         yield Observation("Memory", said)
@@ -257,8 +255,10 @@ def _disk() -> Iterator[Observation]:
     for folder in by_device.values():
         free = shutil.disk_usage(folder).free
         if free < ROOM:
-            detail = f"{free / 1e6:.0f} MB are left where {_home(folder)} lies"
-            advice = "Remove what isn't needed, or ask whoever looks after the machine: a full disk saves nothing."
+            detail = f"{free / 1e6:.0f} MB are left on the disk of {_home(folder)}"
+            advice = (
+                "Remove what isn't needed, or ask whoever looks after the machine. A full disk can't save your work."
+            )
             yield Observation("Disk", detail, advice)
 
 
@@ -271,9 +271,9 @@ def _exchange() -> Iterator[Observation]:
     elif found is not None:
         wrong = list(faults(found))
         for detail, command in wrong:
-            yield Observation("Exchange", detail, f"Whoever looks after the exchange runs: `{command}`.")
+            yield Observation("Exchange", detail, f"Ask whoever looks after the exchange to run `{command}`.")
         if not wrong:
-            yield Observation("Exchange", f"{found} is open as it should be")
+            yield Observation("Exchange", f"{found} has the right permissions")
 
 
 def _formgrader() -> Iterator[Observation]:
@@ -283,7 +283,7 @@ def _formgrader() -> Iterator[Observation]:
     server = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
     course = Path(settings([os.getcwd()]).CourseDirectory.get("root", "") or os.getcwd())
     if server and (course / "source").is_dir():
-        said = f"opens in a browser tab of its own on a hub, at {server}formgrader"
+        said = f"opens in its own browser tab on a hub, at {server}formgrader"
         yield Observation("Formgrader", f"{said}; inside JupyterLab it would be a grey page")
 
 

@@ -36,14 +36,14 @@ class CellRuns:
     def sentence_on(self, name: str, thing: object) -> str:
         """What a learner should know before they read the report on `thing`; empty if it is of the last run."""
         if thing is not None and self.reset.get(name) is thing:
-            return f"You put the cell of `{name}` back to its start and haven't run it since: {EARLIER}"
+            return f"You put the cell of `{name}` back to its start and haven't run it since, so {EARLIER}"
         text = _text_of(thing)
         cell = self.cell_of.get(text)
         if cell is None or self.last[cell][0] == text:
             return ""
         if not self.last[cell][1]:
-            return f"The cell of `{name}` was run again and failed, see below it: {EARLIER}"
-        return f"The cell of `{name}` was run again and doesn't define `{name}` any more: {EARLIER}"
+            return f"The cell of `{name}` was run again and failed (see below it), so {EARLIER}"
+        return f"The cell of `{name}` was run again but doesn't define `{name}` any more, so {EARLIER}"
 
 
 EARLIER = "this check is about what an earlier run had defined."

@@ -36,11 +36,11 @@ def faults(root: Path) -> Iterator[tuple[str, str]]:
     """What is wrong with an exchange's modes, each with the command that puts it right."""
     place = shlex.quote(str(root))
     if not root.is_dir():
-        yield f"{root} isn't there: nobody can fetch or hand in", f"sudo install -d -m 1777 {place}"
+        yield f"{root} isn't there, so nobody can fetch or hand in", f"sudo install -d -m 1777 {place}"
         return
     mode = root.stat().st_mode
     if not mode & stat.S_IWOTH or not os.access(root, os.W_OK | os.X_OK):
-        yield f"{root} (mode {mode & 0o7777:o}) isn't open to all: nbgrader refuses it", f"sudo chmod 1777 {place}"
+        yield f"{root} (mode {mode & 0o7777:o}) isn't open to all, so nbgrader refuses it", f"sudo chmod 1777 {place}"
         return
     if not mode & stat.S_ISVTX:
         said = f"{root} (mode {mode & 0o7777:o}): every user can rename or remove a course in it"

@@ -71,7 +71,7 @@ class Unfinished:
             cell = self.waiting[needed[0]]
             self._wait_for(cell)
             raise NotFinished(
-                f"Not finished: `{needed[0]}` comes from a cell that was interrupted. Run that cell first, to its "
+                f"Not finished: `{needed[0]}` comes from a cell that was interrupted. First run that cell to its "
                 f"end; it begins with `{cell.begins}`."
             )
         return tree

@@ -156,7 +156,9 @@ def predictions() -> str:
         return f"{said}."
     share = sum(right[name] for name in sure) / len(sure)
     mean = sum(sure.values()) / len(sure)
-    return f"{said}. Where you said how sure you were: {mean:.0f} % sure on average, {100 * share:.0f} % right."
+    return (
+        f"{said}. Where you gave your confidence, you were {mean:.0f} % sure on average and {100 * share:.0f} % right."
+    )
 
 
 def _of_file(key: str, *kinds: type) -> dict[str, Any]:
@@ -190,7 +192,7 @@ def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
             write_atomically(path, json.dumps({"version": 1, **document}, indent=1), mode=0o600)
     except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
         why = getattr(error, "strerror", None) or error
-        _tell(f"Your progress is not kept in {path}: {why}. `!grader doctor` in a cell says more.")
+        _tell(f"Your progress is not kept in {path}: {why}. Run `!grader doctor` in a cell to see more.")
 
 
 @cache
@@ -244,7 +246,7 @@ def read(path: Path) -> tuple[dict[str, Record], list[str]]:
     except FileNotFoundError:
         return {}, []
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        return {}, ["It is no progress file."]
+        return {}, ["It isn't a progress file."]
     known, odd = {}, []
     for name, entry in records:
         try:

@@ -50,17 +50,17 @@ def solution(name: str) -> Shown | None:
     if not _known(name):
         return None
     if name not in exercises():
-        print(f"{name} is your teacher's own exercise: the model solution is theirs to show.")
+        print(f"{name} is your teacher's own exercise, so only they can show its model solution.")
         return None
     record = progress.load().get(name, progress.Record())
     if record.tries < progress.TRIES and not record.passed_at:
         left = progress.TRIES - record.tries
         checks = "check" if left == 1 else "checks"
-        print(f"The solution of {name} opens after {progress.TRIES} tries: {left} {checks} to go. Hints come first.")
+        print(f"The solution of {name} opens after {progress.TRIES} tries: {left} {checks} to go. Use the hints first.")
         return None
     cell = dict(_solution_cells()).get(name)
     if cell is None:
-        print("The model solutions are not installed here. Ask your teacher, or look into the course's repository.")
+        print("The model solutions are not installed here. Ask your teacher, or look in the course's repository.")
         return None
     progress.record_solution(name)
     return Shown(re.sub(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?", "", cell.source).strip())
@@ -80,7 +80,7 @@ def reset(name: str) -> None:
         return
     shell.set_next_input(source, replace=True)
     RUNS.reset[name] = shell.user_ns.get(name)
-    print(f"This cell is again what it was at the start. Write {name}, then run it.")
+    print(f"This cell is reset. Write {name}, then run it.")
 
 
 def original(name: str) -> str | None:

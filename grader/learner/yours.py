@@ -90,7 +90,7 @@ def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) ->
     lessons, which its code is to use too."""
     notebook = _notebook(lesson)
     if notebook is None:
-        return {}, dict.fromkeys(courses, f"no {lesson}.ipynb of yours beside this notebook")
+        return {}, dict.fromkeys(courses, f"you have no {lesson}.ipynb beside this notebook")
     if notebook.unreadable:
         return {}, dict.fromkeys(courses, f"{notebook.file} can't be read: {notebook.unreadable}")
     own, why = {}, {}
@@ -129,7 +129,7 @@ def _failure(report: Report) -> str:
     if report.unwritten is not None:
         return "not written yet"
     if failure is None:
-        return "its check is itself broken, which is not your code's fault"
+        return "its check itself is broken, which is not your code's fault"
     return _short(f"fails its check, “{failure.name}”")
 
 
@@ -179,7 +179,7 @@ class _Notebook:
         except (SyntaxError, ValueError, RecursionError) as error:
             where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else error
             defined = [name for name in wanted if re.search(rf"(?m)^(?:def|class) +{name}\b", source)]
-            self.wrong |= dict.fromkeys(defined, _short(f"its cell is no Python, {where}"))
+            self.wrong |= dict.fromkeys(defined, _short(f"its cell isn't Python, {where}"))
             return []
 
     def _run(self, number: int, statement: Statement) -> None:

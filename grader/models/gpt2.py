@@ -88,17 +88,17 @@ def published_gpt2(path: str | Path = "gpt2.safetensors", head_dim: int = HEAD_D
     path = Path(path)
     if not path.is_file():
         print(
-            f"No {path.name} beside this notebook, and nothing is downloaded. To have GPT-2, save the file "
-            f"model.safetensors of openai-community/gpt2 on the Hugging Face Hub here, as {path.name} (0.5 GB)."
+            f"There is no {path.name} beside this notebook, and it isn't downloaded for you. To use GPT-2, save "
+            f"model.safetensors of openai-community/gpt2 on the Hugging Face Hub here as {path.name} (0.5 GB)."
         )
         return None
     try:
         weights = {name.removeprefix("transformer."): tensor.float() for name, tensor in load_file(path).items()}
         return PublishedGPT2(weights, _words(path.with_name("vocab.json")), head_dim)
     except KeyError as error:
-        print(f"{path.name} holds no GPT-2: it has no tensor {error}.")
+        print(f"{path.name} isn't GPT-2, since it has no tensor {error}.")
     except (OSError, SafetensorError, RuntimeError, ValueError) as error:
-        print(f"{path.name} holds no GPT-2: {str(error).splitlines()[0]}")
+        print(f"{path.name} isn't GPT-2: {str(error).splitlines()[0]}")
     return None
 
 

@@ -45,7 +45,7 @@ class JudgingExporter(NotebookExporter):
     carry_forward = Enum(
         list(CARRY_FORWARD),
         "none",
-        help="What counts of the points that an exercise would earn if the earlier one it calls were right",
+        help="How much counts of the points that an exercise would earn if the earlier one it calls were right",
     ).tag(config=True)
     add_students = Bool(False, help="Grade submissions of students who aren't in the roster, and add them").tag(
         config=True
@@ -73,7 +73,7 @@ class JudgingExporter(NotebookExporter):
         list, whatever name it was handed in under, and nobody's folder who isn't in the roster."""
         lesson = layout.assignment_id
         if not (self._source(lesson) / f"{lesson}.ipynb").is_file():
-            raise CourseError(f"{self._source(lesson)} holds no {lesson}.ipynb.")
+            raise CourseError(f"{self._source(lesson)} has no {lesson}.ipynb.")
         exercises(self._outline(lesson, lesson).own)  # says what is wrong with a file
         submissions = {s.folder.root / s.folder.path: s for s in submissions_of(layout, lesson)[0]}
         for folder in submissions:

@@ -41,7 +41,7 @@ class WithOwnExercises(NotebookExporter):
         placeholders(lesson, self._root)
         if lesson.found:
             listed = "\n".join(map(str, lesson.found))
-            raise CourseError(f"Not generated, because something is left to be filled in:\n{listed}")
+            raise CourseError(f"Not generated, because something still has to be filled in:\n{listed}")
 
     @property
     def _root(self) -> Path:

@@ -107,8 +107,8 @@ def _appeal(report: Report, file: bytes) -> str:
         f'{style("appeal.css")}<p class="grader-appeal">'
         f'<a {KEEP} target="_self" download="{escape(file_name(report))}" '
         f'href="data:application/json;base64,{data}">I think this is right</a> '
-        "<span>saves a file for your teacher: your code of this exercise, this report and the versions, but not your "
-        "name. If no file comes: <code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
+        "<span>saves a file for your teacher with your code for this exercise, this report and the versions, but not "
+        "your name. If no file comes, run <code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
     )
 
 

@@ -55,7 +55,7 @@ def as_text(report: Report) -> str:
         lines.append(f"Hint: {report.hints[0]}")
     if len(report.hints) > 1:
         lines.append(
-            f"({len(report.hints) - 1} more: store the report, report = check(...), then print(report.hint(2)).)"
+            f"({len(report.hints) - 1} more; store the report with report = check(...), then print(report.hint(2)).)"
         )
     if report.output and not report.passed:
         lines += ["Your code printed:", *_indented(report.output, 4)[:12]]
@@ -76,10 +76,12 @@ def file_name(report: Report) -> str:
     return f"{report.exercise}.json"
 
 
-HOW_TO_SAVE = "You think this is right? report = check(...), then report.save() writes a file for your teacher."
+HOW_TO_SAVE = (
+    "Do you think this is right? Run report = check(...), then report.save(), which writes a file for your teacher."
+)
 BROKEN = (
-    "The check itself failed, not your code. Your work is not lost and this says nothing about it. "
-    "Please report the lines below to the course's maintainers."
+    "The check itself failed, not your code. This is no verdict on your work. Please report the lines below to the "
+    "course's maintainers."
 )
 
 

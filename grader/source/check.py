@@ -74,11 +74,11 @@ def _names(folder: Path) -> Iterator[SourceProblem]:
     notebooks = sorted(path.name for path in folder.glob("*.ipynb"))
     if "+" in folder.name:
         yield SourceProblem(
-            folder, "nbgrader refuses a + in the name of an assignment: rename the folder and its notebook"
+            folder, "nbgrader refuses a + in the name of an assignment; rename the folder and its notebook"
         )
     elif not PATTERN.fullmatch(folder.name):
         yield SourceProblem(
-            folder, "nbgrader can't find it: a lesson's name has letters, digits, '_', '-', '.' and spaces"
+            folder, "nbgrader can't find it; a lesson's name may only have letters, digits, '_', '-', '.' and spaces"
         )
     elif notebooks != [f"{folder.name}.ipynb"]:
         there = ", ".join(notebooks) or "none"
@@ -92,13 +92,13 @@ def _same_numbers(folder: Path, lessons: Sequence[CourseLesson]) -> Iterator[Sou
             numbered[int(match[1])].append(lesson.name)
     for number, names in numbered.items():
         if len(names) > 1:
-            said = f"{' and '.join(names)} have the number {number:02}: commands need the whole name"
+            said = f"{' and '.join(names)} have the number {number:02}, so commands need the whole name"
             yield SourceProblem(folder, said, note=True)
 
 
 def _released(lesson: CourseLesson, layout: Any) -> None:
     """Students have the cells and points that the source has now."""
-    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it anew"
+    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it again"
     said = other_points(lesson.notebook, layout, lesson.name)
     lesson.found += [SourceProblem(lesson.path, f"{sentence}: {again}") for sentence in said]
 
@@ -154,4 +154,4 @@ def _judged(lesson: CourseLesson, judge: Judge, root: Path) -> None:
             lesson.add(places[exercise.name], message)
     for test in result.tests:
         if not test.passed:
-            lesson.add(places[test.grade_id], f"the tests fail with the answers of source/: {test.message}")
+            lesson.add(places[test.grade_id], f"the tests fail with the answers in source/: {test.message}")

@@ -32,10 +32,12 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
     teachers of `group` share it, if one is named; else it is its owner's alone."""
     notebooks = sorted(solutions.glob("*.ipynb"))
     if not notebooks:
-        raise CourseError(f"{solutions} holds no notebooks. `grader build` makes them.")
+        raise CourseError(f"{solutions} has no notebooks. `grader build` makes them.")
     course_id = course_id or folder.resolve().name
     if not re.fullmatch(r"[\w.-]+", course_id):
-        raise CourseError(f"{course_id!r} can't be a course's id: letters, digits, '_', '.' and '-' only (--id).")
+        raise CourseError(
+            f"{course_id!r} can't be a course's id, which may only have letters, digits, '_', '.' and '-' (--id)."
+        )
     if is_half_made(folder):
         raise CourseError(HALF_MADE.format(folder))
     if folder.exists() and any(folder.iterdir()):

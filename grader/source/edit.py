@@ -23,8 +23,8 @@ TODO what you ask. Answer in the cell below, in a few sentences. ({points:g} poi
 === BEGIN MARK SCHEME ===
 Students don't see this.
 
-- TODO for what there is a point
-- TODO for what there is another one
+- TODO what earns a point
+- TODO what earns another point
 === END MARK SCHEME ==="""
 ANSWER = "*Your answer:*"
 
@@ -39,7 +39,7 @@ def leave_out(lesson: str, notebook: dict[str, Any], exercise: str, give: bool =
         there = ", ".join(sorted({exercise_of(cell) for cell in cells if role_of(cell) == "check"}))
         raise CourseError(f"{lesson} has no exercise {exercise!r}. It has: {there or 'none'}.")
     if give and any(course_of(cell).get("kind") == "answers" for cell in mine):
-        raise CourseError(f"{exercise} is a quiz: there is no code to give. Leave it out without --give.")
+        raise CourseError(f"{exercise} is a quiz, so there is no code to give. Leave it out without --give.")
     kept = [cell for cell in cells if not _in(mine, cell) or (give and role_of(cell) == "solution")]
     kept, tried = _without_tries(cells, kept)
     standing = _standing_in_the_way(cells, kept)
@@ -47,7 +47,7 @@ def leave_out(lesson: str, notebook: dict[str, Any], exercise: str, give: bool =
         raise CommandFailed(
             f"{lesson}: {exercise} can't be left out, because other cells need it:\n"
             + "\n".join(standing)
-            + f"\nStudents can be given it instead: {command(lesson, exercise)}\nOr leave those out first."
+            + f"\nYou can give it to students instead: {command(lesson, exercise)}\nOr first leave those cells out."
         )
     done = [f"removed: {_said(cells, cell)}" for cell in [*mine, *tried] if not _in(kept, cell)]
     for cell in kept:
@@ -121,11 +121,11 @@ def add_question(notebook: dict[str, Any], points: float, name: str, after: str 
     Its index, counted from 0."""
     cells: list[Cell] = notebook["cells"]
     if not re.fullmatch(r"[\w-]{1,50}", name, re.ASCII):
-        raise CourseError(f"{name!r} can't be a cell's id: at most 50 letters, digits, '_' and '-' (--id).")
+        raise CourseError(f"{name!r} can't be a cell's id, which has at most 50 letters, digits, '_' and '-' (--id).")
     if not 0 <= points < math.inf:
         raise CourseError(f"got {points:g} points, expected 0 or more.")
     if any(nbgrader_of(cell).get("grade_id") == name for cell in cells):
-        raise CourseError(f"{name!r} is the id of a cell here already. Another one: --id NAME")
+        raise CourseError(f"{name!r} is already the id of a cell here. Choose another one with --id NAME")
     checks = [index for index, cell in enumerate(cells) if role_of(cell) == "check" and exercise_of(cell) == after]
     if after and not checks:
         raise CourseError(f"There is no check of {after!r} here. Without --after the question comes last.")

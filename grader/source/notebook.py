@@ -32,17 +32,17 @@ def parsed(path: Path, data: bytes) -> dict[str, Any]:
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise BrokenNotebook(path, "is no notebook: it is not UTF-8 text") from None
+        raise BrokenNotebook(path, "isn't a notebook, since it isn't UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise BrokenNotebook(path, f"is no notebook: {error.msg}", error.lineno) from None
+        raise BrokenNotebook(path, f"isn't a notebook: {error.msg}", error.lineno) from None
     if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
-        raise BrokenNotebook(path, "is no notebook of format 4: open it in JupyterLab and save it")
+        raise BrokenNotebook(path, "isn't a notebook of format 4; open it in JupyterLab and save it")
     try:
         with warnings.catch_warnings(action="ignore"):  # of cell ids, which `grader course check` looks at
             nbformat.validate(nbformat.from_dict(notebook))
     except nbformat.ValidationError as error:
         where = "/".join(str(part) for part in error.absolute_path)
-        raise BrokenNotebook(path, f"is no valid notebook: {error.message[:200]} ({where})") from None
+        raise BrokenNotebook(path, f"isn't a valid notebook: {error.message[:200]} ({where})") from None
     for cell in notebook["cells"]:
         cell["source"] = text_of(cell)
     return notebook

@@ -33,7 +33,7 @@ REGIONS: Sequence[tuple[str, Callable[[Mapping[str, Any]], object], str]] = (
     ("MARK SCHEME", lambda own: own.get("task"), "a manually graded task"),
 )
 TWICE = (
-    "is marked as graded and as a manually graded task, so nbgrader counts its points twice: choose one kind in "
+    "is marked as graded and as a manually graded task, so nbgrader counts its points twice; choose one kind in "
     "JupyterLab (Create Assignment)"
 )
 
@@ -110,7 +110,7 @@ def _metadata(lesson: CourseLesson) -> None:
             continue
         if own["grade_id"] in seen:
             other = seen[own["grade_id"]] + 1
-            lesson.add(index, f"has the id {own['grade_id']}, as cell {other} has: an id belongs to one cell")
+            lesson.add(index, f"has the id {own['grade_id']}, and so has cell {other}; an id belongs to one cell")
         seen.setdefault(own["grade_id"], index)
         if own.get("grade") and own.get("task"):
             lesson.add(index, TWICE)
@@ -127,10 +127,12 @@ def _regions(lesson: CourseLesson) -> None:
             for number, line in enumerate(cell["source"].splitlines(), 1):
                 if f"BEGIN {name}" in line:
                     if opened:
-                        lesson.add(index, f"BEGIN {name} inside another one, of line {opened}", number)
+                        lesson.add(index, f"BEGIN {name} is inside another one, which begins in line {opened}", number)
                     opened = number
                     if not may(nbgrader_of(cell)):
-                        lesson.add(index, f"BEGIN {name} in a cell that isn't {kind}: nbgrader refuses it", number)
+                        lesson.add(
+                            index, f"BEGIN {name} is in a cell that isn't {kind}, which nbgrader refuses", number
+                        )
                 elif f"END {name}" in line:
                     if not opened:
                         lesson.add(index, f"END {name} without BEGIN {name}", number)
@@ -155,7 +157,7 @@ def _ids(lesson: CourseLesson) -> None:
     counted = Counter(cell["id"] for cell in lesson.cells if "id" in cell)
     for index, cell in enumerate(lesson.cells):
         if counted[cell.get("id", "")] > 1:
-            lesson.add(index, f"has the cell id {cell['id']}, as another cell has: copy its text into a new cell")
+            lesson.add(index, f"has the cell id {cell['id']}, and so has another cell; copy its text into a new cell")
 
 
 def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) -> None:
@@ -170,20 +172,22 @@ def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) 
         if name not in known and not _is_own(lesson, first, name, root):
             lesson.add(first, f"no exercise has the name {name!r}, and there is no {file_of(name)}")
         elif not answers:
-            lesson.add(first, f"a check of {name} without its exercise: remove the cell, or put the answer's back")
+            lesson.add(first, f"this check of {name} has no exercise; remove it, or put the answer's cell back")
         elif not checks:
-            lesson.add(first, f"the answer to {name} has no check cell: nobody gets points for it")
+            lesson.add(first, f"the answer to {name} has no check cell, so nobody gets points for it")
         elif min(checks) < min(answers):
-            lesson.add(min(checks), f"the check of {name} stands before its answer, cell {min(answers) + 1}")
+            lesson.add(min(checks), f"the check of {name} comes before its answer, cell {min(answers) + 1}")
         for index in answers[1:] + checks[1:]:
-            lesson.add(index, f"is there twice: {name} has one answer and one check")
+            lesson.add(index, f"is there twice, but {name} has one answer and one check")
         for role, ids in (("solution", name), ("check", f"{name}{CHECK}")):
             for index in found[role][:1]:
                 own = nbgrader_of(lesson.cells[index])
                 flag = "solution" if role == "solution" else "grade"
                 if not own.get(flag) or own.get("grade_id") != ids:
                     kind = "Autograded answer" if role == "solution" else "Autograder tests"
-                    lesson.add(index, f"is the {role} of {name}: in nbgrader it has to be {kind!r} with the id {ids!r}")
+                    lesson.add(
+                        index, f"is the {role} of {name}, so in nbgrader it has to be {kind!r} with the id {ids!r}"
+                    )
 
 
 def _is_own(lesson: CourseLesson, index: int, name: str, root: Path) -> bool:
@@ -201,7 +205,9 @@ def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
     reported: set[str] = set()
     for index, names in undefined(lesson.cells):
         for name in sorted(names - reported):
-            hint = ": its exercise is left out. Remove this cell too, or put the answer's back (.grader/base/ has it)"
+            hint = (
+                ", as its exercise is left out. Remove this cell too, or put the answer's cell back (see .grader/base/)"
+            )
             given = f" and keep it as given code: {command(lesson.name, name)}"
             message = f"uses {name}, which no cell before it defines"
             lesson.add(index, message + (hint + given if name in known else ""))
@@ -241,7 +247,7 @@ def _points(lesson: CourseLesson) -> None:
         found = [*POINTS.finditer(text)]
         if found and all(float(match[1]) != points for match in found):
             line = source[: source.index(text) + found[0].start()].count("\n") + 1
-            lesson.add(index, f"says {found[0][0]}, but nbgrader gives {points:g} here", line)
+            lesson.add(index, f"has {found[0][0]} in its text, but nbgrader gives {points:g} here", line)
 
 
 def _prose(lesson: CourseLesson, left_out: Sequence[str]) -> None:
@@ -250,7 +256,7 @@ def _prose(lesson: CourseLesson, left_out: Sequence[str]) -> None:
     for index, cell in enumerate(lesson.cells):
         spoken = [name for name in left_out if name not in given and f"`{name}`" in cell["source"]]
         if spoken and not is_code(cell):
-            lesson.add(index, f"speaks of {', '.join(spoken)}, which is left out", note=True)
+            lesson.add(index, f"mentions {', '.join(spoken)}, which is left out", note=True)
 
 
 def points_of(own: Mapping[str, Any]) -> float:

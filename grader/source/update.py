@@ -61,11 +61,11 @@ def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Set
     folder = source_of(layout)
     release = {path.stem: path for path in sorted(solutions.glob("*.ipynb"))}
     if not release:
-        raise CourseError(f"{solutions} holds no notebooks.")
+        raise CourseError(f"{solutions} has no notebooks.")
     here = {path.name for path in folder.glob("*") if (path / f"{path.name}.ipynb").is_file()}
     wrong = sorted(set(also) - here)
     if wrong:
-        raise CourseError(f"{wrong[0]!r} is none of the course's lessons: {', '.join(sorted(here))}.")
+        raise CourseError(f"{wrong[0]!r} isn't one of the course's lessons, {', '.join(sorted(here))}.")
     found = []
     for name in sorted(here | release.keys()):
         if name not in release:
@@ -91,13 +91,13 @@ def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
         if not step.conflicts or (cell and cell not in [conflict.name for conflict in step.conflicts]):
             known = [f"{step.lesson}/{clash.name}" for step in planned for clash in step.conflicts]
             raise CourseError(
-                f"--{side} {name}: there you and the release didn't both change {'that cell' if cell else 'a cell'}. "
-                f"Where you did: {', '.join(known) or 'nowhere'}."
+                f"--{side} {name}: you and the release didn't both change {'that cell' if cell else 'a cell there'}. "
+                f"You both changed: {', '.join(known) or 'nowhere'}."
             )
         if step.state == "held back" and side == "theirs":
             raise CourseError(
-                f"--theirs {name}: this lesson is held back, {step.held}. To take over the release's version all the "
-                f"same, add --also {lesson}"
+                f"--theirs {name}: this lesson is held back because {step.held}. To take the release's version "
+                f"anyway, add --also {lesson}"
             )
 
 
@@ -216,12 +216,12 @@ def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
         lines += [line for conflict in step.unsettled for line in _conflict(step.lesson, conflict)]
         if step.marks:
             lines.append(
-                "  What is graded was graded by other code, or with other cells: the next `grader autograde` grades it "
-                f"anew. First look: grader regrade DIR {step.lesson} --preview"
+                "  Hand-ins were graded by other code or with other cells, so the next `grader autograde` grades "
+                f"them again. To look first: grader regrade DIR {step.lesson} --preview"
             )
     several = [step.lesson for step in planned if len(step.unsettled) > 1]
     if several:
-        lines.append(f"All of a lesson at once: --theirs {several[0]}, or --mine {several[0]}")
+        lines.append(f"To settle a whole lesson at once: --theirs {several[0]}, or --mine {several[0]}")
     taken = [step.lesson for step in planned if step.notebook is not None]
     if taken and not preview:
         lines.append(f"Next: nbgrader generate_assignment LESSON --force, for {', '.join(taken)}")
@@ -230,11 +230,11 @@ def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
 
 def _state(step: UpdateStep, preview: bool) -> str:
     if step.state == "held back":
-        return f"held back, {step.held}. To take it over all the same: --also {step.lesson}"
+        return f"held back because {step.held}. To update it anyway: --also {step.lesson}"
     words: Mapping[str, str] = {
         "new": "new, would be added" if preview else "new, added",
         "taken over": "would be taken over" if preview else "taken over",
-        "as it was": "nothing new but what both changed" if step.unsettled else "nothing new",
+        "as it was": "no news except what both changed" if step.unsettled else "nothing new",
         "yours": "yours, not in the release",
         "left out": "left out of this course",
     }
@@ -251,13 +251,13 @@ def _conflict(lesson: str, conflict: Conflict) -> Iterator[str]:
     """A cell that both changed: where both begin to differ, and how to settle it."""
     place = shlex.quote(f"{lesson}/{conflict.name}")
     if conflict.new is None:
-        yield f"  both changed cell {conflict.name}: yours stays: {first_line(conflict.mine)}"
+        yield f"  both changed cell {conflict.name}, and yours stays: {first_line(conflict.mine)}"
         yield "    the release no longer has it"
     elif conflict.new["source"] == conflict.mine["source"]:
-        yield f"  both changed the settings of cell {conflict.name}: yours stay: {first_line(conflict.mine)}"
+        yield f"  both changed the settings of cell {conflict.name}, and yours stay: {first_line(conflict.mine)}"
         yield f"    {_settings(conflict.mine, conflict.new)}"
     else:
-        yield f"  both changed cell {conflict.name}: yours stays: {_beginning(conflict.new, conflict.mine)}"
+        yield f"  both changed cell {conflict.name}, and yours stays: {_beginning(conflict.new, conflict.mine)}"
         yield f"    the release has: {_beginning(conflict.mine, conflict.new)}"
     yield f"    to take the release's: --theirs {place}; to keep yours and not be asked again: --mine {place}"
 

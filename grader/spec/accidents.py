@@ -29,7 +29,7 @@ MISUSES = (
         r"|has no attribute '_(modules|parameters|buffers|forward_hooks|backward_hooks)'",
         "",
         "super-init-forgotten",
-        "the module is given a layer, a parameter or a buffer before `nn.Module` has made room for them.",
+        "the module gets a layer, a parameter or a buffer before `nn.Module` is ready to hold it.",
         (
             "What has to be the first line of every module's `__init__`?",
             "`super().__init__()` runs `nn.Module`'s own `__init__`. Only then can `self` keep layers.",
@@ -42,7 +42,7 @@ MISUSES = (
         "number-function-on-tensor",
         "`{line}` gives a whole tensor to a function that takes a single number.",
         (
-            "Functions of `math`, `float` and `int` take one number, but what is the shape of the tensor in that line?",
+            "Functions of `math`, `float` and `int` take one number. What is the shape of the tensor in that line?",
             "torch has a function of the same name for every entry of a tensor: `torch.sqrt`, `torch.exp`.",
         ),
     ),
@@ -50,17 +50,17 @@ MISUSES = (
         r"unsupported operand type\(s\) for \^|bitwise_xor",
         r"\^",
         "caret-for-power",
-        "in `{line}` the sign `^` is not a power, since in Python it compares bits.",
+        "in `{line}` the sign `^` isn't a power, because in Python it compares bits.",
         ("How does Python write a power?", "`x ** 2` is the square of x."),
     ),
     (
         r"'(builtin_function_or_method|method)'",
         "",
         "method-not-called",
-        "in `{line}` a method is taken for its result, but without parentheses it isn't called.",
+        "`{line}` uses a method in place of its result; without parentheses it isn't called.",
         (
-            "Print what stands there by itself: is it a number, a tensor or a function?",
-            "`x.max` is a function, `x.max()` is what it gives.",
+            "Print just that name. Is it a number, a tensor or a function?",
+            "`x.max` is a function, and `x.max()` is its result.",
         ),
     ),
     (
@@ -69,8 +69,9 @@ MISUSES = (
         "classes-not-second",
         "`{line}` has logits whose classes are on the last axis, but `cross_entropy` wants them on the second.",
         (
-            "Print the shapes of the logits and of the labels. Which axis of the logits do the labels not have?",
-            "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which one is nearer?",
+            "Print the shapes of the logits and of the labels. Which axis of the logits is missing in the labels?",
+            "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which one is closer to "
+            "yours?",
         ),
     ),
 )
@@ -110,10 +111,10 @@ def _unpacked(raised: Raised) -> Iterator[Mistake]:
     axes = f"{count[1]} axes" if count else "one number of axes"
     yield Mistake(
         "shape-of-one-rank",
-        f"`{raised.line}` fits tensors with {axes} only.",
+        f"`{raised.line}` only works for tensors with {axes}.",
         (
-            "How many axes may the argument have, by the docstring? Print its shape just above that line.",
-            "Which of the sizes do you need? Take each by itself, counted from the end: `x.shape[-1]`.",
+            "According to the docstring, how many axes may the argument have? Print its shape just above that line.",
+            "Which of the sizes do you need? Read each one by itself, counting from the end, as in `x.shape[-1]`.",
         ),
     )
 
@@ -134,7 +135,7 @@ def _reordered_parameters(session: Session) -> Iterator[Mistake]:
             f"the first line has ({', '.join(mine)}); the exercise has ({', '.join(wanted)}).",
             (
                 "Compare your `def` line with the exercise's, name by name.",
-                "Whoever calls your function passes its arguments in the exercise's order.",
+                "Other code calls your function with its arguments in the exercise's order.",
             ),
         )
 
@@ -146,10 +147,11 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         near = [f"`{in_torch[1]}.{name}`" for name in get_close_matches(in_torch[2], known, n=2)]
         yield Mistake(
             "not-in-torch",
-            f"`{in_torch[1]}` has nothing called `{in_torch[2]}`.",
+            f"`{in_torch[1]}` has no `{in_torch[2]}`.",
             (
-                f"Is it spelled differently: {' or '.join(near)}?" if near else "Is it spelled as in PyTorch's manual?",
-                "Many operations are methods of a tensor as well as functions of torch; a few are only one of the two.",
+                f"Did you mean {' or '.join(near)}?" if near else "Is it spelt as in PyTorch's manual?",
+                "Many operations are both methods of a tensor and functions of torch, but a few are only one of the "
+                "two.",
             ),
         )
     found = re.match(r"name '(\w+)' is not defined", raised.message)
@@ -163,9 +165,9 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
     near = [f"`{other}`" for other in near if other != name]
     yield Mistake(
         "name-not-defined",
-        f"`{name}` is neither an argument nor made in the function, and no cell that was run defines it.",
+        f"`{name}` is neither an argument nor defined in the function or in a cell that was run.",
         (
-            f"Is it spelled differently: {' or '.join(near)}?" if near else "Is it in a cell that was not run yet?",
+            f"Did you mean {' or '.join(near)}?" if near else "Is it in a cell that you haven't run yet?",
             "A size that isn't an argument can be read from the shape of one.",
         ),
     )
@@ -174,7 +176,7 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
 def _self_forgotten(name: str, symptom: str) -> Mistake:
     hints = (
         f"Where does the module keep `{name}`? In `__init__` you gave it to `self`.",
-        f"A method reads what belongs to its module after a dot: `self.{name}`.",
+        f"A method reads what belongs to its module with a dot, as in `self.{name}`.",
     )
     return Mistake("self-forgotten", symptom, hints)
 
@@ -184,15 +186,16 @@ def _from_above(session: Session) -> Iterator[Mistake]:
     accident, but for a single letter: that is a size."""
     for name in session.description.get("data", ()):
         if name in _attributes(session):
-            symptom = f"`{name}` is not the module's own, but comes from a cell above."
+            symptom = f"`{name}` doesn't belong to the module, but comes from a cell above."
             yield _self_forgotten(name, symptom)
         elif not name.isupper() or len(name) == 1:
             yield Mistake(
                 "name-from-above",
-                f"`{name}` is not an argument, but comes from a cell above, and has that cell's value in every call.",
+                f"`{name}` is not an argument. It comes from a cell above and has that cell's value in every call.",
                 (
                     f"What does `{name}` stand for? Look for an argument that holds it, or whose shape does.",
-                    "A function should use its arguments and what it makes of them, so sizes come from their shapes.",
+                    "A function should only use its arguments and what it computes from them. Sizes come from their "
+                    "shapes.",
                 ),
             )
 
@@ -203,10 +206,10 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
     if any("AssertionError" in raised.types and raised.deliberate for raised in session.raised):
         yield Mistake(
             "assert-instead-of-raise",
-            "the function answers with `assert`, which raises AssertionError. A ValueError is expected.",
+            "the function uses `assert`, which raises AssertionError. A ValueError is expected.",
             (
-                "`assert` is for what can't happen. Which statement raises an exception of the kind that you name?",
-                "Turn the condition round: `if` it doesn't hold, `raise ValueError(...)` with a message.",
+                "`assert` is for what can't happen. Which statement raises the kind of exception that you choose?",
+                "Reverse the condition, and where it fails, `raise ValueError(...)` with a message.",
             ),
         )
         return
@@ -233,11 +236,12 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
     if alone and batches and all(alone) and not any(good for good, _ in batches) and all(finite):
         yield Mistake(
             "loop-axis-from-the-front",
-            "one sequence is right and a batch isn't, since the Python loop, or what joins its results, counts an axis "
-            "from the front.",
+            "one sequence is right but a batch isn't, because the Python loop, or what joins its results, counts an "
+            "axis from the front.",
             (
-                "`for row in x`, `len(x)`, `x.shape[0]`, `torch.stack(rows)` mean the first axis, whichever it is.",
-                "Count the axis from the end. Or can one operation on the whole tensor take the loop's place?",
+                "`for row in x`, `len(x)`, `x.shape[0]` and `torch.stack(rows)` all use the first axis, whichever it "
+                "is.",
+                "Count the axis from the end. Or can one operation on the whole tensor replace the loop?",
             ),
         )
 
@@ -253,12 +257,12 @@ def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
     if pairs and lost and others and all(others):
         yield Mistake(
             "squeezed",
-            "an axis of length 1 is lost, but where no axis has length 1 all is right.",
+            "an axis of length 1 is lost; without such an axis the result is right.",
             (
                 "Call it with one sequence in the batch, then with one token in every sequence, and print the shape "
                 "after each line. In which line does an axis disappear?",
-                "`squeeze()` removes every axis of length 1, also one that has this length by chance; `squeeze(0)` "
-                "does so with the first axis. Which axis did you mean to remove, if any?",
+                "`squeeze()` removes every axis of length 1, even one that has this length by chance; `squeeze(0)` "
+                "does that only to the first axis. Which axis did you mean to remove, if any?",
             ),
         )
 
@@ -287,7 +291,7 @@ def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> It
             moved = [f"`{names[i]}`" for i, j in enumerate(order) if i != j]
             yield Mistake(
                 "arguments-swapped",
-                f"the result is the right one for {' and '.join(moved)} in each other's place.",
+                f"the result would be right if {' and '.join(moved)} had changed places.",
                 (
                     "Does your code call a function with several arguments? Compare their order with its `def` line.",
                     f"Follow {moved[0]} through your code, from the `def` line to where it is used.",

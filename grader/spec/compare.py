@@ -42,7 +42,7 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
     if outcome.status == "time-limit":
         return Finding(
             "time-limit",
-            f"`{name}` did not finish in time and was stopped. Look for a loop whose end is never reached.",
+            f"`{name}` did not finish in time and was stopped. Look for a loop that never ends.",
         )
     if outcome.status == "waited":
         return not_judged("waited")
@@ -66,8 +66,8 @@ def _raised(outcome: Outcome, name: str) -> Finding:
         part = f"`{name}`" if method in ("", "__init__") else f"The `{method}` of `{name}`"
         return Finding(
             "not-written",
-            f"{part} is not written yet: replace `raise NotImplementedError()` by your code, "
-            "run the cell, check again.",
+            f"{part} is not written yet: replace `raise NotImplementedError()` by your code, run the cell, and check "
+            "again.",
         )
     if raised.name == "KeyboardInterrupt":
         return Finding("interrupted", "The check was interrupted before it was done.")
@@ -127,9 +127,9 @@ def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tup
     if {str(number) for number in numbers} <= set(re.findall(r"\d+", raised.message)):
         return None
     if not raised.deliberate:
-        return wrong(f"Expected a ValueError that you raise, got Python's own: {said}")
+        return wrong(f"Expected a ValueError that your code raises, got Python's own: {said}")
     named = " and ".join(str(number) for number in numbers)
-    return wrong(f"The message should name both numbers, {named}; it says: {said}")
+    return wrong(f"The message should name both numbers, {named}, but it reads: {said}")
 
 
 def structure(value: object, exercise: Exercise) -> Finding | None:
@@ -208,8 +208,8 @@ def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> 
             short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
             return Finding(
                 "dtype-changed",
-                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. `.float()`, `.double()` "
-                "and a tensor made without `dtype=` can do that.",
+                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. `.float()`, "
+                "`.double()` or a tensor made without `dtype=` can cause that.",
             )
     return None
 
@@ -258,7 +258,7 @@ def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Fin
     kind = "NaN" if bool(torch.isnan(value[first])) else "inf"
     return Finding(
         "not-finite",
-        f"{name} holds {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)} ({case}).",
+        f"{name} contains {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)} ({case}).",
     )
 
 

@@ -17,8 +17,8 @@ def reason(call: str, exclusion: Exclusion) -> str:
     """Why a logged call earns nothing, for the student."""
     if call in COMPILERS:
         return (
-            f"Your code runs through `{call}`. This exercise looks at which functions are called and can't see them "
-            "there, so write it as plain Python. Until then it earns nothing."
+            f"Your code runs through `{call}`. This exercise looks at which functions are called but can't see them "
+            "there, so write it in plain Python. Until then it earns nothing."
         )
     return f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, so it earns nothing yet."
 

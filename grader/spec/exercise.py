@@ -69,10 +69,10 @@ class Finding:
 # Findings that judge nothing, by kind: something else has to come first. Such a part is neither passed nor failed.
 NOT_JUDGED: Mapping[str, str] = {
     "waited": (
-        "Not judged yet: time was up before your code had used much of the processor. Either the machine is busy with "
-        "other things, or the code waits, as `time.sleep` does. Run the check again."
+        "Not judged yet: time ran out before your code had used much of the processor. Either the machine is busy, "
+        "or the code waits, as `time.sleep` does. Run the check again."
     ),
-    "not-run": "Not judged yet: an earlier call did not come to an end.",
+    "not-run": "Not judged yet: an earlier call did not finish.",
     "written-first": "Not judged yet: the code comes first.",
     "runs-first": "Not judged yet: it has to run first.",
     "shape-first": "Not judged yet: the shape of the result comes first.",

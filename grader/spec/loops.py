@@ -49,13 +49,13 @@ def without_loop(what: str, weight: float, after: str = "one sequence") -> Part:
             return not_judged("values-first")
         counts = counted(session)
         if counts is None:
-            return Finding("values-first", f"Not judged yet: it does not run with {SHORT} and with {LONG} {what}.")
+            return Finding("values-first", f"Not judged yet: it doesn't run with both {SHORT} and {LONG} {what}.")
         if not loops(session):
             return None
         return Finding(
             "python-loop",
             f"Your code asks torch for {counts[0]} operations with {SHORT} {what} and for {counts[1]} with {LONG}, "
-            f"so it walks over the {what} in a Python loop. Let one operation handle them all.",
+            f"so it goes through the {what} in a Python loop. Let one operation handle them all.",
         )
 
     return Part(f"does without a Python loop over {what}", weight, judge, compares_values=False)

@@ -26,21 +26,21 @@ ROUNDING = Tolerance(relative=1e-10, absolute=1e-12)
 
 # What else to look at, by the kind of the first failure.
 BY_KIND = {
-    "returns-nothing": "Does every way through the function end in a `return` line?",
+    "returns-nothing": "Does every path through the function end in a `return` line?",
     "wrong-type": "Print `type(...)` of what comes after `return`.",
     "misbuilt": "Compare the names and sizes in `__init__` with the exercise's, letter by letter.",
-    "changes-argument": "Which of your lines writes into a tensor that it didn't make?",
-    "gradient-cut": "Follow the argument from line to line: which line makes a tensor that doesn't come from it?",
-    "wrong-gradient": "The values are right, so a step on the way is there for the values but not for the gradient.",
-    "dtype-changed": "Print `.dtype` after every line: after which one has it changed?",
-    "waited": "Wait until the machine is quieter, or look for a line in your code that waits, and check again.",
-    "time-limit": "Print something inside each loop: which one goes on for ever?",
-    "python-loop": "Which axis does the loop walk over? One operation can treat that axis as a whole.",
+    "changes-argument": "Which of your lines writes into a tensor that your function didn't make?",
+    "gradient-cut": "Follow the argument from line to line. Which line makes a tensor that doesn't come from it?",
+    "wrong-gradient": "The values are right, so some step on the way passes on the values but not the gradient.",
+    "dtype-changed": "Print `.dtype` after every line. After which one does it change?",
+    "waited": "Wait until the machine is less busy, or look for a line in your code that waits, and check again.",
+    "time-limit": "Print something inside each loop. Which one goes on for ever?",
+    "python-loop": "Which axis does the loop go through? One operation can handle that whole axis.",
     "wrong-verdict": "Call your function on such an input yourself, and follow it line by line.",
     "wrong-error": "Which line should notice it? Print what that line compares.",
     "wrong-default": "Only the `def` line has to change.",
     "helper-not-written": "Go back to that function's cell, and check it first.",
-    "died": "Does the code need much memory, or does it end the process?",
+    "died": "Does the code need a lot of memory, or does it end the process?",
 }
 # Failures that a size written down as a number can cause.
 WRONG = frozenset({"raised", "wrong-shape", "wrong-values"})
@@ -82,7 +82,7 @@ def _written_down(session: Session) -> Iterator[str]:
     """Numbers in the student's code that may be a size of one input; not of a module, whose `__init__` holds some."""
     numbers = list(session.description.get("numbers", ())) if session.exercise.kind == "function" else []
     if len(numbers) == 1:
-        yield f"Your code holds the number {numbers[0]}. Is it the same for every input, or a size of one of them?"
+        yield f"Your code contains the number {numbers[0]}. Does it fit every input, or is it a size of one of them?"
 
 
 def _shapes(session: Session) -> Iterator[str]:
@@ -115,8 +115,8 @@ def _first_difference(session: Session) -> Iterator[str]:
                 index = wrong[0].tolist()
                 got, right_one = (float(tensor[tuple(index)]) for tensor in (value, expected))
                 yield (
-                    f"In “{case.name}”, the first wrong number is {got:.4g} at index {index}, expected "
-                    f"{right_one:.4g}. Work that one number out by hand: which step gives a different one?"
+                    f"In “{case.name}”, the first wrong entry is {got:.4g} at index {index}; expected "
+                    f"{right_one:.4g}. Work that entry out by hand. Which step of yours gives something else?"
                 )
                 return
 
@@ -137,7 +137,7 @@ def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str
     if good:
         yield f"{' and '.join(good)} {'is' if len(good) == 1 else 'are'} right, but {name} isn't. {pattern}".strip()
     elif len(outputs) > 1:
-        yield f"{name} is wrong already, so start there. {pattern}".strip()
+        yield f"{name} is already wrong, so start there. {pattern}".strip()
     elif pattern:
         yield pattern
 
@@ -169,7 +169,7 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
         expected = [session.expected(which)[output] for which in (case, other)]
         should, may = (~how.close(expected[1], expected[0]) for how in (FLOAT32, ROUNDING))
         if bool(should.any()) and torch.equal(got[0][output], got[1][output]):
-            return f"If you change {words}, {_lower(name)} stays as it was, but it should change."
+            return f"Change {words}: {_lower(name)} stays as it was, but should change."
         if bool((moves & ~may).any()):
             found = found or f"If you change {words}, {_lower(name)} changes in places where it shouldn't."
     return found
@@ -211,15 +211,15 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
         return f"{name} has no finite number {place}."
     for argument, arg in case.args.items():
         if isinstance(arg, Tensor) and arg.shape == got.shape and FLOAT32.all_close(got, arg):
-            return f"{name} is the argument `{argument}` as it came."
+            return f"{name} is the argument `{argument}`, unchanged."
     if got.numel() > 1 and bool((got == got.flatten()[0]).all()):
-        return f"{name} has the same number everywhere."
+        return f"{name} has the same value everywhere."
     factor = _factor(got, expected)
     if factor is not None:
         size = _as_size(factor, case)
         whole = math.isclose(factor, round(factor)) or math.isclose(1 / factor, round(1 / factor)) if factor else False
         if got.numel() > 1 or size or whole:  # any number is some multiple of any other
-            return f"Every number of {_lower(name)} is {factor:.4g} times the expected one{size}."
+            return f"Every entry of {_lower(name)} is {factor:.4g} times the expected one{size}."
         return ""
     if not got.is_floating_point() or set(expected.flatten().tolist()) <= {0.0, 1.0}:
         return _moved(got, expected, name) or _part(got, expected, axes, name)
@@ -240,20 +240,20 @@ def _ranks(got: Tensor, expected: Tensor, name: str) -> str:
     orders = (tensor.sort(dim=-1, stable=True).indices for tensor in (got, expected))
     if not torch.equal(*orders):
         return ""
-    return f"In each row of {_lower(name)} the largest, the second largest, … are in the right places, but differ."
+    return f"In each row of {_lower(name)} the entries are in the right order of size, but their values differ."
 
 
 def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
     if sorted(got.shape) == sorted(expected.shape):
         by_size = dict(zip(expected.shape, axes, strict=True))
         order = ", ".join(by_size[size] for size in got.shape)
-        values = ", with the right numbers" if got.dim() > 1 and _transposed(got, expected) else ""
-        return f"The sizes are right, but in another order: ({order}){values}."
+        values = ", with the right entries" if got.dim() > 1 and _transposed(got, expected) else ""
+        return f"The sizes are right, but in a different order, ({order}){values}."
     if got.squeeze().shape == expected.squeeze().shape:
         return "The sizes are right, except for an axis of length 1 too many or too few."
     if got.dim() != expected.dim():
         few = "few" if got.dim() < expected.dim() else "many"
-        return f"{name} has {got.dim()} axes, expected {expected.dim()}: too {few}."
+        return f"{name} has {got.dim()} axes, which is too {few}; expected {expected.dim()}."
     off = [i for i, (a, b) in enumerate(zip(got.shape, expected.shape, strict=True)) if a != b]
     is_size = {n: letter for letter, n in _sizes(case).items()}
     said = list(
@@ -310,13 +310,13 @@ def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
         if bool((got >= 0).all()):
             return f"The rows of {_lower(name)} do sum to one, so look at what comes before that."
     if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
-        return f"Every number of {_lower(name)} is off by the same {float((got - expected).mean()):.3g}."
+        return f"Every entry of {_lower(name)} is off by the same {float((got - expected).mean()):.3g}."
     for dim, line in ((-1, "row"), (-2, "column")):
         if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
-            return f"Each {line} of {_lower(name)} is right, except for one number added to it."
+            return f"Each {line} of {_lower(name)} is right except that the same number is added to all of it."
         scale = (got * expected).sum(dim, keepdim=True) / (expected * expected).sum(dim, keepdim=True)
         if bool(torch.isfinite(scale).all()) and FLOAT32.all_close(got, scale * expected):
-            return f"Each {line} of {_lower(name)} is right, except for a factor of its own."
+            return f"Each {line} of {_lower(name)} is right except for a factor of its own."
     return ""
 
 
@@ -329,10 +329,10 @@ def _moved(got: Tensor, expected: Tensor, name: str) -> str:
     if got.numel() < 3 or not FLOAT32.all_close(got.flatten().sort().values, expected.flatten().sort().values):
         return ""
     if got.dim() > 1 and _transposed(got, expected):
-        return f"The numbers of {_lower(name)} are right, but two of its axes have changed places."
+        return f"The entries of {_lower(name)} are right, but two of its axes have changed places."
     if FLOAT32.all_close(got.sort(-1).values, expected.sort(-1).values):
-        return f"The numbers of {_lower(name)} are right and in the right row, but in another order there."
-    return f"The numbers of {_lower(name)} are the right ones, but in other places: which step moves them?"
+        return f"The entries of {_lower(name)} are right and in the right rows, but in a different order there."
+    return f"The entries of {_lower(name)} are right, but in the wrong places. Which step moves them?"
 
 
 def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
@@ -345,16 +345,14 @@ def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     """Which part of a tensor that is wrong all over holds zeros, as where something was masked that shouldn't be."""
     zero = (got == 0) & ~FLOAT32.close(got, expected)
     place = _where(zero, axes) if int(zero.sum()) > 1 else ""
-    return f"{name} is 0 {place}, where other numbers belong." if place else ""
+    return f"{name} is 0 {place}, where other values belong." if place else ""
 
 
 def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
     """A sentence where every entry is off by little; "" otherwise."""
     scale = float(expected.abs().max())
     error = float((got - expected).abs().max()) / scale if scale else math.inf
-    return f"{name} is nearly right everywhere, off by {error:.1%} at most, so only a detail is different." * (
-        error < CLOSE
-    )
+    return f"{name} is nearly right everywhere, off by {error:.1%} at most. Only a detail differs." * (error < CLOSE)
 
 
 def _where(wrong: Tensor, axes: list[str]) -> str:

@@ -181,11 +181,11 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
         if outcome.raised is not None and plain.raised is None and raised is not None:
             session.expected_gradients(drawn)  # raises where torch can't differentiate at all: not the student's fault
             advice = (
-                "Ignore torch's advice here, since NumPy cuts the gradient. Write it with torch operations."
+                "Ignore torch's advice here, because NumPy cuts the gradient. Write it with torch operations."
                 if "detach().numpy()" in raised.message
                 else "Stay with torch operations, and don't write into tensors that are needed later."
             )
-            message = f"{raised.message} It runs without gradients, but not when they are wanted. {advice}"
+            message = f"{raised.message} It runs without gradients, but not with them. {advice}"
             return Finding("gradient-cut", message)
         finding = inspect_call(session, drawn, FLOAT32, gradients=True)
         if finding is not None:

@@ -83,11 +83,11 @@ class Words:
         names = {name: line for line, text in reversed(entry.texts) for name in PLACEHOLDER.findall(text)}
         for name in sorted(names.keys() - values.keys()):
             raise CourseError(
-                f"{_shown(self.path, names[name])} nothing fills {{{name}}} of the mistake {id}. The specification "
-                f'gives its value: mistake("{id}", …, {name}=…)'
+                f"{_shown(self.path, names[name])} {{{name}}} of the mistake {id} has no value. Give it one in the "
+                f'specification: mistake("{id}", …, {name}=…)'
             )
         for name in sorted(values.keys() - names.keys()):
-            raise CourseError(f"{_caller()} {name} has no place in the words of the mistake {id}: expected {{{name}}}")
+            raise CourseError(f"{_caller()} {name} isn't used in the words of the mistake {id}; expected {{{name}}}")
         symptom, *hints = (PLACEHOLDER.sub(lambda name: str(values[name[1]]), text) for _line, text in entry.texts)
         return Mistake(id, symptom, tuple(hints), variants, recognise)
 
@@ -109,14 +109,16 @@ def read_words(path: Path) -> dict[str, MistakeWords]:
         elif block.startswith("#") and not entries and line == 1:
             continue  # the title
         elif not entries:
-            problems.append(f"{_shown(path, line)} words without an id: expected `## ID` above them")
+            problems.append(f"{_shown(path, line)} these words have no id; expected `## ID` above them")
         elif _HINT.match(block):
             expected = len(entries[-1].hints) + 1
             if not block.startswith(f"{expected}. "):
                 problems.append(f"{_shown(path, line)} hint {block.partition('.')[0]}, expected hint {expected}")
             entries[-1].hints.append(Text(line, _HINT.sub("", block, count=1)))
         elif entries[-1].hints:
-            problems.append(f"{_shown(path, line)} a paragraph behind the hints; a hint begins with its number, `1. `")
+            problems.append(
+                f"{_shown(path, line)} there is a paragraph after the hints; a hint begins with its number, `1. `"
+            )
         else:
             entries[-1].symptom.append(Text(line, block))
     for entry in entries:
@@ -130,9 +132,9 @@ def _faults(entry: MistakeWords, entries: list[MistakeWords]) -> Iterator[str]:
     """What the words of one mistake lack, or have too much of."""
     first = next(other for other in entries if other.id == entry.id)
     if first is not entry:
-        yield f"the mistake {entry.id} has words in line {first.line} already"
+        yield f"the mistake {entry.id} already has words in line {first.line}"
     if len(entry.symptom) != 1:
-        yield f"the mistake {entry.id} has {len(entry.symptom)} paragraphs for its symptom, expected one"
+        yield f"the mistake {entry.id} has {len(entry.symptom)} paragraphs for its symptom; expected one"
     if len(entry.hints) < FEWEST_HINTS:
         yield f"the mistake {entry.id} has {len(entry.hints)} of at least {FEWEST_HINTS} hints; write them as `1. HINT`"
 

@@ -76,7 +76,7 @@ class Channel:
             raise Closed("the other end closed the pipe" + " in the middle of a frame" * bool(self._read))
         self._read += part
         if len(self._read) > 2 * MAX_FRAME:
-            raise Closed("the other end sends without end")
+            raise Closed("the other end never stops sending")
 
     def _wait(self, wanted: int, deadline: float | None) -> int:
         """Wait until the pipe is ready. Returns poll's events."""

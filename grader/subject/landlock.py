@@ -38,9 +38,9 @@ def abi() -> int:
 def why_missing(error: OSError) -> str:
     """In words, why the kernel offers no Landlock."""
     if error.errno == errno.EOPNOTSUPP:
-        return "this kernel has Landlock switched off: its start parameter `lsm=` has to name landlock too"
+        return "this kernel has Landlock switched off; its start parameter `lsm=` also has to name landlock"
     if error.errno == errno.ENOSYS:
-        return f"this kernel has no Landlock: it is {os.uname().release}, and Linux 5.13 or newer is needed"
+        return f"this kernel, {os.uname().release}, has no Landlock, which needs Linux 5.13 or newer"
     return f"Landlock can't be used here ({os.strerror(error.errno or 0)}): something forbids its system calls"
 
 

@@ -61,7 +61,7 @@ def decode(frame: bytes | bytearray) -> Any:
     try:
         tree = _from_json(frame[HEADER.size : HEADER.size + head_size].decode())
     except (ValueError, RecursionError) as error:
-        raise WireError(f"a frame's tree is no JSON: {type(error).__name__}") from None
+        raise WireError(f"a frame's tree isn't JSON: {type(error).__name__}") from None
     reader = _Reader(bytearray(memoryview(frame)[HEADER.size + head_size :]))
     value = reader.unpack(tree, 0)
     if reader.offset != body_size:

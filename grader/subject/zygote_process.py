@@ -42,8 +42,8 @@ MESSAGE_BYTES = 64
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 WATCH_SECONDS = 0.02
 REFUSED = (
-    "While a notebook is graded it may write files in its own folder and start threads, but it may start no other "
-    "processes, open no connections and change or read nothing elsewhere."
+    "While a notebook is graded, it may write files in its own folder and start threads, but it can't start other "
+    "processes, open connections, or read and change files elsewhere."
 )
 ORDINARY = """
 import torch

@@ -7,8 +7,8 @@ import { unpack } from "./numbers.js";
 import { Picture, rendering } from "./view.js";
 
 const STORY =
-  "A row for each character of the answer, a column for each character of the source. Up and down arrows step through " +
-  "the answer. The model was given the right beginning, and guessed what comes next.";
+  "Each row is a character of the answer, and each column a character of the source. The up and down arrows step " +
+  "through the answer. The model was given the right beginning and guessed the next character.";
 const CHOSEN = ["pair", "moment", "head"];
 
 class AlignmentView extends Picture {
@@ -114,7 +114,7 @@ class AlignmentView extends Picture {
     const size = `${matrix.rows} characters of the answer, ${matrix.columns} of the source`;
     this.map.element.setAttribute(
       "aria-label",
-      `Cross-attention, ${size}. Arrow keys move from number to number, Tab leaves.`,
+      `Cross-attention, ${size}. Arrow keys move from number to number, and Tab leaves.`,
     );
   }
 }

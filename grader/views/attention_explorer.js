@@ -151,7 +151,7 @@ class AttentionExplorer extends Picture {
       this.maps[at].draw({ ...part, low, high, cell, ...this.#marks(at, shown.length) }, style);
     });
     const { rows, columns } = shown.at(-1).matrix;
-    const name = `${this.step.title}, ${rows} rows, ${columns} columns. Arrow keys move from number to number, Tab leaves.`;
+    const name = `${this.step.title}, ${rows} rows, ${columns} columns. Arrow keys move from number to number, and Tab leaves.`;
     this.result.setAttribute("aria-label", name);
   }
 

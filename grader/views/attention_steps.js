@@ -29,7 +29,7 @@ export const STEPS = [
     kind: "product",
     left: "x",
     right: "w_query",
-    story: "What each token looks for: its vector times the query weights.",
+    story: "A query is what a token looks for, its vector times the query weights.",
   },
   {
     result: "key",
@@ -39,7 +39,7 @@ export const STEPS = [
     kind: "product",
     left: "x",
     right: "w_key",
-    story: "What each token can be found by: its vector times the key weights.",
+    story: "A key is what a token can be found by, its vector times the key weights.",
   },
   {
     result: "value",
@@ -49,7 +49,7 @@ export const STEPS = [
     kind: "product",
     left: "x",
     right: "w_value",
-    story: "What each token hands over: its vector times the value weights.",
+    story: "A value is what a token hands over, its vector times the value weights.",
   },
   {
     result: "scores",
@@ -59,7 +59,7 @@ export const STEPS = [
     kind: "product",
     left: "query",
     right: "key_turned",
-    story: "Row i, column j: how well the query of token i fits the key of token j, by their dot product.",
+    story: "The dot product in row i and column j shows how well the query of token i fits the key of token j.",
   },
   {
     result: "scaled",
@@ -69,7 +69,7 @@ export const STEPS = [
     kind: "scaling",
     left: "scores",
     story:
-      "Every score divided by the same number. The colours are those of the scores, so you see them move together.",
+      "Every score is divided by the same number. The colours are those of the scores, so you see them move together.",
   },
   {
     result: "weights",
@@ -78,7 +78,7 @@ export const STEPS = [
     formula: "A = softmax(S ÷ scale), row by row",
     kind: "softmax",
     left: "scaled",
-    story: "Each row becomes shares that add up to 1: how much token i takes from every token.",
+    story: "Each row becomes weights that add up to 1, and row i shows how much token i takes from every token.",
   },
   {
     result: "output",
@@ -88,7 +88,7 @@ export const STEPS = [
     kind: "product",
     left: "weights",
     right: "value",
-    story: "Each token's new vector: the values of all tokens, mixed by its row of weights.",
+    story: "Each token's new vector mixes the values of all tokens by its row of weights.",
   },
 ];
 

@@ -119,7 +119,7 @@ def _stored(value: Any) -> Any:
 def _still(reason: str, drawn: str | None, summary: str) -> str:
     """A view that can't be operated here, as HTML."""
     picture = f'<img alt="{escape(summary)}" src="data:image/png;base64,{drawn}">' if drawn else escape(summary)
-    advice = "<code>!grader doctor</code> in a cell says what to do."
+    advice = "Run <code>!grader doctor</code> in a cell to see what to do."
     return f"<p>This view can't be operated here: {escape(reason)}. {advice}</p><p>{picture}</p>"
 
 

@@ -8,7 +8,8 @@ import { Picture, rendering } from "./view.js";
 
 const SMALL = 96; // the largest side of a small table, in pixels
 const LARGEST_SMALL_CELL = 10; // from 11 on, a heatmap writes labels
-const STORY = "Arrow keys or taps choose a head and, in the large table, a cell. Rows are queries, columns are keys.";
+const STORY =
+  "Arrow keys or taps choose a head and, in the large table, a cell. Rows are queries, and columns are keys.";
 
 class HeadExplorer extends Picture {
   constructor(model, element) {
@@ -156,7 +157,10 @@ class HeadExplorer extends Picture {
     const cell = Math.min(34, Math.max(18, cellSize(room, keys.length)));
     this.map.draw({ ...labels, matrix, cell, selected: this.selected, row: this.selected.row }, style);
     const size = `${queries.length} queries by ${keys.length} keys`;
-    this.map.element.setAttribute("aria-label", `${this.heading.textContent}, ${size}. Arrow keys move, Tab leaves.`);
+    this.map.element.setAttribute(
+      "aria-label",
+      `${this.heading.textContent}, ${size}. Arrow keys move, and Tab leaves.`,
+    );
   }
 
   tablesOf({ matrix, kind, layers, heads, queries, keys }) {
@@ -170,7 +174,7 @@ class HeadExplorer extends Picture {
     const names = places.map(([layer, head], at) => `layer ${layer}, head ${head}: ${measures[at].pattern}`);
     return [
       table(this.heading.textContent, matrix, queries, keys),
-      table(`All heads of ${kind}: what they are most like`, numbers, names, ["share of the weight", "entropy"]),
+      table(`All heads of ${kind} and what they are most like`, numbers, names, ["fraction of the weight", "entropy"]),
     ];
   }
 }

@@ -152,7 +152,7 @@ class HeadSplitter extends View {
       ];
     }
     if (refused) {
-      const text = refused.error || "works here: no axes that lie apart in memory have to be joined.";
+      const text = refused.error || "works here, because it joins no axes that are apart in memory.";
       return [make("p", { class: "att-refused" }, make("code", { class: "att-line", text: refused.code }), text)];
     }
     return [];
@@ -213,8 +213,10 @@ class HeadSplitter extends View {
   #strips({ memory, reads, copied, contiguous }) {
     const isFirst = this.model.get("step") === 1;
     const paint = (element, number) => this.#paint(element, number);
-    const state = copied ? "rewritten: the numbers were copied" : "the same as in the step before";
-    const order = contiguous ? "place by place, so it is contiguous" : "jumping from place to place: not contiguous";
+    const state = copied ? "rewritten by copying the numbers" : "the same as in the step before";
+    const order = contiguous
+      ? "place by place, so it is contiguous"
+      : "jumping from place to place, so it isn't contiguous";
     return [
       make("div", { class: "att-caption", text: isFirst ? "In memory" : `In memory, ${state}` }),
       strip("In memory", memory, memory, paint),

@@ -6,47 +6,50 @@ export const STEPS = [
     short: "x",
     name: "x",
     axes: "TE",
-    story: "One row a token. The tens tell the token, the ones the column. Follow one number on its way.",
+    story: "Each row is a token. The tens digit is the token, the ones digit the column. Follow one number on its way.",
   },
   {
     short: "view",
     name: "cut",
     axes: "THD",
     story:
-      "Each row is cut into its heads. No number moves in memory: view only notes another shape and other strides.",
+      "Each row is cut into its heads. No number moves in memory, since view only notes a new shape and new strides.",
   },
   {
     short: "transpose",
     name: "swapped",
     axes: "HTD",
     story:
-      "Tokens and heads swap places, so that each head has a table of all tokens. In memory nothing moves: the strides swap. To read on, the tensor now has to jump.",
+      "Tokens and heads swap places, so that each head has a table of all tokens. No number moves in memory, but " +
+      "the strides swap, so reading the tensor now jumps.",
   },
   {
     short: "contiguous",
     name: "worked",
     axes: "HTD",
     story:
-      "What the heads compute is a new tensor, laid out head by head. contiguous() makes that layout, copying the numbers: now memory holds them in the order of reading.",
+      "What the heads compute is a new tensor, laid out head by head. contiguous() makes that layout by copying the " +
+      "numbers, so memory now has them in the order of reading.",
   },
   {
     short: "transpose",
     name: "back",
     axes: "THD",
     story:
-      "On the way back tokens and heads swap once more, so that a token's pieces stand together. Again memory stays as it is.",
+      "On the way back tokens and heads swap once more, so that a token's pieces are together. Again memory stays " +
+      "as it is.",
   },
   {
     short: "contiguous",
     name: "copied",
     axes: "THD",
-    story: "The numbers are copied once more: token by token, and in each token head by head.",
+    story: "The numbers are copied once more, token by token and, within each token, head by head.",
   },
   {
     short: "view",
     name: "joined",
     axes: "TE",
-    story: "The last two axes are joined: memory already holds them one after the other.",
+    story: "The last two axes are joined, since memory already has them one after the other.",
   },
 ];
 

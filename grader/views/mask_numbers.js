@@ -97,7 +97,7 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
     return emptyRow(way, mask.columns);
   }
   if (!seen.includes(column)) {
-    return way === "masked_softmax" ? "weight 0: hidden" : `exp(${HIDDEN[way]}) = 0: hidden, and leaves no trace`;
+    return way === "masked_softmax" ? "weight 0: hidden" : `exp(${HIDDEN[way]}) = 0, so the hidden key leaves no trace`;
   }
   const power = (key) => `exp(${written(entry(scores, row, key))})`;
   const terms = seen.length > MOST_TERMS ? [...seen.slice(0, MOST_TERMS - 1).map(power), "…"] : seen.map(power);
@@ -108,10 +108,10 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
 /** What each way of hiding makes of a row that sees nothing. */
 export function emptyRow(way, keys) {
   return {
-    "fill with -inf": "Nothing visible. Softmax subtracts the row's maximum: −∞ − (−∞) = NaN, all along the row.",
-    "subtract 1e10": `Nothing visible. In float32 all ${keys} scores end up as −1e10: equal, so 1/${keys} for each.`,
-    "fill with -1e20": `Nothing visible. All ${keys} scores are −1e20: equal, so 1/${keys} for each.`,
-    masked_softmax: "Nothing visible, nothing to share out: every weight is 0, and so is the output.",
+    "fill with -inf": "No key is visible. Softmax subtracts the row's maximum, and −∞ − (−∞) = NaN all along the row.",
+    "subtract 1e10": `No key is visible. In float32 all ${keys} scores end up as −1e10, and equal scores give 1/${keys} each.`,
+    "fill with -1e20": `No key is visible. All ${keys} scores are −1e20, and equal scores give 1/${keys} each.`,
+    masked_softmax: "No key is visible, so every weight is 0, and so is the output.",
   }[way];
 }
 

@@ -57,7 +57,7 @@ class NormExplorer extends Picture {
     this.input = new Heatmap((to, how) => this.select(to, how), { onKey: (event) => this.#onTableKey(event.key) });
     this.output = new Heatmap(null);
     this.outputCaption = make("span", { class: "att-caption" });
-    this.inputBox = captioned("Table, to edit", this.input.element);
+    this.inputBox = captioned("Table to edit", this.input.element);
     return [this.inputBox, sign(), captioned(this.outputCaption, this.output.element)];
   }
 
@@ -216,7 +216,7 @@ class NormExplorer extends Picture {
     const end = Math.sqrt(Math.max(rows, columns)); // no output of these norms is larger
     const dots = (row, column) => ({ marked: entry(this.matrices.moved, row, column) === 1 });
     this.output.draw({ ...after, low: -end, high: end, cell, look: dots, selected, ...group }, style);
-    const name = `Table to edit, ${rows} rows, ${columns} columns. Arrow keys move, digits type a number, Tab leaves.`;
+    const name = `Table to edit, ${rows} rows, ${columns} columns. Arrow keys move, digits type a number, and Tab leaves.`;
     this.input.element.setAttribute("aria-label", name);
   }
 }

@@ -16,8 +16,8 @@ const TITLES = {
 };
 const NARROW = 400; // pixels
 const STORY =
-  "Only the coloured scores exist now: hatched ones were read and thrown away, empty ones are not made yet. In the output " +
-  "so far, arrow keys or taps choose a query.";
+  "Only the coloured scores exist now. Hatched ones were read and thrown away, and empty ones are not computed yet. " +
+  "In the output so far, arrow keys or taps choose a query.";
 
 class OnlineSoftmax extends Picture {
   constructor(model, element) {
@@ -69,7 +69,7 @@ class OnlineSoftmax extends Picture {
   #buildSwitch() {
     const onchange = () => this.choose({ rescaling: this.check.checked });
     this.check = make("input", { type: "checkbox", onchange });
-    const text = "Rescaling: when the maximum rises, multiply what was summed by the factor";
+    const text = "Rescale: when the maximum rises, multiply the sums so far by the factor";
     return make("label", { class: "att-switch" }, this.check, text);
   }
 
@@ -153,7 +153,7 @@ class OnlineSoftmax extends Picture {
       const picture = { matrix, low, high, cell, rowLabels: labels(name), columnLabels, ...marks };
       this.maps[name].draw({ ...picture, look: name === "scores" ? look : short }, style);
     }
-    const name = `Output so far, ${this.queries.length} rows. Arrow keys choose a query and tell its arithmetic, Tab leaves.`;
+    const name = `Output so far, ${this.queries.length} rows. Arrow keys choose a query and read out its arithmetic, and Tab leaves.`;
     this.maps.output.element.setAttribute("aria-label", name);
   }
 

@@ -17,8 +17,9 @@ import { Picture, rendering } from "./view.js";
 const PLOT = { width: 330, height: 150 };
 const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
 const STORY =
-  "Rows are positions, columns the numbers of an encoding. Arrow keys or taps choose one. The upper curve is the selected column, " +
-  "the lower one the products of the selected position, by distance; thin lines are those of all other positions.";
+  "Rows are positions, and columns are the components of an encoding. Arrow keys or taps choose one. The upper " +
+  "curve is the selected column. The lower one has the products of the selected position by distance, and thin " +
+  "lines are those of all other positions.";
 
 class PositionExplorer extends Picture {
   constructor(model, element) {
@@ -114,7 +115,7 @@ class PositionExplorer extends Picture {
     const size = `${this.rows.rows} positions, ${this.rows.columns} columns`;
     this.map.element.setAttribute(
       "aria-label",
-      `Encoding, ${size}. Arrow keys move from number to number, Tab leaves.`,
+      `Encoding, ${size}. Arrow keys move from number to number, and Tab leaves.`,
     );
     this.#drawWave([low, high]);
     this.#drawCurve();

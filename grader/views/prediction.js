@@ -163,7 +163,7 @@ class Prediction extends View {
       const unit = this.choices.length ? "" : ` ${this.model.get("unit")}`.trimEnd();
       this.guessed.replaceChildren("Your guess: ", ...inline(`${guess}${unit}`), `. ${this.#then(isSeen)}`);
     } else if (isDone) {
-      this.guessed.textContent = `You look without a guess. ${this.#then(false)}`;
+      this.guessed.textContent = `You chose to look without a guess. ${this.#then(false)}`;
     }
     this.finish();
   }
@@ -172,7 +172,7 @@ class Prediction extends View {
     if (this.model.get("on_page")) {
       return "Now read on.";
     }
-    return isSeen ? "You have seen what came out, so it stays." : "Now run the next cells.";
+    return isSeen ? "You have seen what came out, so your guess stays." : "Now run the next cells.";
   }
 }
 

@@ -58,7 +58,9 @@ class Prediction(KernelView):
         seen: bool = False,
     ) -> None:
         if len(choices) == 1 or len(set(choices)) < len(choices):
-            raise ValueError(f"choices: got {list(choices)}, expected several different ones, or none for a number")
+            raise ValueError(
+                f"choices: got {list(choices)}, expected several different ones, or none to ask for a number"
+            )
         super().__init__(question=question, choices=list(choices), low=low, high=high, unit=unit)
         self._keep: Keep = lambda _guess, _sure: None
         if guess is not None and not self.problem(guess):
@@ -123,4 +125,4 @@ class Prediction(KernelView):
     def _unguessed(self) -> str:
         verb, example = ("choose", '"a"') if self.choices else ("type a number", "0.5")
         instead = f"where no buttons appear, add your guess: predict(..., guess={example})"
-        return f"Not guessed yet. Run the cell and {verb}; {instead}."
+        return f"You haven't guessed yet. Run the cell and {verb}; {instead}."

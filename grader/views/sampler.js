@@ -8,8 +8,8 @@ import { Picture, rendering } from "./view.js";
 const ROWS = 12; // words with a bar
 const MANY = 40;
 const STORY =
-  "The bars are what is drawn from; the thin line on each is where it ended without temperature, top-k and top-p. " +
-  "Draw a word, or press one to choose it yourself. Words that the model doesn't know are left out.";
+  "Words are drawn from the bars; the thin line on each shows it without temperature, top-k and top-p. Draw a word, " +
+  "or press one to choose it yourself. Words that the model doesn't know are left out.";
 
 class Sampler extends Picture {
   #left = 0; // words still to be drawn
@@ -200,7 +200,7 @@ class Sampler extends Picture {
       const numbers = [plain, tempered, afterK, final].map((distribution) => percent(distribution[at]));
       return [said(this.words[at]), written(this.logits[at]), ...numbers];
     });
-    return [textTable("All words, the likeliest first", heads, rows)];
+    return [textTable("All words, with the likeliest first", heads, rows)];
   }
 }
 

@@ -7,8 +7,9 @@ import { inWords, MEASURES, measuresInWords, numbersOf, SIDES, toDecimals, way }
 import { Picture, rendering } from "./view.js";
 
 const STORY =
-  "The same queries and keys on both sides. Entropy: how widely a query spreads its weights. Slope: w (1 − w) added up " +
-  "over its row, how much a small change of its scores would move its weights. Both are means over all queries.";
+  "Both sides have the same queries and keys. Entropy measures how widely a query spreads its weights. Slope is w " +
+  "(1 − w) summed over its row, and measures how much a small change of its scores would move its weights. Both are " +
+  "means over all queries.";
 
 class ScalingExplorer extends Picture {
   constructor(model, element) {
@@ -56,7 +57,7 @@ class ScalingExplorer extends Picture {
     ];
     const maps = kinds.map(([kind, name]) => {
       const map = new Heatmap((to, how) => this.select(to, how));
-      const label = `${kind}, ${side.title.toLowerCase()}. Arrow keys move from number to number, Tab leaves.`;
+      const label = `${kind}, ${side.title.toLowerCase()}. Arrow keys move from number to number, and Tab leaves.`;
       map.element.setAttribute("aria-label", label);
       map.element.dataset.matrix = name;
       return map;

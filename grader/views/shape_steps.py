@@ -49,29 +49,29 @@ TARGET = _p("target", "B Tt E")
 
 STEPS = (
     Step(
-        "Token ids", "Every word is a whole number. Sentences of a batch are filled up to one length.", (), (SRC, TRG)
+        "Token ids", "Every word is a whole number. Sentences in a batch are padded to the same length.", (), (SRC, TRG)
     ),
     Step(
         "Do the heads fit?",
-        "d_model is shared out among the heads, evenly: E = H * D.",
+        "d_model is divided evenly among the heads, so E = H * D.",
         (_p("a token", "E"),),
         (_p("its heads", "H D", "heads"),),
     ),
     Step(
         "Two masks",
-        "The source's hides padding, the target's padding and the future. True means: may attend.",
+        "The source's mask hides padding, and the target's hides padding and the future. True means \"may attend\".",
         (SRC, TRG),
         (SRC_MASK, TRG_MASK),
     ),
     Step(
         "Embedding",
-        "Each id looks up its row in a table: a vector.",
+        "Each id looks up its vector, a row in a table.",
         (SRC,),
         (_p("embedded", "B Ts E", "encoder.token_embedding"),),
     ),
     Step(
         "Positions",
-        "The vector of its place is added to each token; dropout acts on the sum.",
+        "The vector of its position is added to each token, and dropout acts on the sum.",
         (_p("embedded", "B Ts E"), _p("positions", "Ts")),
         (
             _p("position vectors", "B Ts E", "encoder.position_embedding", broadcasts=True),
@@ -80,7 +80,7 @@ STEPS = (
     ),
     Step(
         "Queries, keys, values",
-        "Three linear layers.",
+        "Three linear layers make them from the same x.",
         (X,),
         tuple(_p(name, "B Ts E", f"{ENC}.attention.{name[0]}_proj") for name in ("query", "key", "value")),
     ),
@@ -99,19 +99,19 @@ STEPS = (
     ),
     Step(
         "Scale, softmax",
-        "Divided by the root of D; each row shares out 1 among the keys.",
+        "Scores are divided by the root of D, and each row of weights sums to 1.",
         (_p("masked", "B H Ts Ts"),),
         (_p("weights", "B H Ts Ts", f"{ENC}.attention:weights"),),
     ),
     Step(
         "Mix the values",
-        "Each query takes its mixture of the values, head by head.",
+        "Each query gets its mixture of the values, head by head.",
         (_p("weights", "B H Ts Ts"), HEADS[2]),
         (_p("mixed", "B Ts H D"),),
     ),
     Step(
         "Join, project",
-        "The heads side by side again, and a last linear layer.",
+        "The heads are put side by side again, and a last linear layer follows.",
         (_p("mixed", "B Ts H D"),),
         (
             _p("joined", "B Ts E", f"{ENC}.attention.out_proj:first"),
@@ -120,13 +120,13 @@ STEPS = (
     ),
     Step(
         "Add, normalise",
-        "LayerNorm(query + dropout(attended)): the token itself always gets through.",
+        "LayerNorm(query + dropout(attended)) always lets the token itself through.",
         (X, _p("attended", "B Ts E")),
         (_p("x", "B Ts E", f"{ENC}.norm1"),),
     ),
     Step(
         "Feed-forward",
-        "Two layers for each token by itself; then add and normalise again.",
+        "Two layers handle each token by itself, and then we add and normalise again.",
         (X,),
         (
             _p("inner", "B Ts F", f"{ENC}.feed_forward.linear1"),
@@ -136,13 +136,13 @@ STEPS = (
     ),
     Step(
         "The encoder",
-        "Steps 6 to 14 in every layer, each with parameters of its own. What comes out is the memory.",
+        "Every layer does steps 6 to 14 with its own parameters. The result is the memory.",
         (SRC, SRC_MASK),
         (_p("memory", "B Ts E", "encoder"),),
     ),
     Step(
         "The target looks at itself",
-        "Attention over the target under its mask; add, normalise.",
+        "Attention runs over the target under its mask; then we add and normalise.",
         (_p("target", "B Tt E", f"{DEC}:first"), TRG_MASK),
         (
             _p("weights", "B H Tt Tt", f"{DEC}.attention:weights"),
@@ -151,7 +151,7 @@ STEPS = (
     ),
     Step(
         "The target asks the source",
-        "A TransformerBlock whose value and key are the memory: cross-attention, then feed-forward.",
+        "A TransformerBlock with the memory as value and key does cross-attention, then feed-forward.",
         (_p("query", "B Tt E"), MEMORY, SRC_MASK),
         (
             _p("cross weights", "B H Tt Ts", f"{DEC}.block.attention:weights"),
@@ -160,13 +160,13 @@ STEPS = (
     ),
     Step(
         "The decoder",
-        "Steps 16 and 17 in every layer, always with the same memory; then a score for every word.",
+        "Every layer does steps 16 and 17 with the same memory, and then every word gets a score.",
         (TARGET, MEMORY, SRC_MASK, TRG_MASK),
         (_p("target", "B Tt E", "decoder.fc_out:first"), _p("logits", "B Tt V", "decoder.fc_out")),
     ),
     Step(
         "The whole",
-        "Masks, encoder, decoder: from two tensors of ids to a score for every word at every position.",
+        "Masks, encoder and decoder turn two tensors of ids into a score for every word at every position.",
         (SRC, TRG),
         (_p("memory", "B Ts E", "encoder"), _p("logits", "B Tt V", "model")),
     ),

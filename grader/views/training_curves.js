@@ -50,5 +50,5 @@ export function changes(written, most = 9) {
 /** How far a training is. On a page nothing is trained, so an empty monitor says where there is more to see. */
 export function stepsDone(done, total, isOnPage) {
   const steps = `${done} of ${total} steps`;
-  return isOnPage && done === 0 ? `${steps}. The lesson shows the monitor again below, after the training.` : steps;
+  return isOnPage && done === 0 ? `${steps}. The lesson shows the monitor again below, after training.` : steps;
 }

@@ -48,7 +48,7 @@ class TrainingMonitor extends Picture {
     this.steps = make("p", { class: "att-steps-done" });
     this.written = make("table", { class: "att-written-so-far" });
     const score = this.model.get("score");
-    this.charts = ["Loss, each line a tenth of the one above", `Share of ${score}`].map((title) => {
+    this.charts = ["Loss, where each line is a tenth of the one above", `Fraction of ${score}`].map((title) => {
       const canvas = make("canvas", { "aria-hidden": "true" });
       const element = make("div", { class: "att-chart" }, make("span", { class: "att-caption", text: title }), canvas);
       return { canvas, element };
@@ -88,7 +88,7 @@ class TrainingMonitor extends Picture {
       const cell = make("td", {}, ...characters, text.length < answer.length ? "…" : "");
       return make("tr", {}, make("th", { scope: "row", text: `step ${step}` }), cell);
     });
-    const caption = make("caption", { text: `“${source}”, as the model writes it; wrong characters are underlined` });
+    const caption = make("caption", { text: `“${source}” as the model writes it, with wrong characters underlined` });
     this.written.replaceChildren(caption, ...rows);
   }
 

@@ -40,8 +40,8 @@ LOOK_UP = 60.0  # seconds until the roster is read again, and what was nobody's 
 SETTLED = 60.0  # seconds after which a hand-in counts as whole whatever it lacks
 OWN = "claims to be submitted by"  # nbgrader's words
 NOT_OURS = (
-    "`grader watch` needs nbgrader's own exchange, a folder that all students of the machine can reach. These settings "
-    "replace it: {}. Collect and release by its own commands, and grade with `grader autograde`."
+    "`grader watch` needs nbgrader's own exchange, a folder that all students of the machine can reach. These "
+    "settings replace it: {}. Collect and release with that system's commands, and grade with `grader autograde`."
 )
 
 
@@ -77,7 +77,7 @@ class Inbound:
         collector = CollectRegularFiles(coursedir=layout, config=layout.config)
         if not Path(collector.root).is_dir():
             raise CourseError(
-                f"The exchange {collector.root} isn't there: nobody can hand in. `grader doctor` says what to do."
+                f"The exchange {collector.root} isn't there, so nobody can hand in. `grader doctor` shows what to do."
             )
         self.folder = Path(collector.root) / layout.course_id / "inbound"
         self.seen: set[str] = set()
@@ -192,7 +192,7 @@ def _authenticator(course: ClassDirectory) -> Authenticator:
 
 def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
     """Where the student looks for the feedback of a hand-in beyond the limit, a page says so."""
-    said = f"It was not graded: {OVER.format(attempts_allowed(course.config))} Your marks are those of the ones before."
+    said = f"It was not graded: {OVER.format(attempts_allowed(course.config))} Your earlier hand-ins count."
     try:
         secret = folder.read(SECRET_FILE, SECRET_BYTES).decode()
     except (Unreadable, UnicodeDecodeError):
@@ -201,7 +201,7 @@ def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
     for name in sorted(names)[:10]:
         page = folder.root.parent / "feedback" / f"{notebook_hash(secret=secret, notebook_id=name)}.html"
         if page.parent.is_dir() and not page.exists():
-            html = render("watch/refused.html", title=f"Your hand-in of {course.lesson}", said=said)
+            html = render("watch/refused.html", title=f"Your hand-in for {course.lesson}", said=said)
             write_atomically(page, html, 0o644, durable=False)
 
 

@@ -81,7 +81,7 @@ class Page:
             write_atomically(self._path, self.html, self._mode, durable=False)
         except Exception as error:  # marks come without a page too
             why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-            said = Markup.escape(f"{now.at}: {now.fault or f'This page can not be written: {why}.'}")
+            said = Markup.escape(f"{now.at}: {now.fault or f'This page cannot be written: {why}.'}")
             short = SHORT.format(REFRESH, Markup.escape(now.course), said).encode("utf-8", "replace")
             with suppress(OSError), self._path.open("r+b") as file:
                 file.write(short)

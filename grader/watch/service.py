@@ -49,16 +49,16 @@ HOUR = 3600.0
 AGAIN, LONGEST = 2.0, 60.0
 LISTED = 60  # hand-ins on the page
 NO_ROSTER = (
-    "The gradebook has no student yet, so a student can't be told from a typing error. Enter the list of people first "
-    "(`grader roster {0} FILE.csv`), or take in everybody who hands in: --add-students"
+    "The gradebook has no student yet, so a student can't be distinguished from a typing error. Enter the list of "
+    "people first (`grader roster {0} FILE.csv`), or take everybody who hands in with --add-students"
 )
 NOBODYS = (
-    "{0} folders in the exchange are of nobody in the roster, or don't belong to the student whose name they have. "
-    "They are left alone, and nobody waits for them; `nbgrader collect` says why."
+    "{0} folders in the exchange aren't from anybody in the roster, or don't belong to the student whose name they "
+    "have. They are left alone, and `nbgrader collect` gives the reasons."
 )
 ANOTHER = (
-    "Not graded: the notebook holds the exercises of {0} and none of {1}. Ask for the right one. If this one is to be "
-    "graded all the same, `grader autograde`, `grader feedback` and `nbgrader release_feedback` do it."
+    "Not graded: the notebook has the exercises of {0} and none of {1}. Ask for the right one. To grade this one "
+    "anyway, use `grader autograde`, `grader feedback` and `nbgrader release_feedback`."
 )
 StudentLesson = tuple[str, str]  # lesson and student
 
@@ -154,7 +154,7 @@ class Watch:
                         self._fault(str(error))
                     time.sleep(AGAIN)
             except KeyboardInterrupt:
-                self._say("Ended. What was not done yet is done when it is started again.")
+                self._say("Ended. When it is started again, it does what is left.")
             finally:
                 self._show_page(ended=True)
                 for log in self.logs.values():
@@ -192,7 +192,7 @@ class Watch:
         for entry in arrived:
             if not self._is_lesson(entry.lesson):
                 self.inbound.seen.add(entry.name)
-                said = f"{printable(entry.name)} is of no lesson of this course, and stays where it is."
+                said = f"{printable(entry.name)} belongs to no lesson of this course and stays where it is."
                 self._problem("", entry.student, said, once=True)
                 continue
             turn = self.turns.setdefault((entry.lesson, entry.student), Pending(now, urgent=True))
@@ -262,11 +262,11 @@ class Watch:
             self._problem(lesson, "", str(error))
             return
         if isinstance(error, OSError):
-            self._fault(f"{error.strerror}: {error.filename or self.root}. It is tried again; nothing is lost.")
+            self._fault(f"{error.strerror}: {error.filename or self.root}. It will be tried again.")
         elif isinstance(error, CommandFailed):
             self._fault(str(error))
         else:
-            self._fault(f"A fault of grader watch: {type(error).__name__}: {error}. It is tried again.")
+            self._fault(f"A fault of grader watch: {type(error).__name__}: {error}. It will be tried again.")
             say("".join(traceback.format_exception(error)), file=self._tell)
 
     # --- one round ----------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ class Watch:
         for student, folders in collected.over.items():
             limit = attempts_allowed(course.config)
             hand_ins = "hand-in is" if len(folders) == 1 else "hand-ins are"
-            said = f"{len(folders)} {hand_ins} over the limit of {limit}, kept and not graded."
+            said = f"{len(folders)} {hand_ins} over the limit of {limit}, kept but not graded."
             self._problem(course.lesson, student, said, f"{student} over the limit")
         for sentence in sentences:
             self._problem(course.lesson, "", sentence, sentence)
@@ -407,12 +407,12 @@ class Watch:
         recent.sort(key=lambda record: record.graded, reverse=True)
         waiting = [(who, turn.since, "waits") for who, turn in self.turns.items() if turn.urgent and who not in slow]
         alone = [(who, None, SLOW) for who in sorted(slow)]
-        state = "Ended." if ended else f"{len(waiting)} waiting, {len(alone)} that take long."
+        state = "Ended." if ended else f"{len(waiting)} waiting, {len(alone)} that take a long time."
         marked = [mark for record in recent if (mark := self.marks.get((record.lesson, record.student)))]
         figures = [("hand-ins graded", f"{len(recent)}")]
         if marked:
             share = sum(mark.score for mark in marked) / (sum(mark.points for mark in marked) or 1)
-            figures.append(("of the points earned", f"{100 * share:.0f} %"))
+            figures.append(("points earned", f"{100 * share:.0f} %"))
         took = sorted(
             seconds for _key, when, seconds in self.released.values() if when > hour_ago and seconds is not None
         )

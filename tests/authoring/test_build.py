@@ -98,7 +98,9 @@ def test_outputs_are_kept_where_prose_has_changed_and_refused_where_code_has(bui
     rebuild(TOY + "\n# %% [markdown]\n# More to read.\n")
     assert _read(built.solutions / "01_toy.ipynb").cells[:-1] == nbformat.reads(before, 4).cells
     for changed, line in ((TOY.replace('print("the same")', "print(1)", 1), SAME), (TOY + "\n# %%\n1\n", r"\d+")):
-        with pytest.raises(LessonError, match=rf"01_toy.py:{line}: from here on the code is not what was run last"):
+        with pytest.raises(
+            LessonError, match=rf"01_toy.py:{line}: from here on the code differs from what was run last"
+        ):
             rebuild(changed)
 
 
@@ -231,7 +233,7 @@ def test_a_cell_that_raises_is_named_with_its_line_and_exercise(make_course: Mak
 @pytest.mark.parametrize("question", ["Is 1700 + 25 = 1725?", "Will it print It came out: 1725 or less?"])
 def test_a_question_that_holds_the_answer_is_refused(make_course: MakeCourse, question: str):
     message = _fails(make_course, "What is 1700 + 25?", question)
-    assert re.match(r'lessons/01_toy.py:\d+: predict\("01_sum"\): its question holds the answer: ', message)
+    assert re.match(r'lessons/01_toy.py:\d+: predict\("01_sum"\): its question contains the answer: ', message)
 
 
 def test_a_wrong_model_solution_ends_the_build(make_course: MakeCourse):
@@ -243,7 +245,7 @@ def test_a_wrong_model_solution_ends_the_build(make_course: MakeCourse):
     ("source", "expected"),
     [
         ("import warnings; warnings.warn('late')", "the cell writes to standard error: .*late"),
-        ("print(object())", "the output holds an address, which differs in every run: 0x"),
+        ("print(object())", "the output contains an address, which differs in every run: 0x"),
         ("import os; os._exit(1)", "the kernel died while it ran this cell"),
     ],
 )
@@ -280,7 +282,7 @@ def test_the_users_own_configuration_does_not_reach_the_lesson(make_course: Make
 def test_a_lesson_can_be_meant_by_name_number_or_file(built: Repository):
     for wanted in ("01_toy", "01", "1", "lessons/01_toy.py"):
         assert built.choose([wanted]) == ["01_toy"]
-    with pytest.raises(CourseError, match=r"There is no lesson '7'. There are: 01_toy"):
+    with pytest.raises(CourseError, match=r"There is no lesson '7'. The lessons are: 01_toy"):
         built.choose(["7"])
 
 
@@ -292,7 +294,7 @@ def test_a_misnamed_lesson_is_refused(built: Repository):
 
 def test_the_repository_is_found_from_anywhere_inside(built: Repository, tmp_path: Path):
     assert find_root(built.lessons) == find_root(built.root) == built.root
-    with pytest.raises(CourseError, match="does not lie in the course's repository"):
+    with pytest.raises(CourseError, match="isn't in the course's repository"):
         find_root(Path("/"))
 
 

@@ -56,9 +56,9 @@ def test_another_solution_makes_another_text(given):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("from lesson_01 import triple", "no solution of an earlier lesson_01 defines triple"),
-        ("from lesson_02 import double", "no solution of an earlier lesson_02 defines double"),
-        ("from lesson_07 import double", "no solution of an earlier lesson_07 defines double"),
+        ("from lesson_01 import triple", "no solution in an earlier lesson_01 defines triple"),
+        ("from lesson_02 import double", "no solution in an earlier lesson_02 defines double"),
+        ("from lesson_07 import double", "no solution in an earlier lesson_07 defines double"),
     ],
 )
 def test_what_is_not_there_is_an_authors_error(given, source, message):

@@ -105,7 +105,7 @@ def test_the_list_of_equivalent_mutants_is_checked(listed):
         Result(Mutant("split_heads", "passes", ""), "survived"),
     ]
     gone, killed = mutants.stale(["split_heads"], results)
-    assert "split_heads has no such mutant any more: gone" in gone
+    assert "split_heads no longer has this mutant: gone" in gone
     assert "the check of split_heads does not pass it (named): killed" in killed
 
 
@@ -121,7 +121,7 @@ def test_a_survivor_that_is_not_listed_is_told_and_the_table_counts(listed):
         )
     ]
     assert mutants.unsettled(results) == ["survived: split_heads: passes too"]
-    assert mutants.without_help(results) == ["no name, no hint: split_heads: b"]
+    assert mutants.without_help(results) == ["neither named nor given a hint: split_heads: b"]
     *_, total = mutants.table(results).splitlines()
     counts = dict(zip(mutants.COLUMNS, total.split()[1:], strict=True))
     assert counts == {

@@ -98,9 +98,9 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
     lines = done.stderr.splitlines()
     samples = "tests/exercises/lesson_03/rotate_heads.py:1 rotate_heads: "
     assert [line.removeprefix(samples) for line in lines if line.startswith(samples)] == [
-        "0 of 2 wordings of returns-its-input; write cells `# %% wrong returns-its-input: TITLE`",
-        "0 of 3 right answers; write cells `# %% right: TITLE`",
-        "no wrong answer that nobody listed; write a cell `# %% wrong -: TITLE`",
+        "0 of 2 wordings of returns-its-input are there; write cells `# %% wrong returns-its-input: TITLE`",
+        "0 of 3 right answers are there; write cells `# %% right: TITLE`",
+        "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`",
     ]
     assert any(
         re.fullmatch(r"grader/exercises/lesson_03/rotate_heads.py:\d+ rotate_heads: TODO .*", line) for line in lines
@@ -118,7 +118,7 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
             " `transpose`",
             r"split_heads.md:\d+ split_heads: the mistake .* has 1 of at least 2 hints",
         ),
-        ("tokens and features", "{what}", r"split_heads.md:\d+ split_heads: nothing fills \{what\} of the mistake"),
+        ("tokens and features", "{what}", r"split_heads.md:\d+ split_heads: \{what\} of the mistake"),
         (
             "# split_heads",
             "# split_heads\n\n## old\n\nSo.\n\n1. A.\n2. B.",
@@ -148,13 +148,13 @@ def test_an_unfinished_exercise_is_no_matter_of_other_lessons(repository: Reposi
     ("lesson", "name", "message"),
     [
         ("12", "rotate_heads", "There is no lesson '12'"),
-        ("3", "merge_heads", "There is an exercise merge_heads already, in lesson 03_multi_head_attention"),
+        ("3", "merge_heads", "There is already an exercise merge_heads, in lesson 03_multi_head_attention"),
         ("3", "rotateHeads", "'rotateHeads' can't be the name .* snake_case .* CamelCase"),
         ("3", "Rotate_Heads", "can't be the name"),
         ("3", "lambda", "can't be the name"),
         ("3", "../heads", "can't be the name"),
         ("3", "quiz_04", "the quiz of this lesson is quiz_03"),
-        ("3", "shared", r"shared\.py is the file of what several exercises"),
+        ("3", "shared", r"shared\.py is reserved for what several exercises"),
         ("5", "running_state", r"grader/exercises/lesson_05/running_state\.py exists already"),
     ],
 )
@@ -168,7 +168,7 @@ def test_an_exercise_that_exists_or_is_misnamed_is_refused(repository: Repositor
 @pytest.mark.parametrize(
     ("number", "name", "message"),
     [
-        ("03", "more_heads", "There is a lesson 03 already: 03_multi_head_attention"),
+        ("03", "more_heads", "There is already a lesson 03: 03_multi_head_attention"),
         ("3", "more_heads", "two digits"),
         ("11", "MoreHeads", "snake_case"),
     ],
@@ -213,9 +213,9 @@ def test_missing_samples_are_told_by_the_build_and_fail_its_check(make_course: M
     told: list[str] = []
     build(course, (), jobs=1, use_cache=True, tell=told.append)
     lacks = [
-        "tests/exercises/lesson_01/double.py:1 double: 2 of 3 right answers; write cells `# %% right: TITLE`",
+        "tests/exercises/lesson_01/double.py:1 double: 2 of 3 right answers are there; write cells `# %% right: TITLE`",
         "tests/exercises/lesson_01/double.py:1 double: "
-        "no wrong answer that nobody listed; write a cell `# %% wrong -: TITLE`",
+        "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`",
     ]
     assert told[1:] == lacks
     with pytest.raises(CommandFailed) as caught:

@@ -28,17 +28,17 @@ MISTAKES = {
     "nested": (
         "    return 2 * x",
         "    ### BEGIN SOLUTION",
-        r"\d+ double: BEGIN SOLUTION inside another one.* 1 lines above",
+        r"\d+ double: BEGIN SOLUTION is inside another one.* 1 lines above",
     ),
     "no region": (
         "    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION",
         "    return 2 * x",
-        r"\d+ double: a solution cell without BEGIN SOLUTION",
+        r"\d+ double: this solution cell has no BEGIN SOLUTION",
     ),
     "region elsewhere": (
         "    return x / 2",
         "    ### BEGIN SOLUTION\n    return x / 2\n    ### END SOLUTION",
-        r'\d+: BEGIN SOLUTION in a cell without role="solution"',
+        r'\d+: BEGIN SOLUTION is in a cell without role="solution"',
     ),
     "unquoted": (
         CHECK,
@@ -46,10 +46,10 @@ MISTAKES = {
         r"\d+ double: cannot read the metadata `exercise=double`.*JSON",
     ),
     "unknown key": ('role="draw"', 'role="draw" size=3', r"\d+: unknown key `size`"),
-    "points": (CHECK, CHECK.rstrip() + " points=2\n", r"\d+ double: points stand in the exercise's specification"),
-    "unknown role": ('role="draw"', 'role="paint"', r'\d+: unknown role "paint": one of solution, check'),
+    "points": (CHECK, CHECK.rstrip() + " points=2\n", r"\d+ double: points belong in the exercise's specification"),
+    "unknown role": ('role="draw"', 'role="paint"', r'\d+: unknown role "paint": expected one of solution, check'),
     "role not a string": ('role="draw"', "role=1", r"\d+: role must be a string, not 1"),
-    "title": (EXAMPLE, EXAMPLE.replace("# %%", "# %% My title"), r'\d+: "My title" stands behind "# %%"'),
+    "title": (EXAMPLE, EXAMPLE.replace("# %%", "# %% My title"), r'\d+: "My title" follows "# %%"'),
     "raw": (EXAMPLE, "# %% [raw]\n# text\n", r"\d+: a cell marked \[raw\] must be \[markdown\]"),
     "markdown with a role": (
         "[markdown]",
@@ -58,10 +58,14 @@ MISTAKES = {
     ),
     "no exercise": (CHECK, '# %% role="check"\n', r'\d+: role="check" needs exercise="..."'),
     "exercise without role": (EXAMPLE, '# %% exercise="double"\nprint(1)\n', r'\d+ double: exercise="..." needs role='),
-    "timed check": (CHECK, CHECK.rstrip() + " timed=true\n", r"\d+ double: timed=true is the only value"),
-    "timed in words": ("timed=true", 'timed="yes"', r"\d+: timed=true is the only value"),
-    "claim of a check": (CHECK, CHECK.rstrip() + ' claim="it"\n', r'\d+ double: claim="..." has small letters'),
-    "claim with a blank": (EXAMPLE, EXAMPLE.replace("# %%", '# %% claim="A b"'), r'\d+: claim="..." has small letters'),
+    "timed check": (CHECK, CHECK.rstrip() + " timed=true\n", r"\d+ double: timed can only be true"),
+    "timed in words": ("timed=true", 'timed="yes"', r"\d+: timed can only be true"),
+    "claim of a check": (CHECK, CHECK.rstrip() + ' claim="it"\n', r'\d+ double: claim="..." must be in small letters'),
+    "claim with a blank": (
+        EXAMPLE,
+        EXAMPLE.replace("# %%", '# %% claim="A b"'),
+        r'\d+: claim="..." must be in small letters',
+    ),
     "claim not a string": (EXAMPLE, EXAMPLE.replace("# %%", "# %% claim=1"), r"\d+: claim must be a string, not 1"),
     "empty": (EXAMPLE, "# %%\n\n", r"\d+: the cell is empty"),
     "syntax": ("    return x / 2", "    return x /", r"\d+: syntax error: invalid syntax"),
@@ -76,7 +80,7 @@ MISTAKES = {
     "check first": (
         SOLUTION,
         f"{CHECK}check(double)\n\n{SOLUTION}",
-        r"\d+ double: the check stands before its solution",
+        r"\d+ double: the check comes before its solution",
     ),
     "check's source": (
         "check(double)",
@@ -93,7 +97,7 @@ MISTAKES = {
     "nothing left to write in": (
         'def double(x):\n    """Twice x."""\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION',
         "### BEGIN SOLUTION\ndef double(x):\n    return 2 * x\n### END SOLUTION",
-        r"\d+ double: double is defined inside the solution region only",
+        r"\d+ double: double is defined only inside the solution region",
     ),
     "stub raises": (
         "    return 2 * x\n    ### END SOLUTION",
@@ -124,7 +128,7 @@ MISTAKES = {
     "headings out of order": (
         "# # A lesson for the tests of the build",
         "# ### Exercise 1: `double`\n# ### Exercise 3: `quiz`",
-        r'9: "### Exercise 3: `quiz`" is exercise 2 of the lesson',
+        r'9: "### Exercise 3: `quiz`" should be exercise 2 of the lesson',
     ),
     "a dip in difficulty that isn't told": (
         "# # A lesson for the tests of the build",
@@ -134,50 +138,50 @@ MISTAKES = {
     "a line of code that is cut off": (
         'print("the same")',
         f'print("{72 * "x"}")',
-        r"\d+: 81 characters in a line of code: at most 80",
+        r"\d+: this line of code has 81 characters; only 80",
     ),
     "a cell that is too long": (
         'print("the same")',
         "\n".join(f"print({i})\n\n# a comment" for i in range(16)),
-        r'\d+: 16 lines of code: divide the cell after at most 15, or say why not, long="..."',
+        r'\d+: this cell has 16 lines of code; divide it after at most 15, or say why not, long="..."',
     ),
     "a short cell that says why it is long": (
         EXAMPLE,
         EXAMPLE.replace("# %%", '# %% long="why"'),
-        r'\d+: long="..." is for more than 15 lines of code: these are 1',
+        r'\d+: long="..." is for more than 15 lines of code, and this cell has 1',
     ),
     "a drawing that isn't marked": ('# %% role="draw"', "# %%", r'\d+: this cell only draws: mark it role="draw"'),
     "a question that isn't answered at once": (
         '# %% role="answer"',
         '# %%\nprint(1)\n\n# %% role="answer"',
-        r'\d+: predict\("01_sum"\): the cell directly below it answers it',
+        r'\d+: predict\("01_sum"\): the cell directly below must answer it',
     ),
     "an answer without its text": (
         '# %% [markdown] role="answer"',
         "# %% [markdown]",
-        r'\d+: compare_guess\("01_sum"\): directly below its cell stands the text that explains the answer',
+        r'\d+: compare_guess\("01_sum"\): the text that explains the answer, .*, must come directly below',
     ),
     "the text of an answer elsewhere": (
         '# %% [markdown] role="answer"',
         '# %% [markdown]\n# More.\n\n# %% [markdown] role="answer"',
-        r'\d+: # %% \[markdown\] role="answer" stands directly below the cell with compare_guess',
+        r'\d+: # %% \[markdown\] role="answer" must come directly below the cell with compare_guess',
     ),
     "a text that would end the string around it": (
         "# One carries",
         '# """',
-        r"\d+: the text of an answer can't hold three quotes",
+        r"\d+: the text of an answer can't contain three quotes",
     ),
     "an answer that goes on": (
         'compare_guess("01_sum", total)',
         'compare_guess("01_sum", total)\nprint(1)',
-        r'\d+: compare_guess\("01_sum"\): it is the last statement of its cell',
+        r'\d+: compare_guess\("01_sum"\): it must be the last statement of its cell',
     ),
-    "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: cannot read the header"),
+    "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: can't read the header"),
     "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: about and picture"),
     "a prediction without an answer": (
         'compare_guess("01_sum", total)',
         "print(total)",
-        r'\d+: predict\("01_sum"\): no cell answers it: role="answer" with compare_guess\("01_sum", ...\), further',
+        r'\d+: predict\("01_sum"\): no cell below answers it; add one with role="answer" and compare_guess',
     ),
     "an answer cell that answers nothing": (
         'compare_guess("01_sum", total)',
@@ -202,33 +206,37 @@ MISTAKES = {
     "two answers": (
         'compare_guess("01_sum", total)',
         'compare_guess("01_sum", total)\ncompare_guess("01_sum", 2)',
-        r'\d+: compare_guess\("01_sum"\): there is one already, in line \d+',
+        r'\d+: compare_guess\("01_sum"\): there is already one in line \d+',
     ),
     "two predictions of a name": (
         PREDICTION,
         f"{PREDICTION}\n\n# %%\n{PREDICTION}",
-        r'\d+: predict\("01_sum"\): there is one already, in line \d+',
+        r'\d+: predict\("01_sum"\): there is already one in line \d+',
     ),
-    "a prediction's name": ('predict("01_sum"', 'predict("sum"', r'\d+: predict\("sum"\): the name begins .*, "01_"'),
+    "a prediction's name": (
+        'predict("01_sum"',
+        'predict("sum"',
+        r'\d+: predict\("sum"\): the name must begin .*, "01_"',
+    ),
     "a prediction's name that is no string": (
         'predict("01_sum"',
         "predict(words",
-        r'\d+: predict: the first argument is its name, a string such as "01_first_row"',
+        r'\d+: predict: the first argument must be its name, a string such as "01_first_row"',
     ),
     "a prediction that nobody sees": (
         PREDICTION,
         f"{PREDICTION}\nprint(1)",
-        r'\d+: predict\("01_sum"\): it is the last statement of its cell, or nobody sees it',
+        r'\d+: predict\("01_sum"\): it must be the last statement of its cell, or nobody sees it',
     ),
     "minutes of an exercise": (
         "# # A lesson for the tests of the build",
         "# Difficulty 2 of 5 · about 7 minutes",
-        r"8: the build writes the minutes: `Difficulty 2 of 5` alone",
+        r"8: the build writes the minutes, so write only `Difficulty 2 of 5`",
     ),
     "minutes of the lesson": (
         "# # A lesson for the tests of the build",
         "# **Time:** about 90 minutes.",
-        r"8: the build writes the minutes: .*`\*\*Time:\*\* <!-- time -->`",
+        r"8: the build writes the minutes, .*`\*\*Time:\*\* <!-- time -->`",
     ),
     "text before the first cell": ("# %% [markdown]", "print(1)\n\n# %% [markdown]", r'7: a lesson begins with "# %%"'),
 }

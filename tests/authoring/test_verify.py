@@ -112,12 +112,12 @@ def test_cells_run_out_of_order_are_found(built: Repository):
 def test_a_file_written_by_another_tool_is_found(built: Repository):
     path = built.notebooks / "01_toy.ipynb"
     path.write_text(json.dumps(json.loads(path.read_text()), indent=4))
-    assert "notebooks/01_toy.ipynb: not a notebook that a build has written" in _found(built)
+    assert "notebooks/01_toy.ipynb: this isn't a notebook that a build wrote" in _found(built)
 
 
 def test_a_broken_file_is_found(built: Repository):
     (built.solutions / "01_toy.ipynb").write_text("{")
-    assert "solutions/01_toy.ipynb: not a notebook that a build has written" in _found(built)
+    assert "solutions/01_toy.ipynb: this isn't a notebook that a build wrote" in _found(built)
 
 
 def test_a_lesson_that_was_never_built_is_found(built: Repository):

@@ -104,7 +104,7 @@ def test_autograde(a_class, again):
     """What it says is graded is in the gradebook, and the next run does the rest."""
     words = ["autograde", ".", "00", "--workers", "2", "--add-students"]
     said = interrupted(words, lines_in(lines_file(a_class.root, RESULTS, LESSON), 3), a_class.root, again)
-    match = re.search(rf"Stopped. {LESSON}: (\d+) graded now, and stored; (\d+) are left. Run it again", said)
+    match = re.search(rf"Stopped. {LESSON}: (\d+) graded now and stored; (\d+) are left. Run it again", said)
     assert match, said
     graded, left = map(int, match.groups())
     assert graded + left == 12
@@ -142,7 +142,7 @@ def test_collect_feedback_and_export(room):
     grader(room, "roster", ".", "people.csv")
     submitted = room.root / "submitted"
     said = interrupted(["collect", ".", "00", "01.zip"], lambda _process: submitted.is_dir(), room.root)
-    assert "What is taken in is whole, and nothing earlier is lost; run it again, and it takes the rest." in said
+    assert "What was taken in is complete, and earlier hand-ins are kept. Run it again to take the rest." in said
     taken = [path.name for path in submitted.iterdir()]
     assert len(taken) < len(names)
     assert "not handed in" not in grader(room, "collect", ".", "00", "01.zip")
@@ -153,7 +153,7 @@ def test_collect_feedback_and_export(room):
     room.grade()
     pages = room.root / "feedback"
     said = interrupted(["feedback", "."], lambda _process: any(pages.glob("*/*/*.html")), room.root)
-    assert "The pages that are made are whole" in said
+    assert "The pages made so far are complete" in said
     assert len([*pages.glob("*/*/*.html")]) < 40
     grader(room, "feedback", ".")
     assert len([*pages.glob("*/*/*.html")]) == 40
@@ -162,7 +162,7 @@ def test_collect_feedback_and_export(room):
     words = ["export", ".", "--to", "canvas", "--from", "canvas.csv"]
     start = time.monotonic()
     said = interrupted(words, lambda _process: time.monotonic() > start + 4, room.root)
-    assert said == "\nStopped. No mark has changed, and an earlier file is as it was; run it again.\n"[1:]
+    assert said == "\nStopped. No mark has changed, and an earlier file stays as it was; run it again.\n"[1:]
 
 
 def grader(room: Room, *words: str) -> str:
@@ -198,7 +198,7 @@ def test_watch(room):
     words = ["watch", str(room.root), "--workers", "2"]
     for moment in (children, lines_in(lines_file(room.root, RESULTS, LESSON), 1)):
         said = interrupted(words, moment)
-        assert "Ended. What was not done yet is done when it is started again." in said
+        assert "Ended. When it is started again, it does what is left." in said
     room.grade()
     assert room.marks() == {"ann": 1}
 
@@ -207,7 +207,7 @@ def test_watch(room):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["build", "00", "--no-cache"], "The lessons that were finished are written, the others are as they were"),
+        (["build", "00", "--no-cache"], "The finished lessons are written and the others are as they were"),
         (["mutants", "first_steps", "--jobs", "2"], "Nothing is stored"),
     ],
     ids=["build", "mutants"],

@@ -64,9 +64,9 @@ def from_vs_code() -> bytes:
 
 READABLE = {"right": answered(RIGHT), "doubled": doubled(), "colab": from_colab(), "vscode": from_vs_code()}
 UNREADABLE = {
-    "truncated": (answered(RIGHT)[:-200], "not valid JSON"),
+    "truncated": (answered(RIGHT)[:-200], "n't valid JSON"),
     "empty": (b"", "The file is empty"),
-    "latin": (answered(RIGHT).replace(b"first_steps", "sch\u00f6n".encode("latin-1")), "not UTF-8"),
+    "latin": (answered(RIGHT).replace(b"first_steps", "sch\u00f6n".encode("latin-1")), "n't UTF-8"),
     "cells": (nb.dump([nb.code("1")] * 10_000), "has 10000 cells"),
     "list": (b"[]", "it has no cells"),
 }
@@ -91,10 +91,10 @@ def test_whatever_is_handed_in(room):
     outcome = room.grade()
     reasons = {name: why for name, (_data, why) in UNREADABLE.items()} | {
         "huge": "has 314572800 bytes; at most",
-        "link": "A link is not followed",
-        "same_folder": "A link is not followed",
-        "same_lesson": "A link is not followed",
-        "pipe": "no regular file",
+        "link": "Links are not followed",
+        "same_folder": "Links are not followed",
+        "same_lesson": "Links are not followed",
+        "pipe": "a regular file",
         "folder": "it is a folder",
         "missing": f"There is no {NOTEBOOK}",
     }
@@ -255,7 +255,7 @@ def test_database_that_stays_locked_loses_nothing(room, monkeypatch):
     holder.execute("begin immediate")
     outcome = room.grade()
     assert outcome.graded == 2
-    assert "Graded, but not in the gradebook yet (database is locked)" in outcome.problems["ann"]
+    assert "It was graded but isn't in the gradebook yet (database is locked)" in outcome.problems["ann"]
     holder.execute("rollback")
     holder.close()
     assert room.marks() == {}
@@ -329,7 +329,7 @@ def test_result_with_a_fault_of_ours_is_flagged_and_tried_again(room, monkeypatc
 
 def test_worker_with_another_version_is_refused():
     settings = GradingSettings(Outline.of(nb.instructor(LESSON)), b"x" * 64, Limits())
-    with pytest.raises(OtherVersion, match="another version"):
+    with pytest.raises(OtherVersion, match="a different version"):
         JudgePlugin(settings, Release(), "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
     assert "xxxx" not in repr(settings)
 

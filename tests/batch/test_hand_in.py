@@ -22,20 +22,24 @@ def bare(data: bytes) -> bytes:
 
 # By student: the files, the mark, and what is said.
 HANDED_IN = {
-    "empty_beside_full": ({OWN: EMPTY, f"{LESSON} (1).ipynb": answered(RIGHT)}, 1, "(1).ipynb holds this lesson's"),
-    "resubmission": ({f"{LESSON}-1.ipynb": answered(RIGHT)}, 1, f"{LESSON}-1.ipynb holds this lesson's exercises"),
+    "empty_beside_full": ({OWN: EMPTY, f"{LESSON} (1).ipynb": answered(RIGHT)}, 1, "(1).ipynb has this lesson's"),
+    "resubmission": ({f"{LESSON}-1.ipynb": answered(RIGHT)}, 1, f"{LESSON}-1.ipynb has this lesson's exercises"),
     "two": ({OWN: UNTOUCHED, f"{LESSON}-1.ipynb": answered(SQUARED)}, 0.07, "(0 answered), "),
     "as_full": ({OWN: answered(RIGHT), "x.ipynb": answered(SQUARED)}, 1, f"{OWN} counts"),
     "same_twice": ({OWN: answered(RIGHT), "copy.ipynb": answered(RIGHT)}, 1, ""),
-    "accent": ({"leçon_zéro.IPYNB": answered(RIGHT)}, 1, "leçon_zéro.IPYNB holds this lesson's exercises"),
-    "translated": ({"00_los_geht_s.ipynb": bare(answered(RIGHT))}, 1, "00_los_geht_s.ipynb holds this lesson's"),
-    "in_a_folder": ({f"work/{OWN}": answered(RIGHT)}, 1, f"work/{OWN} holds"),
-    "other_lesson": ({OWN: OTHER}, 0, f"None of this lesson's exercises is in {OWN}. Handed in: {OWN}."),
-    "untouched": ({OWN: UNTOUCHED, "plan.txt": b""}, 0, f"no exercise has an answer. Handed in: {OWN}, plan.txt."),
+    "accent": ({"leçon_zéro.IPYNB": answered(RIGHT)}, 1, "leçon_zéro.IPYNB has this lesson's exercises"),
+    "translated": ({"00_los_geht_s.ipynb": bare(answered(RIGHT))}, 1, "00_los_geht_s.ipynb has this lesson's"),
+    "in_a_folder": ({f"work/{OWN}": answered(RIGHT)}, 1, f"work/{OWN} has"),
+    "other_lesson": ({OWN: OTHER}, 0, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
+    "untouched": (
+        {OWN: UNTOUCHED, "plan.txt": b""},
+        0,
+        f"without an answer to any exercise. Handed in: {OWN}, plan.txt.",
+    ),
     "both": ({OWN: answered(RIGHT), "01_self_attention.ipynb": OTHER}, 1, ""),
     "none": ({"essay.pdf": b"%PDF"}, 0, f"There is no {OWN} among the files handed in. Handed in: essay.pdf."),
     "checkpoint": ({OWN: answered(RIGHT), ".ipynb_checkpoints/x.ipynb": answered(SQUARED)}, 1, ""),
-    "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, 1, "again.ipynb holds this"),
+    "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, 1, "again.ipynb has this"),
 }
 
 
@@ -55,7 +59,7 @@ def test_notebook_that_was_meant_is_graded_and_what_was_odd_is_told(room):
         assert said in outcome.problems.get(student, ""), (student, outcome.problems.get(student))
         assert bool(said) == (student in outcome.problems), outcome.problems.get(student)
     assert room.marks() == {student: mark for student, (_files, mark, _said) in HANDED_IN.items()}
-    assert "holds this lesson" in json.dumps(room.autograded("resubmission"))
+    assert "has this lesson" in json.dumps(room.autograded("resubmission"))
     again = room.grade()
     assert (again.graded, again.problems) == (0, outcome.problems)
     # A notebook that comes beside another one is seen, although the one that counts has not changed.

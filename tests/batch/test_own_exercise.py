@@ -77,10 +77,10 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
         (room.root / path).write_text(text)
     done = grader(room.root, *tried[1:], "--jobs", "1")
     assert done.exit_code == 0, done.output
-    assert "3 right answers, 3 wrong ones tried." in done.output
+    assert "Tried 3 right and 3 wrong answers." in done.output
     put = grader(room.root, *into[1:])
     assert put.exit_code == 0, put.output
-    assert "is there already" in grader(room.root, *into[1:]).output
+    assert "is already there" in grader(room.root, *into[1:]).output
     checked_words = ("course", "check", "attention")
     checked = grader(room.root, *checked_words)
     assert checked.exit_code == 1
@@ -89,7 +89,7 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     unfilled = notebook_of(room, "release").read_bytes()
     refused = command(room.root, *generate, "--force", check=False)
     assert refused.returncode == 1
-    assert "Not generated, because something is left to be filled in" in refused.stdout
+    assert "Not generated, because something still has to be filled in" in refused.stdout
     assert "Traceback" not in refused.stdout
     assert notebook_of(room, "release").read_bytes() == unfilled
     notebook_of(room).write_bytes(edit(notebook_of(room), centred=SOLUTION))
@@ -152,12 +152,12 @@ def graded_again_as_the_course_does(room: Room) -> None:
     assert [part["message"] for part in found["centred"]["parts"]] == [part.message for part in logged["centred"].parts]
     alone = grader(room.root, "grade", str(room.folder("bo")), "--lesson", "00", "--json")
     (note,) = json.loads(alone.stdout)["notes"]
-    assert note.startswith("centred is checked in this notebook and is no exercise of the notebooks in")
+    assert note.startswith("centred is checked in this notebook but isn't an exercise of the notebooks in")
     twice = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--lesson", "00")
-    assert (twice.exit_code, twice.output) == (2, "--course says all of that itself: leave the other options out.\n")
+    assert (twice.exit_code, twice.output) == (2, "--course settles all of that, so leave the other options out.\n")
     elsewhere = grader(room.root, "grade", str(notebook_of(room)), "--course", "attention")
     assert elsewhere.exit_code == 2
-    assert "is nobody's hand-in in" in elsewhere.output
+    assert "isn't a hand-in in" in elsewhere.output
 
 
 def test_specification_that_the_teacher_keeps(room, monkeypatch):
@@ -178,7 +178,7 @@ FAULTS = {
     "syntax": ("points=2", "points=2 2", "points=2 2", "SyntaxError: invalid syntax"),
     "no such part": ("parts.usual(", "parts.unusual(", "parts.unusual(", "AttributeError: .*'unusual'"),
     "no such function": ("reference=reference", "reference=torchs", "reference=torchs", "NameError: .*'torchs'"),
-    "another name": ('name="centred"', 'name="centered"', "EXERCISE =", "the file .* is exercises/centered.py"),
+    "another name": ('name="centred"', 'name="centered"', "EXERCISE =", "the file .* must be exercises/centered.py"),
     "nothing": ("= Exercise(", "= dict(", "EXERCISE =", "expected EXERCISE = .*, got dict"),
 }
 
@@ -227,9 +227,9 @@ def test_wrong_samples_and_survivors_are_told(room, monkeypatch):
     done = grader(room.root, "course", "exercise", "attention", "centred", "--test")
     assert done.exit_code == 1
     assert "wrong mean-of-columns: the mean of all numbers: it has no name, expected mean-of-columns" in done.output
-    assert "no wrong answer that nobody listed" in done.output
+    assert "no wrong answer without a listed mistake" in done.output
     assert "survived: centred: " in done.output
-    assert "has no such mutant any more: gone → gone" in done.output
+    assert "no longer has this mutant: gone → gone" in done.output
 
 
 def test_a_quiz_of_ones_own(room):
@@ -242,7 +242,7 @@ def test_a_quiz_of_ones_own(room):
         digest = answer_digest("second_key", "d")
         (room.root / path).write_text(text.replace('"",', f'"{digest}",'))
     done = grader(room.root, *words, "--test")
-    assert (done.exit_code, done.output) == (0, "2 right answers, 1 wrong ones tried.\n")
+    assert (done.exit_code, done.output) == (0, "Tried 2 right and 1 wrong answers.\n")
     [heading, solution, check_cell] = json.loads(notebook_of(room).read_text())["cells"][-3:]
     assert "`first_key` (a whole number)" in "".join(heading["source"])
     assert solution["metadata"]["course"]["kind"] == "answers"

@@ -149,7 +149,7 @@ def test_odd_lines_of_the_log_are_passed_over_and_told(room):
         room.said.truncate(0)
         outcome = room.grade()
         assert (outcome.graded, room.marks()) == (1, {"ann": 0.07}), name
-        assert name == "no exercise" or f"Passed over in the log of results: {LESSON}.jsonl:1" in room.said.getvalue()
+        assert name == "no exercise" or f"Skipped in the log of results: {LESSON}.jsonl:1" in room.said.getvalue()
         assert sorted(results.latest(room.root, LESSON)) == ["ann"]
 
 
@@ -178,7 +178,7 @@ def test_command_line(room):
     assert "cy: The file is empty." in done.stdout
     done = command(room.root, "grader", "autograde", str(room.root), "77", check=False)
     assert done.returncode == 2
-    assert "'77' is none of the lessons" in done.stderr
+    assert "'77' isn't one of the lessons" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -75,9 +75,9 @@ def test_the_lesson_is_told_by_the_exercises_in_it(notebook):
 @pytest.mark.parametrize(
     ("content", "words", "code", "said"),
     [
-        ("{", [], 1, "it is not valid JSON"),
-        ('{"cells": []}', [], 1, "none of the course's exercises is in it"),
-        ("{}", ["--lesson", "99"], 2, "--lesson 99 is none of 00_start_here"),
+        ("{", [], 1, "it isn't valid JSON"),
+        ('{"cells": []}', [], 1, "it has none of the course's exercises"),
+        ("{}", ["--lesson", "99"], 2, "--lesson 99 isn't one of 00_start_here"),
         ("{}", ["--limit", "speed=3"], 2, "The names are check_seconds"),
         ("{}", ["--limit", "check_seconds=fast"], 2, "expected NAME=NUMBER"),
         ("{}", ["--limit", "check_seconds=nan"], 2, "a number above 0"),

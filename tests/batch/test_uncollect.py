@@ -65,8 +65,8 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     assert begun.book()["grades"] != book["grades"]
 
     said = undo(begun)
-    assert "1 have nothing handed in again: bo" in said
-    assert "1 have what they had: ann" in said
+    assert "1 have no hand-in any more: bo" in said
+    assert "1 have their earlier hand-in again: ann" in said
     assert "  ann: 0.1 → 0.75\n" in said
     assert "  bo: 0.1 → no mark\n" in said
     assert files(begun) == before
@@ -76,7 +76,7 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     assert (outcome.graded, outcome.missing) == (0, ("bo", "cy"))
     assert begun.book() == book
     assert lesson_insights(begun.root, LESSON).summary.graded == 1
-    assert "no collecting to take back" in undo(begun, code=2)
+    assert "there is no collecting of" in undo(begun, code=2)
 
 
 def test_what_was_not_graded_since_keeps_its_marks(begun):
@@ -94,7 +94,7 @@ def test_only_the_last_collecting_that_changed_anything_is_taken_back(begun):
     between = files(begun)
     command(begun.root, "grader", "collect", ".", "00", given(begun, "y.zip", bo=RIGHT, cy=RIGHT))
     command(begun.root, "grader", "collect", ".", "00", "y.zip")  # nothing is new in it
-    assert "1 have nothing handed in again: cy" in undo(begun)
+    assert "1 have no hand-in any more: cy" in undo(begun)
     assert {**between, **files(begun)} == files(begun)
     assert sorted(path.name for path in (begun.root / "submitted").iterdir()) == ["ann", "bo"]
 
@@ -103,7 +103,7 @@ def test_whoever_has_something_else_in_place_since_is_left(begun):
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", ann=SQUARED, bo=SQUARED))
     begun.submit("bo", answered(RIGHT))
     said = undo(begun, code=1)
-    assert "bo: left as it is now: something else was put in place since" in said
+    assert "bo: left as it is, since something else has been put there" in said
     assert begun.folder("bo").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
     assert begun.folder("ann").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
 
@@ -120,7 +120,7 @@ def test_files_and_undo_are_not_said_together(begun):
     name = given(begun, "x.zip", ann=RIGHT)
     done = command(begun.root, "grader", "collect", ".", "00", name, "--undo", check=False)
     assert done.returncode == 2
-    assert "--undo stands without any" in done.stderr
+    assert "--undo takes none" in done.stderr
     assert command(begun.root, "grader", "collect", ".", "00", check=False).returncode == 2
 
 
@@ -128,7 +128,7 @@ def test_a_forgotten_student_is_in_no_copy(begun):
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", ann=SQUARED))
     (begun.root / "x.zip").unlink()
     assert (begun.root / ".grader" / "collected" / LESSON / "ann" / "notebook").is_file()
-    assert "finds nothing more" in command(begun.root, "grader", "course", "forget", ".", "ann", "--yes").stdout
+    assert "finds no trace of them" in command(begun.root, "grader", "course", "forget", ".", "ann", "--yes").stdout
     assert not (begun.root / ".grader" / "collected" / LESSON / "ann").exists()
 
 
@@ -148,7 +148,7 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     command(begun.root, "grader", "export", ".", "--to", "json")
     people = json.loads((begun.root / "marks-json.json").read_text())["students"]
     states = {one["id"]: (one["marks"][LESSON]["state"], one["total_percent"]) for one in people}
-    assert states["di1"] == states["di2"] == ("to be settled whose a hand-in is", None)
+    assert states["di1"] == states["di2"] == ("not settled yet whose hand-in it is", None)
     command(begun.root, "nbgrader", "export")
     rows = [line.split(",") for line in (begun.root / "grades.csv").read_text().splitlines()]
     scores = {row[3]: row[9] for row in rows}
@@ -158,4 +158,4 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     assert "not handed in:               3\n    bo\n    cy\n    di1" in settled.stdout
     undo(begun)
     again = command(begun.root, "grader", "autograde", ".", "00", "--workers", "1", check=False).stdout
-    assert "2 to be settled (grader collect says how): di1, di2" in again
+    assert "2 have still to be settled (grader collect says how): di1, di2" in again

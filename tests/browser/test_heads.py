@@ -78,7 +78,7 @@ def test_memory_changes_only_when_it_is_copied(view):
     expect(view).to_contain_text("In memory, the same as in the step before")
     go(view, 4)
     assert strip("In memory") == strip("As the tensor reads it")
-    expect(view).to_contain_text("In memory, rewritten: the numbers were copied")
+    expect(view).to_contain_text("In memory, rewritten by copying the numbers")
     go(view, 5)
     expect(view).to_contain_text("back.view(3, 4)RuntimeError: view size is not compatible")
 

@@ -30,7 +30,7 @@ def test_arrow_keys_tell_what_a_cell_does(view):
     expect(story(view)).to_contain_text("query 1 (cat), key 1 (cat): visible")
     expect(story(view).locator("code")).to_have_text(re.compile(r"^exp\(.*\) / \(exp\(.*\) \+ exp\(.*\)\) ≈ 0\.\d+$"))
     press(application(view), "ArrowRight")
-    expect(story(view).locator("code")).to_have_text("exp(−∞) = 0: hidden, and leaves no trace")
+    expect(story(view).locator("code")).to_have_text("exp(−∞) = 0, so the hidden key leaves no trace")
     expect(view.locator("[aria-live]")).to_contain_text("query 1 (cat), key 2 (sat): hidden; weights of query 1: ")
 
 

@@ -104,10 +104,10 @@ def test_guess_and_outcome_stand_side_by_side_and_the_guess_stays(notebook, choi
     expect(first.get_by_role("columnheader")).to_have_text(["You guessed", "It came out"])
     expect(first.get_by_role("cell")).to_have_text(["row 0", "row 1"])
     expect(second.get_by_role("cell")).to_have_text(["0.5 nats", "0.37 nats"])
-    expect(first).to_contain_text("Not what you guessed: can you say why?")
+    expect(first).to_contain_text("Not what you guessed. Can you say why?")
     expect(first).to_contain_text("Why one.")
     expect(choices.get_by_role("button", name="Guess again")).to_be_hidden()
-    expect(choices.locator(".att-guessed")).to_contain_text("You have seen what came out, so it stays.")
+    expect(choices.locator(".att-guessed")).to_contain_text("You have seen what came out, so your guess stays.")
     shot(first, f"prediction-compared-{theme}")
     shot(choices, f"prediction-guessed-{theme}")
     assert axe(".att-view") == []

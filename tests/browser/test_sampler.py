@@ -112,7 +112,7 @@ def test_a_word_can_be_chosen_and_a_text_be_typed(view):
 def test_everything_can_be_read_as_a_table(view, axe, shot):
     slide(view, "Top-k", "Home", "ArrowRight", "ArrowRight")
     press(view.get_by_role("button", name="Show as table"), "Enter")
-    table = view.get_by_role("table", name="All words, the likeliest first")
+    table = view.get_by_role("table", name="All words, with the likeliest first")
     expect(table.get_by_role("row")).to_have_count(332)
     expect(table.get_by_role("row").nth(4).get_by_role("cell").last).to_have_text("0 %")
     shot(view, "sampler-table")

@@ -76,7 +76,7 @@ def test_the_monitor_follows_a_training_that_runs_below_it(monitor, shot):
 
 
 def test_the_monitor_shows_a_date_being_written_with_what_is_wrong_underlined(monitor):
-    written = monitor.get_by_role("table", name="“May 2024”, as the model writes it")
+    written = monitor.get_by_role("table", name="“May 2024” as the model writes it")
     expect(written.get_by_role("rowheader")).to_have_text(["step 0", "step 10", "step 30"])
     expect(written.get_by_role("cell")).to_have_text(["7777777777", "2020…", "2024-05"])
     assert "".join(written.locator("tr").nth(1).locator(".att-wrong").all_inner_texts()) == "0"

@@ -46,7 +46,7 @@ def folder(submitted: Path, student: str) -> UntrustedFolder:
 
 @pytest.mark.parametrize("student", ["ann", "cy", "dee"])
 def test_nothing_is_read_through_a_link(submitted, student):
-    with pytest.raises(Unreadable, match="A link is not followed"):
+    with pytest.raises(Unreadable, match="Links are not followed"):
         folder(submitted, student).read(NOTEBOOK, 1000)
     assert Submission(student, folder(submitted, student), LESSON).read(1000)[0] == b""
     assert timestamp(folder(submitted, student)) is None
@@ -62,8 +62,8 @@ def test_nothing_is_copied_through_a_link(submitted, student, tmp_path):
 
 def test_linked_notebook_stays_one_in_the_copy_and_leads_nowhere(submitted, tmp_path):
     left_out = folder(submitted, "dee").copy_to(tmp_path / "copy", 10**6)
-    assert left_out == [f"{NOTEBOOK}: The file can't be read: it is a link, or lies in a folder that is one. "
-                        "A link is not followed."]  # fmt: skip
+    assert left_out == [f"{NOTEBOOK}: The file can't be read because it is a link, or is in a folder that is one. "
+                        "Links are not followed."]  # fmt: skip
     copy = tmp_path / "copy" / NOTEBOOK
     assert copy.is_symlink()
     assert not copy.exists()
@@ -152,7 +152,7 @@ def test_nbgrader_finds_no_link_but_to_nowhere(submitted, monkeypatch):
         for name in ("ann", "cy", "dee"):
             assert [path.name for path in (submitted / name / LESSON).iterdir()] == [NOTEBOOK]
             assert not (submitted / name / LESSON / NOTEBOOK).exists()
-            with pytest.raises(Unreadable, match="A link is not followed"):
+            with pytest.raises(Unreadable, match="Links are not followed"):
                 folder(submitted, name).read(NOTEBOOK, 1000)
         assert {path.name for path in (submitted / "eve" / LESSON).iterdir()} == {NOTEBOOK}
         assert len(list((submitted / "bo").rglob("*"))) == 6

@@ -62,11 +62,11 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
     for answer in ("n\n", "\n", None):  # None: nobody is there to be asked
         asked = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input=answer)
         assert asked.exit_code == 2, asked.output
-        assert asked.output.startswith("Of ann (Ann Lee) this will be removed, for good:\n")
+        assert asked.output.startswith("Of ann (Ann Lee) this will be removed for good:\n")
         assert f"  submitted/ann/{LESSON}\n" in asked.output
         assert "  lines of ann in gradebook.db\n" in asked.output
-        assert "and which you can make again: marks-csv.csv, insights.html" in asked.output
-        assert asked.output.endswith("Nothing was removed. Without being asked: add --yes.\n")
+        assert ", which you can make again: marks-csv.csv, insights.html" in asked.output
+        assert asked.output.endswith("Nothing was removed. To remove it without being asked, add --yes.\n")
     assert {path: path.read_bytes() for path in after_a_term.root.rglob("*") if path.is_file()} == everything
 
     done = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input="y\n")
@@ -75,7 +75,7 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
     assert "lines of ann removed from roster.csv\n" in done.output
     assert "removed: gradebook.db" not in done.output
     assert f"removed: submitted/ann/{LESSON}\n" in done.output
-    assert done.output.endswith("A search of the course directory and the exchange finds nothing more.\n")
+    assert done.output.endswith("A search of the course directory and the exchange finds no trace of them.\n")
     assert not list(mentions([course, exchange], names))
     assert len(list((exchange / "attention" / "feedback").iterdir())) == 1
     assert [path.name.partition("+")[0] for path in (exchange / "attention" / "inbound").iterdir()] == ["bo"]
@@ -92,8 +92,8 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
 
     unknown = invoke("course", "forget", course, "ann", "--yes")
     assert unknown.exit_code == 2
-    assert "nobody knows 'ann'" in unknown.output
-    assert "in the roster. Did you mean bo" in invoke("course", "forget", course, "boo").output
+    assert "there is no 'ann', neither in files nor in the gradebook" in unknown.output
+    assert "or the roster. Did you mean bo" in invoke("course", "forget", course, "boo").output
 
     (course / "notes.txt").write_text("bo asked for more time")
     assert "Did you mean bo (Bo Ng)?" in invoke("course", "forget", course, "boo", "--yes").output

@@ -135,12 +135,12 @@ def test_within_the_grace_a_hand_in_is_in_time():
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"CourseLateness": {"free": 2}}, r"c\.CourseLateness\.free: there is no such rule; there are: free_days"),
+        ({"CourseLateness": {"free": 2}}, r"c\.CourseLateness\.free: there is no such rule; the rules are free_days"),
         ({"CourseLateness": {"free_days": 1.5}}, r"free_days: got 1\.5, expected a whole number"),
         ({"CourseLateness": {"percent_a_day": -1}}, r"percent_a_day: got -1, expected a number"),
         (
             {"CourseLateness": {"percent_a_day": 10}, "LateSubmissionPlugin": {"penalty_method": "zero"}},
-            "two rules of what lateness costs",
+            "two rules for what lateness costs",
         ),
     ],
 )

@@ -112,12 +112,12 @@ def test_headings_in_another_language(tmp_path):
         ("id,first_name\n,Ann\n", "line 2: no id for Ann"),
         ("id,first_name\n", "there is nobody in it"),
         ("", r"got the headings \(none\)"),
-        ('id,first_name\n"ann,A\n', "this is no CSV file"),
+        ('id,first_name\n"ann,A\n', "this isn't a CSV file"),
         (
             'id,first_name\nann,"A\rmallory,M"\n',
-            r"line 2: first_name is 'A\\rmallory,M': there is a control character",
+            r"line 2: first_name is 'A\\rmallory,M': it has a control character",
         ),
-        ("id,first_name\nann,\x1b[2JA\n", "line 2: first_name is .*there is a control character"),
+        ("id,first_name\nann,\x1b[2JA\n", "line 2: first_name is .*it has a control character"),
         *((f"id\n{sign}x\n", f"line 2: '[{sign}]x' can't be an id") for sign in "=+@-"),
     ],
 )
@@ -191,7 +191,7 @@ def test_one_person_on_two_platforms_is_one_person(classroom, tmp_path, lists):
     for text in lists:
         done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
         assert done.exit_code == 0, done.output
-    assert "In the roster already, by a number, login or address: " in done.output
+    assert "Already in the roster, by number, login or address: " in done.output
     assert "3 in the roster" in done.output
     people = {one.last_name: one for one in read_list(course / FILE)}
     assert (people["Lee"].moodle, people["Lee"].canvas_id, people["Lee"].email) == ("1007", "1008", "ann@example.org")
@@ -214,7 +214,7 @@ def test_two_people_of_a_list_do_not_become_one(classroom, tmp_path):
     text = "id,first_name,email\nann,Ann,ann@example.org\nann2,Anna,ANN@example.org\n"
     done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
     assert done.exit_code == 2
-    assert "Nothing was entered: ann and ann2 would be one person, 1007" in done.output
+    assert "Nothing was entered, because ann and ann2 would be one person, 1007" in done.output
     assert (course / FILE).read_bytes() == before
 
 

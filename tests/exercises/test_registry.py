@@ -76,11 +76,11 @@ def test_exercises_come_lesson_by_lesson_in_the_order_of_names(package_of):
         ),
         (
             {"__init__": "NAMES = ('alpha',)", "alpha": exercise("beta")},
-            r"lesson_00/alpha\.py: the file of the exercise beta is beta\.py",
+            r"lesson_00/alpha\.py: the file of the exercise beta must be beta\.py",
         ),
         (
             {"__init__": "NAMES = ('alpha',)", "alpha": exercise("alpha"), "beta": exercise("beta")},
-            r"lesson_00/beta\.py: binds EXERCISE, but NAMES in __init__\.py doesn't list beta",
+            r"lesson_00/beta\.py: it defines EXERCISE, but NAMES in __init__\.py doesn't list beta",
         ),
         (
             {"__init__": "NAMES = ('alpha', 'alpha')", "alpha": exercise("alpha")},
@@ -90,7 +90,7 @@ def test_exercises_come_lesson_by_lesson_in_the_order_of_names(package_of):
             {"__init__": "NAMES = ('alpha',)"},
             r"lesson_00/__init__\.py: NAMES lists alpha, but there is no file alpha\.py",
         ),
-        ({"__init__": ""}, r"lesson_00/__init__\.py: NAMES is missing"),
+        ({"__init__": ""}, r"lesson_00/__init__\.py: it has no NAMES"),
     ],
     ids=["no EXERCISE", "no Exercise", "another name", "not in NAMES", "listed twice", "no file", "no NAMES"],
 )
@@ -118,8 +118,8 @@ def test_words_that_no_specification_has_are_an_error_with_file_and_line(package
         read_exercises(course)
     left, unread, imported = str(raised.value).splitlines()
     assert left.endswith("lesson_00/alpha.md:10 alpha: no specification has the mistake left")
-    assert unread.endswith("lesson_00/beta.md:1 beta: no beta.py reads it, mistake = Words(__file__)")
-    assert imported.endswith("lesson_01/gamma.md:1 gamma: no gamma.py reads it, mistake = Words(__file__)")
+    assert unread.endswith("lesson_00/beta.md:1 beta: no beta.py reads it with mistake = Words(__file__)")
+    assert imported.endswith("lesson_01/gamma.md:1 gamma: no gamma.py reads it with mistake = Words(__file__)")
 
 
 def test_an_exercise_in_two_lessons_is_an_error_with_the_second_file(package_of):

@@ -138,7 +138,7 @@ def test_summary_tells_points_what_passed_the_mistake_and_the_next_hint(course):
 def test_what_waits_for_a_teacher_is_told(course):
     assert "Your teacher will still look at project." in course.page("ann")  # the others are as they were handed out
     assert course.row("ann", "project").endswith("0 of 4 points Your teacher will look at this and give the mark.")
-    assert "Nothing was written here." in course.row("ann", "essay")
+    assert "You wrote nothing here." in course.row("ann", "essay")
 
 
 def test_hidden_tests_and_marking_schemes_are_on_no_page(course):
@@ -378,7 +378,7 @@ def test_moodle_takes_the_zip_back(course, tmp_path, end):
     assert grader("collect", course.root, "00", downloaded(tmp_path, names)).exit_code == 0
     done = grader("feedback", course.root, "00", "--zip", "moodle")
     assert done.exit_code == 1
-    assert "Not packed, since `grader collect` took nothing of theirs from there: cy" in done.output
+    assert "Not packed, since `grader collect` took no work of theirs from there: cy" in done.output
     path = course.root / f"feedback-{LESSON}-moodle.zip"
     assert path.stat().st_mode & 0o777 == 0o600
     with zipfile.ZipFile(path) as archive:
@@ -412,7 +412,7 @@ def test_canvas_takes_the_zip_back_as_notebooks(course, tmp_path, late):
     [
         (("00", "nobody"), "there is no student 'nobody'.\n"),
         (("00", "annn"), "there is no student 'annn'. Did you mean ann (Ann Lee)?"),
-        (("99",), "'99' is none of the lessons"),
+        (("99",), "'99' isn't one of the lessons"),
         (("00", "--zip", "blackboard"), "'blackboard' is not one of"),
     ],
 )
@@ -429,7 +429,7 @@ def test_a_spoilt_notebook_costs_its_own_page_only(course):
     path.write_bytes(before[:1000])
     done = grader("feedback", course.root)
     assert done.exit_code == 1
-    assert f"autograded/cy/{FILE} is not as `grader autograde` left it" in done.output
+    assert f"autograded/cy/{FILE} has changed since `grader autograde` wrote it" in done.output
     assert course.page("cy") == old
     path.write_bytes(before)
 
@@ -448,5 +448,5 @@ def test_a_folder_with_the_name_of_the_page_costs_its_own_page_only(course):
 
 def test_a_course_without_a_graded_lesson_is_told_so(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text("")
-    with pytest.raises(CourseError, match="nothing has been graded yet"):
+    with pytest.raises(CourseError, match="no hand-in has been graded yet"):
         main(["feedback", str(tmp_path)], standalone_mode=False)

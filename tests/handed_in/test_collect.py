@@ -265,10 +265,10 @@ def test_a_zip_in_a_students_work_is_bounded_as_the_outer_one(course, tmp_path, 
     assert outcome.odd == {
         f"moodle.zip: {BO}/1.zip/../../ann/{LESSON}.ipynb": "its path leads out of the zip file",
         f"moodle.zip: {BO}/2.zip/x.ipynb": "it is a link, which is not followed",
-        f"moodle.zip: {BO}/4.zip": "the zip file is left as it is: it is broken: it has no end",
-        f"moodle.zip: {BO}/5.zip": "the zip file is left as it is: of one student's zip files 4 are opened",
+        f"moodle.zip: {BO}/4.zip": "the zip file is not opened: it is broken: it has no end",
+        f"moodle.zip: {BO}/5.zip": "the zip file is not opened: only 4 of one student's zip files are opened",
         f"moodle.zip: {CY}/many.zip": "only 50 of its files were looked at",
-        "bo": "'ann' in the path of a file decides nothing, since it lies inside this student's own work",
+        "bo": "'ann' in the path of a file doesn't count, since it is inside this student's own work",
     }
     assert "3.zip/deeper.zip" in outcome.passed_over["bo"]
     assert len(outcome.no_notebook["cy"]) == 21
@@ -288,7 +288,7 @@ def test_a_bomb_in_a_students_zip_costs_its_owner(course, tmp_path):
     assert process_time() - began < 30
     assert outcome.taken == ["ann"]
     assert "at most 104857600 are read" in outcome.odd[f"moodle.zip: {BO}/flat.zip/x.ipynb"]
-    assert outcome.odd[f"moodle.zip: {CY}/crowd.zip"] == "the zip file is left as it is: there are too many files in it"
+    assert outcome.odd[f"moodle.zip: {CY}/crowd.zip"] == "the zip file is not opened: there are too many files in it"
     assert outcome.no_notebook == {"cy": ["crowd.zip"]}
 
 
@@ -316,7 +316,7 @@ def test_a_whole_class_that_is_late_at_once_is_told(course, tmp_path, days, told
     outcome = collect(course, [zipped(tmp_path, files)])
     assert len(outcome.taken) == 5
     assert list(outcome.odd) == ["moodle.zip"] * told
-    assert all("Are they of the download?" in said for said in outcome.odd.values())
+    assert all("Are they the times of the download?" in said for said in outcome.odd.values())
 
 
 # --- a copy by hand ---------------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def test_a_students_own_list_is_not_gradescopes(two, tmp_path, place, around):
         outcome = collect(two, [source])
         assert state(two) == {"ann": (GOOD, "2026-11-22"), "mallory": (BAD, "2026-11-22")}
         assert list(outcome.odd) == ["mallory"]
-        assert "'submission_metadata.yml' in the path of a file decides nothing" in outcome.odd["mallory"]
+        assert "'submission_metadata.yml' in the path of a file doesn't count" in outcome.odd["mallory"]
 
 
 def test_without_gradescopes_own_list_a_students_makes_nobodys_folder_somebodys(two, tmp_path):
@@ -431,7 +431,9 @@ def test_two_lists_beside_the_folders_say_nothing(two, tmp_path):
             archive.writestr(zipfile.ZipInfo(path, NOON), data)
     outcome = collect(two, [tmp_path / "x.zip"])
     assert state(two) == {}
-    assert outcome.odd == {"x.zip: submission_metadata.yml": "it is there more than once, so nobody's folder is known"}
+    assert outcome.odd == {
+        "x.zip: submission_metadata.yml": "it is there more than once, so no folder's owner is known"
+    }
 
 
 def test_whoever_calls_themselves_by_anothers_name_is_not_them(two, tmp_path):
@@ -546,7 +548,7 @@ def test_whom_nobody_knows_is_listed_and_not_made_up(course, tmp_path):
     assert outcome.unknown == {
         f"moodle.zip: Eve Doe_1_assignsubmission_file_/{LESSON}.ipynb": "'Eve Doe' is not in the roster",
         f"moodle.zip: Di Roe_2_assignsubmission_file_/{LESSON}.ipynb": (
-            "it may be di1 or di2: the roster has that name more than once. "
+            "it may be di1 or di2, since the roster has that name more than once. "
             "Say which, with --is 'Di Roe_2=di1' or --is 'Di Roe_2=di2'"
         ),
     }
@@ -644,7 +646,7 @@ def test_another_lessons_notebook_beside_this_ones(course, tmp_path):
     files = {f"ann/{LESSON} (1).ipynb": book("a"), f"ann/{LESSON}.ipynb": (other, ONE)}
     outcome = collect(course, [zipped(tmp_path, files)])
     assert handed_in(course, "ann") == book("a")
-    said = f"none of this lesson's exercises is in it; moodle.zip: ann/{LESSON} (1).ipynb is taken"
+    said = f"it has none of this lesson's exercises; moodle.zip: ann/{LESSON} (1).ipynb is taken"
     assert outcome.odd == {f"moodle.zip: ann/{LESSON}.ipynb": said}
 
 
@@ -684,7 +686,7 @@ def test_who_was_settled_in_another_lesson_is_proposed_first(two_lessons, tmp_pa
     path = zipped(tmp_path, {"Di Roe_707_assignsubmission_file_/w.ipynb": other}, "next.zip")
     outcome = collect(next_lesson, [path])
     assert list(outcome.unknown.values()) == [
-        "it may be di1 or di2: the roster has that name more than once. Say which, with "
+        "it may be di1 or di2, since the roster has that name more than once. Say which, with "
         f"--is 'Di Roe_707=di2' ('Di Roe_505' in {LESSON}) or --is 'Di Roe_707=di1'"
     ]
     assert (outcome.to_settle, outcome.taken) == (["di1", "di2"], [])
@@ -694,8 +696,8 @@ def test_who_was_settled_in_another_lesson_is_proposed_first(two_lessons, tmp_pa
 @pytest.mark.parametrize(
     ("settled", "said"),
     [
-        ("Di Roe_505=di3", "'di3' is no id in roster.csv. Did you mean di2 (Di Roe)?"),
-        ("Di Roe_55=di2", "nothing that was given is called 'Di Roe_55', and nothing was taken"),
+        ("Di Roe_505=di3", "roster.csv has no id 'di3'. Did you mean di2 (Di Roe)?"),
+        ("Di Roe_55=di2", "no file is called 'Di Roe_55', so nothing was taken"),
         ("Di Roe_505", "expected NAME=ID"),
     ],
 )
@@ -731,7 +733,7 @@ def test_a_zip_of_another_lesson_is_refused_with_the_command_that_was_meant(two_
     path, before = zipped(tmp_path, files, "my moodle.zip"), everything_in(two_lessons.root)
     done = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path)])
     assert done.exit_code == 2, done.output
-    assert f"what students handed in is 2 of 01_self_attention, and 1 of {LESSON}" in done.output
+    assert f"the notebooks that students handed in are 2 of 01_self_attention, and 1 of {LESSON}" in done.output
     assert f"01_self_attention '{path}'\n" in done.output
     assert everything_in(two_lessons.root) == before
     meant = next(line for line in done.output.splitlines() if line.startswith("  grader collect "))
@@ -756,7 +758,7 @@ def test_an_untouched_notebook_takes_no_answers_place(course, tmp_path):
     collect(course, [zipped(tmp_path, {path: book("a")})])
     outcome = collect(course, [zipped(tmp_path, {path: (untouched, ONE)})])
     assert (handed_in(course, "ann"), outcome.taken) == (book("a"), [])
-    assert outcome.odd == {f"moodle.zip: {path}": "nothing is answered in it; the one that was there is taken"}
+    assert outcome.odd == {f"moodle.zip: {path}": "it has no answers; the one that was there is taken"}
     assert earlier(course, "ann") == [untouched]
 
 
@@ -795,7 +797,7 @@ def test_a_zip_bomb_costs_its_owner(course, tmp_path, monkeypatch):
     )
     assert (outcome.taken, handed_in(course, "bo")) == (["ann", "bo"], book("b"))
     assert outcome.odd["ann's work"] == "it has 1001 notebooks; the first 100 were looked at"
-    assert sum("there is too much in this student's notebooks" in said for said in outcome.odd.values()) == 98
+    assert sum("the notebooks before it are too large" in said for said in outcome.odd.values()) == 98
 
 
 def test_a_header_that_claims_less_than_there_is(course, tmp_path):
@@ -813,7 +815,7 @@ def test_a_broken_zip_stops_nobody(course, tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04" + b"x" * 100)
     outcome = collect(course, [tmp_path / "broken.zip", zipped(tmp_path, {f"bo/{LESSON}.ipynb": book("b")})])
     assert outcome.taken == ["bo"]
-    assert "if it is a zip, it is broken" in outcome.odd[str(tmp_path / "broken.zip")]
+    assert "if it is meant to be a zip, it is broken" in outcome.odd[str(tmp_path / "broken.zip")]
 
 
 def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):
@@ -850,12 +852,12 @@ def test_a_course_that_is_half_written_is_told_and_nothing_is_lost(course, tmp_p
     source = course.root / "source" / LESSON / f"{LESSON}.ipynb"
     whole = source.read_bytes()
     source.write_bytes(whole[: len(whole) // 2])
-    assert said() == f"{source} is not a whole notebook. Put the instructor's notebook there again.\n"
+    assert said() == f"{source} is not a complete notebook. Put the instructor's notebook there again.\n"
     source.write_bytes(whole)
     settings = (course.root / "nbgrader_config.py").read_text()
     (course.root / "nbgrader_config.py").unlink()
-    assert "a course that was not made to its end: nbgrader_config.py is missing" in said()
-    with pytest.raises(CourseError, match="was not made to its end"):
+    assert "an unfinished course, since nbgrader_config.py is missing" in said()
+    with pytest.raises(CourseError, match="has an unfinished course"):
         create(course.root, SOLVED.parent)
     (course.root / "nbgrader_config.py").write_text(settings)
     assert collect(ClassDirectory(course.root, LESSON), [path]).taken == ["ann"]
@@ -865,7 +867,7 @@ def test_where_the_best_counts_a_new_one_waits_for_its_mark(course, tmp_path):
     path = f"{MOODLE}/{LESSON}.ipynb"
     collect(course, [zipped(tmp_path, {path: book("one")})], "best")
     newer = collect(course, [zipped(tmp_path, {path: (book("two"), ONE)})], "best")
-    assert (newer.taken, newer.twice) == (["ann"], {"ann": "the one with the best mark, when they are graded"})
+    assert (newer.taken, newer.twice) == (["ann"], {"ann": "the one with the best mark, once they are graded"})
     assert (handed_in(course, "ann"), earlier(course, "ann")) == (book("one"), [book("two")])
     again = collect(course, [zipped(tmp_path, {path: (book("two"), ONE)})], "best")
     assert (again.taken, again.unchanged) == ([], ["ann"])

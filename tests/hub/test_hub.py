@@ -104,7 +104,7 @@ def test_a_student_fetches_solves_checks_validates_and_submits(hub, ann):
     expect(notebook.run_cell("check(first_steps)")).to_contain_text("1 of 1 point")
     said = doctors_words(ann, homes(hub, ANN))
     assert re.search(r"ok +JupyterLab [\d.]+, the server's: has anywidget", said), said
-    assert f"Exchange: {hub.root / 'exchange'} is open as it should be" in said
+    assert f"Exchange: {hub.root / 'exchange'} has the right permissions" in said
     notebook.save()
     ann.get_by_role("button", name="Validate").click()
     dialog = ann.locator(".jp-Dialog")

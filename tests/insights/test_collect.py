@@ -121,7 +121,7 @@ def test_command_line(course):
     assert (course / "insights.html").is_file()
     done = CliRunner().invoke(main, ["insights", str(course), "7"])
     assert done.exit_code == 2
-    assert "'7' is none of the lessons" in done.output
+    assert "'7' isn't one of the lessons" in done.output
 
 
 def test_name_that_a_terminal_cannot_show_is_an_escape(course, monkeypatch):

@@ -74,7 +74,7 @@ def test_text_shows_the_class_at_a_glance():
     assert re.search(r"^hard +3 +1\.75 +50 % +25 % +58 %$", text, re.MULTILINE)
     assert re.search(r"^  shape +1 +75 %$", text, re.MULTILINE)
     assert re.search(r"^ +2  scores-transposed +easy$", text, re.MULTILINE)
-    assert "place to look, not a verdict" in text
+    assert "reason to look, not a verdict" in text
 
 
 def test_names_are_left_out_unless_asked_for():

@@ -117,7 +117,7 @@ def test_memory_is_bounded_whatever_the_file_holds(what, place, monkeypatch):
     try:
         assert len(read(data, LIMIT, 2000)) <= 1
     except Unreadable as error:
-        assert "too many values" in str(error) or "not valid JSON" in str(error)  # noqa: PT017
+        assert "too many values" in str(error) or "n't valid JSON" in str(error)  # noqa: PT017
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -50,8 +50,8 @@ def test_says_what_bubblewrap_said_where_it_is_forbidden(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("number", "why"),
     [
-        (errno.ENOSYS, "this kernel has no Landlock: it is .*, and Linux 5.13 or newer is needed"),
-        (errno.EOPNOTSUPP, "this kernel has Landlock switched off: its start parameter `lsm=`"),
+        (errno.ENOSYS, "this kernel, .*, has no Landlock, which needs Linux 5.13 or newer"),
+        (errno.EOPNOTSUPP, "this kernel has Landlock switched off; its start parameter `lsm=`"),
         (errno.EPERM, r"Landlock can't be used here \(Operation not permitted\)"),
     ],
     ids=["too old", "switched off", "forbidden"],
@@ -67,7 +67,9 @@ def test_refuses_with_the_cause_where_there_is_no_landlock(monkeypatch, number, 
 
 def test_refuses_on_another_machine(monkeypatch):
     monkeypatch.setattr(sandbox_module.platform, "machine", lambda: "riscv64")
-    with pytest.raises(SandboxUnavailable, match="x86_64 or aarch64 only, and this is Linux on riscv64"):
+    with pytest.raises(
+        SandboxUnavailable, match="only do so on Linux on x86_64 or aarch64, and this is Linux on riscv64"
+    ):
         Sandbox(LIMITS)
 
 
@@ -76,7 +78,7 @@ def test_refuses_where_there_is_no_folder_to_write_in(monkeypatch):
         raise FileNotFoundError("No usable temporary directory found")
 
     monkeypatch.setattr(sandbox_module.tempfile, "mkdtemp", nowhere)
-    with pytest.raises(SandboxUnavailable, match=r"no folder for temporary files .*: name one in TMPDIR"):
+    with pytest.raises(SandboxUnavailable, match=r"no folder for temporary files .*, so name one in TMPDIR"):
         Sandbox(LIMITS)
 
 

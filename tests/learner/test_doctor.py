@@ -139,7 +139,7 @@ def limited(tmp_path, monkeypatch, own: str, files: dict[str, str]) -> list[tupl
     return [(f.word, f.detail) for f in titled("Memory")]
 
 
-@pytest.mark.parametrize(("free", "said"), [(150_000_000, ["150 MB are left where "]), (10**10, [])])
+@pytest.mark.parametrize(("free", "said"), [(150_000_000, ["150 MB are left on the disk of "]), (10**10, [])])
 def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
     usage = type(shutil.disk_usage("/"))(10**11, 10**11 - free, free)
     monkeypatch.setattr("shutil.disk_usage", lambda _place: usage)
@@ -157,7 +157,7 @@ def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
             "4:memory:/hub\n0::/\n",
             {"memory/hub/memory.limit_in_bytes": "3000000000\n", "memory/hub/memory.oom_control": "oom_kill 2\n"},
             "note",
-            "3.0 GB for this server and all its kernels; a process that wanted more was ended, 2 times",
+            "3.0 GB for this server and all its kernels; a process that wanted more was ended 2 times",
         ),
     ],
     ids=["a container", "a kernel was ended", "the group around it", "version 1"],
@@ -188,7 +188,7 @@ def shared_folder(tmp_path, monkeypatch):
 
 
 def test_an_exchange_that_is_open_as_it_should_be_is_fine(shared_folder):
-    assert [(f.word, f.detail) for f in titled("Exchange")] == [("ok", f"{shared_folder} is open as it should be")]
+    assert [(f.word, f.detail) for f in titled("Exchange")] == [("ok", f"{shared_folder} has the right permissions")]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_teacher_on_a_hub_is_told_where_formgrader_opens(shared_folder, tmp_pa
     monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
     assert titled("Formgrader") == []
     (tmp_path / "source").mkdir()
-    assert "tab of its own on a hub, at /user/ann/formgrader" in titled("Formgrader")[0].detail
+    assert "its own browser tab on a hub, at /user/ann/formgrader" in titled("Formgrader")[0].detail
     monkeypatch.delenv("JUPYTERHUB_SERVICE_PREFIX")
     assert titled("Formgrader") == []
 

@@ -44,7 +44,7 @@ def test_a_cell_that_failed_when_it_was_run_again(run, cell, again):
     assert EARLIER not in run(CHECK, "check")
     run(again, cell)
     said = run(CHECK, "check")
-    assert said.startswith(f"The cell of `first_steps` was run again and failed, see below it: {EARLIER}"), said
+    assert said.startswith(f"The cell of `first_steps` was run again and failed (see below it), so {EARLIER}"), said
     run(RIGHT, cell)
     assert EARLIER not in run(CHECK, "check")
 
@@ -52,7 +52,7 @@ def test_a_cell_that_failed_when_it_was_run_again(run, cell, again):
 def test_a_cell_that_defines_another_name_now(run):
     run(RIGHT, "solution")
     run(RIGHT.replace("first_steps", "first_step"), "solution")
-    assert run(CHECK, "check").startswith("The cell of `first_steps` was run again and doesn't define `first_steps`")
+    assert run(CHECK, "check").startswith("The cell of `first_steps` was run again but doesn't define `first_steps`")
     run(RIGHT, "another")
     assert EARLIER not in run(CHECK, "check")
 

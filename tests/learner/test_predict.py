@@ -41,13 +41,13 @@ def test_a_guess_is_kept_and_compared(capsys):
     predict("01_row", "Which row is larger?", CHOICES).guess = "row 1"
     assert progress.guesses() == {"01_row": "row 1"}
     assert compared("01_row", "row 1", capsys) == ["You guessed: row 1", "It came out: row 1", "As you guessed."]
-    assert compared("01_row", "row 0", capsys)[1:] == ["It came out: row 0", "Not what you guessed: can you say why?"]
+    assert compared("01_row", "row 0", capsys)[1:] == ["It came out: row 0", "Not what you guessed. Can you say why?"]
 
 
 def test_a_guess_stays_once_the_outcome_was_seen_in_this_session_and_the_next(monkeypatch, capsys):
     prediction = predict("01_row", "Which row is larger?", CHOICES)
     prediction.guess = "row 0"  # nothing was seen yet
-    assert compared("01_row", "row 1", capsys)[-1] == "Not what you guessed: can you say why?"
+    assert compared("01_row", "row 1", capsys)[-1] == "Not what you guessed. Can you say why?"
     prediction.guess = "row 1"
     assert prediction.guess == "row 0"
     restart(monkeypatch)
@@ -81,7 +81,8 @@ def test_how_often_guesses_were_right_and_how_sure_one_was(capsys):
         compare_guess(f"01_{name}", outcome)
     assert progress.outcomes() == {"01_a": True, "01_b": False, "01_c": True}
     assert progress.predictions() == (
-        "Predictions: 2 of 3 guesses were right. Where you said how sure you were: 80 % sure on average, 50 % right."
+        "Predictions: 2 of 3 guesses were right. Where you gave your confidence, "
+        "you were 80 % sure on average and 50 % right."
     )
 
 
@@ -113,11 +114,11 @@ def test_where_nothing_can_be_kept_the_session_still_knows(monkeypatch, capsys):
 
 def test_numbers_are_shown_with_their_unit_and_may_be_off_by_a_tenth_of_what_is_possible(capsys):
     predict("01_much", "How much?", low=0, high=2, unit="nats").guess = 0.5
-    came_out = ["You guessed: 0.5 nats", "It came out: 1.235 nats", "Not near: can you say why?"]
+    came_out = ["You guessed: 0.5 nats", "It came out: 1.235 nats", "Not near. Can you say why?"]
     assert compared("01_much", torch.tensor(1.23456), capsys) == came_out
     assert compared("01_much", torch.tensor(0.5), capsys)[-1] == "As you guessed."
     assert compared("01_much", 0.65, capsys)[-1] == "Near enough."
-    assert compared("01_much", 0.75, capsys)[-1] == "Not near: can you say why?"
+    assert compared("01_much", 0.75, capsys)[-1] == "Not near. Can you say why?"
     assert compared("01_much", torch.ones(2), capsys)[1] == "It came out: tensor([1., 1.])"
 
 
@@ -160,7 +161,9 @@ def test_an_outcome_that_is_no_choice_ends_a_build_but_no_learners_cell(monkeypa
 
 @pytest.mark.parametrize("choices", [["only one"], ["the same", "the same"]])
 def test_choices_are_several_and_different(choices):
-    with pytest.raises(ValueError, match=r"choices: got \[.*\], expected several different ones, or none for a number"):
+    with pytest.raises(
+        ValueError, match=r"choices: got \[.*\], expected several different ones, or none to ask for a number"
+    ):
         predict("01_row", "Which?", choices)
 
 

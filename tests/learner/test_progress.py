@@ -313,7 +313,7 @@ def test_of_a_teachers_own_exercise_there_is_a_row_and_neither_cell_nor_solution
     solution("centred")
     assert capsys.readouterr().out == (
         "The original of centred is not installed here. Take it from a fresh copy of the notebook.\n"
-        "centred is your teacher's own exercise: the model solution is theirs to show.\n"
+        "centred is your teacher's own exercise, so only they can show its model solution.\n"
     )
 
 

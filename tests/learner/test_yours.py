@@ -26,14 +26,14 @@ NAMES += ["TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer
 # Right answers that are built in another way than what later lessons do with them needs.
 OTHERWISE = {
     "a loop over batch and heads": "yours has no `num_heads`",
-    "in float64 and back, a list, extra buffers and helpers": "yours has a parameter or buffer `scale`, the course's",
+    "in float64 and back, a list, extra buffers and helpers": "yours has a parameter or buffer `scale`, which",
     "a Sequential that is made first, whose layers get names of their own": "yours has a parameter or buffer `net.0",
-    "an attention of its own with torch's fused one, two dropouts, a Sequential": "yours calls its `attention` in an",
+    "an attention of its own with torch's fused one, two dropouts, a Sequential": "yours calls its `attention` diff",
     "sub-layers joined by a module of its own, which has the norm as well": "yours has a parameter or buffer `steps.0",
-    "sentence by sentence, positions as a buffer": "yours has a parameter or buffer `place`, the course's hasn't",
-    "everything in the open, keywords": "yours calls its `block` in another way",
-    "one sentence at a time": "yours calls its `attention` in another way",
-    "one sentence at a time, a mask filled by loops": "yours calls its `encoder.layers.0.attention` in another way",
+    "sentence by sentence, positions as a buffer": "yours has a parameter or buffer `place`, which",
+    "everything in the open, keywords": "yours calls its `block` differently",
+    "one sentence at a time": "yours calls its `attention` differently",
+    "one sentence at a time, a mask filled by loops": "yours calls its `encoder.layers.0.attention` differently",
     "buffers of max_length, masks of what is hidden turned round": "yours has no argument `src_vocab_size`",
     "no defaults for the sizes, other names for some": "yours has no argument `src_vocab_size`",
     "a triangle kept as a buffer and cut": "yours has no `src_pad_idx`",
@@ -143,8 +143,8 @@ def test_a_wrong_answer_leaves_the_courses_and_the_rest_runs(sample, capsys):
 def test_without_notebooks_the_courses_run(capsys):
     line, space = run(capsys, "MultiHeadAttention", "FeedForward")
     assert line == (
-        "The course's run here: MultiHeadAttention (no 03_multi_head_attention.ipynb of yours beside this notebook), "
-        "FeedForward (no 07_transformer.ipynb of yours beside this notebook)."
+        "The course's run here: MultiHeadAttention (you have no 03_multi_head_attention.ipynb beside this notebook), "
+        "FeedForward (you have no 07_transformer.ipynb beside this notebook)."
     )
     assert space["FeedForward"].__module__ == "__main__"
 
@@ -165,7 +165,7 @@ def test_what_is_no_notebook_is_said_to_be_none(text, capsys):
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("class FeedForward(nn.Module:\n    pass", "its cell is no Python, line 1: "),
+        ("class FeedForward(nn.Module:\n    pass", "its cell isn't Python, line 1: "),
         ("class FeedForward(Missing):\n    pass", "NameError: name 'Missing' is not defined"),
         ("import sys\nclass FeedForward(sys.exit(3)):\n    pass", "SystemExit: 3"),
         ("# nothing yet", "not there"),
@@ -229,7 +229,7 @@ def test_where_marks_are_made_or_outputs_compared_the_courses_run(variable, valu
 
 def test_the_instructors_notebook_is_no_learners(learners_folder, capsys):
     (learners_folder / "07_transformer.ipynb").write_bytes((ROOT / "solutions/07_transformer.ipynb").read_bytes())
-    assert "no 07_transformer.ipynb of yours" in run(capsys, "FeedForward")[0]
+    assert "you have no 07_transformer.ipynb" in run(capsys, "FeedForward")[0]
 
 
 def test_a_copy_and_a_folder_beside_are_found(learners_folder, capsys):
@@ -248,7 +248,7 @@ def test_the_cell_may_run_twice_and_a_broken_notebook_gives_the_courses_back(cap
     assert space["FeedForward"].__module__ == "your_lesson_07"
     Path("07_transformer.ipynb").unlink()
     exec("use_yours(FeedForward)", space)
-    assert capsys.readouterr().out.startswith("The course's run here: FeedForward (no ")
+    assert capsys.readouterr().out.startswith("The course's run here: FeedForward (you have no ")
     assert space["FeedForward"].__module__ == "__main__"
 
 

@@ -138,9 +138,9 @@ def test_with_notebooks_that_are_missing_or_broken_the_lesson_goes_on(lesson):
     Path("06_embeddings_and_positions.ipynb").write_text("{")
     write_notebook(lesson_of("07_transformer"), {"Decoder": "class Decoder(nn.Module:\n    pass"})
     line, space = opened(lesson)
-    assert "MultiHeadAttention (no 03_multi_head_attention.ipynb of yours beside this notebook)" in line
+    assert "MultiHeadAttention (you have no 03_multi_head_attention.ipynb beside this notebook)" in line
     if "Decoder" in uses(lesson):
-        assert "Decoder (07_transformer.ipynb: its cell is no Python, line 1: " in line
+        assert "Decoder (07_transformer.ipynb: its cell isn't Python, line 1: " in line
     if "apply_rope" in uses(lesson):
         assert "apply_rope (06_embeddings_and_positions.ipynb can't be read: it isn't a notebook)" in line
     has_the_trained_models_logits(lesson, space)

@@ -171,21 +171,21 @@ def test_without_the_file_one_line_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = last_part(lesson_space())
     assert printed.count("\n") == 1
-    assert printed.startswith("No gpt2.safetensors beside this notebook, and nothing is downloaded.")
+    assert printed.startswith("There is no gpt2.safetensors beside this notebook, and it isn't downloaded for you.")
 
 
 @pytest.mark.parametrize("data", [b"", b"no safetensors", b"\xff" * 64])
 def test_another_file_is_said_to_be_none(data, tmp_path, capsys):
     (tmp_path / "gpt2.safetensors").write_bytes(data)
     assert published_gpt2(tmp_path / "gpt2.safetensors") is None
-    assert capsys.readouterr().out.startswith("gpt2.safetensors holds no GPT-2: ")
+    assert capsys.readouterr().out.startswith("gpt2.safetensors isn't GPT-2: ")
 
 
 def test_a_missing_tensor_is_named(tensors, tmp_path, capsys):
     kept = {name: tensor for name, tensor in tensors.items() if name != "h.1.mlp.c_fc.bias"}
     save_file(kept, tmp_path / "gpt2.safetensors")
     assert published_gpt2(tmp_path / "gpt2.safetensors") is None
-    assert capsys.readouterr().out == "gpt2.safetensors holds no GPT-2: it has no tensor 'h.1.mlp.c_fc.bias'.\n"
+    assert capsys.readouterr().out == "gpt2.safetensors isn't GPT-2, since it has no tensor 'h.1.mlp.c_fc.bias'.\n"
 
 
 def test_names_with_a_prefix_are_the_same(tensors, tmp_path, expected):

@@ -172,8 +172,8 @@ def test_no_submission_stops_the_batch_or_stays_without_a_mark(graded):
     assert all(marks[name] == 1 for name in HOSTILE.keys() - {"active"}), marks
     assert marks["active"] < 0.5
     assert marks["broken"] == marks["linked"] == 0
-    assert "not valid JSON" in graded.page("broken")
-    assert "link is not followed" in graded.page("linked")
+    assert "valid JSON" in graded.page("broken")
+    assert "Links are not followed" in graded.page("linked")
 
 
 def test_odd_times_and_names_cost_neither_mark_nor_feedback(graded):
@@ -197,7 +197,7 @@ def test_link_in_place_of_a_folder_earns_nothing_and_shows_nothing(graded):
     assert marks["neighbour"] == 1
     for name in ("same_folder", "same_lesson"):
         assert marks[name] == 0
-        assert "link is not followed" in graded.page(name)
+        assert "Links are not followed" in graded.page(name)
         assert PRIVATE not in graded.page(name).replace("&#39;", "'")
         assert not any(PRIVATE in path.read_text() for path in (graded.course / "autograded" / name).rglob("*.*"))
     assert PRIVATE in (graded.course / "autograded" / "neighbour" / LESSON / "notes.txt").read_text()

@@ -122,8 +122,8 @@ def test_prairielearn_gives_the_marks_of_a_course(marks, prairielearn, tmp_path)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--gradescope", "77"], "'77' is none of the lessons"),
-        (["--gradescope", "01", "--teacher"], "One package at a time"),
+        (["--gradescope", "77"], "'77' isn't one of the lessons"),
+        (["--gradescope", "01", "--teacher"], "Make one package at a time"),
     ],
 )
 def test_what_cannot_be_packed_is_a_sentence(monkeypatch, options, said):

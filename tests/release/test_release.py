@@ -310,4 +310,4 @@ def test_authors_commands_say_what_is_missing_there(run):
 def test_there_is_no_course_to_make_there_and_where_there_is_one_is_told(run):
     done = run("grader", "course", "create", "attention")
     assert done.returncode == 2
-    assert "The instructor's notebooks are not installed here: the teacher's package has them" in done.stderr
+    assert "The instructor's notebooks are not installed here. The teacher's package has them" in done.stderr

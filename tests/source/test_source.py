@@ -120,7 +120,7 @@ def test_the_page_runs_as_it_is_written(tmp_path, monkeypatch):
     assert "split_heads-check has nothing in source/ and 2 points in release/" in found
     # The question of the page is to be filled in, and so is its marking scheme.
     generate = [str(course), "generate_assignment", HEADS, "--force"]
-    for text, written in ("TODO what you ask", "Why do heads help?"), ("TODO for what", "for what"):
+    for text, written in ("TODO what you ask", "Why do heads help?"), ("TODO what earns", "what earns"):
         assert f": is not filled in: {text}" in said("course", "check", course, code=1)
         status, output = nbgrader([generate], environment)
         assert (status, f"is not filled in: {text}" in output) == (1, True), output
@@ -197,7 +197,7 @@ TASK = markdown("Why? (2 points)", "why", **own("why", task=True, locked=True, p
 WITHOUT = {
     "an exercise that another cell needs": (
         lambda cells: cells.append(code("print(attention_scores)", "x")),
-        "(print(attention_scores)): uses attention_scores, which no cell before it defines: its exercise is left out",
+        "(print(attention_scores)): uses attention_scores, which no cell before it defines, as its exercise is",
     ),
     "a cell before what it needs": (
         lambda cells: cells.extend([code("[late for x in 'ab']", "x"), code("late = 1", "y")]),
@@ -205,7 +205,7 @@ WITHOUT = {
     ),
     "a check without its exercise": (
         lambda cells: cells.pop(place_of(cells, "first_steps-solution")),
-        "cell 10 (check(first_steps)): a check of first_steps without its exercise",
+        "cell 10 (check(first_steps)): this check of first_steps has no exercise",
     ),
     "an exercise without its check": (
         lambda cells: cells.pop(place_of(cells, "first_steps-check")),
@@ -213,7 +213,7 @@ WITHOUT = {
     ),
     "a check before its exercise": (
         lambda cells: cells.insert(1, cells.pop(place_of(cells, "first_steps-check"))),
-        "cell 2 (check(first_steps)): the check of first_steps stands before its answer, cell 11",
+        "cell 2 (check(first_steps)): the check of first_steps comes before its answer, cell 11",
     ),
     "a check that nbgrader doesn't know": (
         lambda cells: cells[place_of(cells, "first_steps-check")]["metadata"].pop("nbgrader"),
@@ -225,10 +225,13 @@ WITHOUT = {
     ),
     "two cells of one id": (
         lambda cells: cells.append(code("1", "x", **own("first_steps", locked=True))),
-        "(1): has the id first_steps, as cell 10 has",
+        "(1): has the id first_steps, and so has cell 10",
     ),
-    "two cells of one cell id": (lambda cells: cells.append(code("1", cells[0]["id"])), "as another cell has"),
-    "points that don't agree": (lambda cells: cells.append(TASK), "line 1 (Why? (2 points)): says 2 points, but nbg"),
+    "two cells of one cell id": (lambda cells: cells.append(code("1", cells[0]["id"])), "and so has another cell"),
+    "points that don't agree": (
+        lambda cells: cells.append(TASK),
+        "line 1 (Why? (2 points)): has 2 points in its text, but nbg",
+    ),
     "points below 0": (
         lambda cells: cells.append(markdown("?", "x", **own("x", task=True, locked=True, points=-1))),
         "(?): ",
@@ -247,7 +250,7 @@ WITHOUT = {
     ),
     "hidden tests elsewhere": (
         lambda cells: cells.append(code("### BEGIN HIDDEN TESTS\n### END HIDDEN TESTS", "x")),
-        "BEGIN HIDDEN TESTS in a cell that isn't autograder tests",
+        "BEGIN HIDDEN TESTS is in a cell that isn't autograder tests",
     ),
     "no Python": (lambda cells: cells.append(code("a = 1\nb = = 2", "x")), "line 2 (a = 1): isn't Python: "),
 }
@@ -278,7 +281,7 @@ def test_broken_notebooks_and_names_are_found(course):
         for file in files:
             (course / "source" / name / f"{file}.ipynb").write_text("{}")
     found = said("course", "check", course, code=1)
-    assert f"source/{START}/{START}.ipynb:3: is no notebook" in found
+    assert f"source/{START}/{START}.ipynb:3: isn't a notebook" in found
     assert "source/a+b: nbgrader refuses a +" in found
     assert "source/two: expected one notebook here, two.ipynb, got draft.ipynb, two.ipynb" in found
     assert "source/other: expected one notebook here, other.ipynb, got another.ipynb" in found
@@ -290,7 +293,7 @@ def test_text_that_speaks_of_what_is_left_out_is_a_note(course):
     changed(path_of(course, START), lambda cells: cells.append(markdown("After `first_steps` comes lesson 01.", "x")))
     found = said("course", "check", course)
     assert "note: " in found
-    assert "(After `first_steps` comes lesson 01.): speaks of first_steps, which is left out" in found
+    assert "(After `first_steps` comes lesson 01.): mentions first_steps, which is left out" in found
 
 
 def test_a_question_has_a_place_and_an_id_of_its_own():
@@ -320,7 +323,7 @@ def test_a_cell_of_two_kinds_is_found(course):
     """nbgrader counts its points twice: as tests and as a task."""
     two = {**TASK, "metadata": {"nbgrader": {**TASK["metadata"]["nbgrader"], "grade": True}}}
     changed(path_of(course, START), lambda cells: cells.append(two))
-    assert "so nbgrader counts its points twice: choose one kind" in said("course", "check", course, code=1)
+    assert "so nbgrader counts its points twice; choose one kind" in said("course", "check", course, code=1)
 
 
 def test_a_lesson_without_answer_cells_is_no_odd_hand_in(course, tmp_path):
@@ -435,7 +438,7 @@ def test_update_takes_over_what_nobody_has(updated):
     assert "- yes" in found
     assert "- old" not in found
     assert "- no" not in found
-    assert f"{START}: held back, it has been handed out (release/ has it)" in found
+    assert f"{START}: held back because it has been handed out (release/ has it)" in found
     assert f"{HEADS}: taken over" in found
     assert "04_masking: new, added" in found
     assert "12_own: yours, not in the release" in found
@@ -484,9 +487,9 @@ def test_what_both_changed_is_offered_until_it_is_settled(both):
     update = ("course", "update", course, "--solutions", release)
     for _ in range(2):
         found = said(*update)
-        assert f"{HEADS}: nothing new but what both changed" in found
+        assert f"{HEADS}: no news except what both changed" in found
         for name in ids:
-            assert f"both changed cell {name}: yours stays: # mine\n    the release has: # theirs\n" in found
+            assert f"both changed cell {name}, and yours stays: # mine\n    the release has: # theirs\n" in found
             assert f"--theirs {HEADS}/{name}; to keep yours and not be asked again: --mine {HEADS}/{name}" in found
         assert path_of(course, HEADS).read_bytes() == before
     first, second, *others = ids
@@ -525,9 +528,9 @@ def test_both_changed_points_and_the_release_has_lost_a_cell(tmp_path):
     update = ("course", "update", course, "--solutions", release)
     for _ in range(2):
         found = said(*update)
-        assert f"both changed the settings of cell {check}: yours stay: check(" in found
+        assert f"both changed the settings of cell {check}, and yours stay: check(" in found
         assert "points 7, the release has 9" in found
-        assert f"both changed cell {gone}: yours stays: Mine.\n    the release no longer has it" in found
+        assert f"both changed cell {gone}, and yours stays: Mine.\n    the release no longer has it" in found
     order = [cell["id"] for cell in load(path_of(course, HEADS))["cells"]]
     said(*update, "--theirs", f"03/{check}", "--theirs", f"03/{gone}")
     after = load(path_of(course, HEADS))["cells"]
@@ -551,8 +554,8 @@ def test_a_lesson_that_students_have_is_settled_without_being_written(both):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--mine", "17"), "the course has no such lesson. There are: 03_multi_head_attention."),
-        (("--mine", "03/nowhere"), "you and the release didn't both change that cell. Where you did: 03_multi"),
+        (("--mine", "17"), "the course has no such lesson. The lessons are: 03_multi_head_attention."),
+        (("--mine", "03/nowhere"), "you and the release didn't both change that cell. You both changed: 03_multi"),
     ],
 )
 def test_what_can_not_be_settled_is_told(both, words, message):
@@ -571,5 +574,5 @@ def test_update_without_the_old_release_keeps_every_difference(updated):
 def test_update_stops_at_a_notebook_that_is_broken(updated):
     course, release = updated
     path_of(course, START).write_text("{")
-    assert f"{START}.ipynb:1: is no notebook" in said("course", "update", course, "--solutions", release, code=2)
+    assert f"{START}.ipynb:1: isn't a notebook" in said("course", "update", course, "--solutions", release, code=2)
     assert not path_of(course, "04_masking").exists()

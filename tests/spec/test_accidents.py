@@ -60,7 +60,7 @@ ACCIDENTS = {
             "    def forward(self, x):\n        return self.linear1(x)\n",
         ),
         "super-init-forgotten",
-        "before `nn.Module` has made room",
+        "before `nn.Module` is ready",
     ),
     "math.sqrt of a tensor": (
         "layer_norm",
@@ -72,13 +72,13 @@ ACCIDENTS = {
         "rms_norm",
         ("def rms_norm(x, gamma, eps=1e-6):\n    return x / ((x^2).mean(-1, keepdim=True) + eps).sqrt()\n",),
         "caret-for-power",
-        "is not a power",
+        "isn't a power",
     ),
     "a method that isn't called": (
         "stable_softmax",
         ("def stable_softmax(scores):\n    return torch.exp(scores - scores.max)\n",),
         "method-not-called",
-        "a method is taken for its result",
+        "uses a method in place of its result",
     ),
     "the vocabulary on the last axis": (
         "fit",
@@ -110,13 +110,13 @@ ACCIDENTS = {
         "attention_scores",
         ("def attention_scores(query, key):\n    return torch.matmull(query, key.mT)\n",),
         "not-in-torch",
-        "nothing called `matmull`",
+        "has no `matmull`",
     ),
     "d_k of the lesson's example": (
         "scaled_dot_product_attention",
         ("d_k = 4", ATTENTION.format(WEIGHTS.format("math.sqrt(d_k)"))),
         "name-from-above",
-        "`d_k` is not an argument, but comes from a cell above",
+        "`d_k` is not an argument. It comes from a cell above",
     ),
     "keys for key": (
         "attention_scores",
@@ -128,32 +128,32 @@ ACCIDENTS = {
         "scaled_dot_product_attention",
         (ATTENTION.format(WEIGHTS.format("math.sqrt(d_k)")),),
         "name-not-defined",
-        "`d_k` is neither an argument nor made in the function",
+        "`d_k` is neither an argument nor defined in the function",
     ),
     "a misspelled argument": (
         "attention_scores",
         ("def attention_scores(query, key):\n    return qeury @ key.mT",),
         "name-not-defined",
-        "Is it spelled differently: `query`?",
+        "Did you mean `query`?",
     ),
     "self. forgotten": ("MultiHeadAttention", (MODULE,), "self-forgotten", "`num_heads` is not defined inside"),
     "self. forgotten, with a name of the lesson's": (
         "MultiHeadAttention",
         ("num_heads = 1", MODULE),
         "self-forgotten",
-        "`num_heads` is not the module's own, but comes from a cell above",
+        "`num_heads` doesn't belong to the module, but comes from a cell above",
     ),
     "a shape taken apart": (
         "split_heads",
         (SPLIT.format("B, T, E = x.shape\n    return x.view(B, T, num_heads, E // num_heads).transpose(1, 2)"),),
         "shape-of-one-rank",
-        "`B, T, E = x.shape` fits tensors with 3 axes only.",
+        "`B, T, E = x.shape` only works for tensors with 3 axes.",
     ),
     "a size taken apart": (
         "attention_scores",
         ("def attention_scores(query, key):\n    T, D = query.size()\n    return query @ key.mT",),
         "shape-of-one-rank",
-        "`T, D = query.size()` fits tensors with 2 axes only.",
+        "`T, D = query.size()` only works for tensors with 2 axes.",
     ),
     "assert in place of raise": (
         "split_heads",
@@ -173,13 +173,13 @@ ACCIDENTS = {
             "        rows.append(torch.stack([(q * k).sum(-1) for k in key]))\n    return torch.stack(rows)",
         ),
         "two-axes-only",
-        "Or `loop-axis-from-the-front`: one sequence is right and a batch isn't",
+        "Or `loop-axis-from-the-front`: one sequence is right but a batch isn't",
     ),
     "key and query swapped in a call of one's own": (
         "self_attention",
         (WRITTEN, SELF.format("q, k, v = project(x, w_query, w_key, w_value)\n    return attend(k, q, v)")),
         "scores-transposed",
-        "Or `arguments-swapped`: the result is the right one for `w_query` and `w_key` in each other's place.",
+        "Or `arguments-swapped`: the result would be right if `w_query` and `w_key` had changed places.",
     ),
     "weights swapped in a call of one's own": (
         "self_attention",
@@ -219,10 +219,12 @@ def test_the_place_is_named_by_function_and_cell_at_the_innermost_line():
 
 def test_pythons_own_value_error_is_not_taken_for_the_learners():
     report = report_of("split_heads", SPLIT.format("B, T, E = x.shape\n    return x"))
-    assert "Expected a ValueError that you raise, got Python's own: not enough values" in report.results[-1].message
+    assert (
+        "Expected a ValueError that your code raises, got Python's own: not enough values" in report.results[-1].message
+    )
 
 
 def test_torchs_advice_to_use_numpy_is_contradicted():
     source = "def attention_scores(query, key):\n    return torch.from_numpy(query.numpy() @ key.mT.numpy())"
     said = report_of("attention_scores", source).results[-1].message
-    assert said.endswith("Ignore torch's advice here, since NumPy cuts the gradient. Write it with torch operations.")
+    assert said.endswith("Ignore torch's advice here, because NumPy cuts the gradient. Write it with torch operations.")

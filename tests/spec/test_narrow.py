@@ -27,12 +27,12 @@ HINTS = {
     "a factor for each row": (
         "attention_scores",
         SCORES.format("s = query @ key.mT\n    return s / s.norm(dim=-1, keepdim=True)"),
-        "Each row of the result is right, except for a factor of its own",
+        "Each row of the result is right except for a factor of its own",
     ),
     "in another order": (
         "attention_scores",
         SCORES.format("return (query @ key.mT).flip(-1)"),
-        "in another order there",
+        "in a different order there",
     ),
     "above the diagonal": (
         "pairwise_dot_products",
@@ -52,35 +52,35 @@ HINTS = {
     "weights right, output wrong": (
         "scaled_dot_product_attention",
         SDPA.format("return w @ value + 1, w"),
-        "^`weights` is right, but `output` isn't. Every number of `output` is off by the same 1",
+        "^`weights` is right, `output` isn't. Every entry of `output` is off by the same 1",
     ),
     "weights wrong first": (
         "scaled_dot_product_attention",
         SDPA.format("w = w.sqrt()\n    return w @ value, w"),
-        "^`weights` is wrong already, so start there. The rows of `weights` should sum to one, but one of them sums to",
+        "^`weights` is already wrong, so start there. The rows of `weights` should sum to one; one of them sums to",
     ),
     "zeros where something was masked": (
         "scaled_dot_product_attention",
         "def scaled_dot_product_attention(query, key, value):\n    w = query @ key.mT / query.shape[-1] ** 0.5\n"
         "    w = torch.exp(w).tril()\n    w = w / w.sum(-1, keepdim=True)\n    return w @ value, w",
-        "`weights` is 0 above the diagonal of the last two axes, where other numbers belong",
+        "`weights` is 0 above the diagonal of the last two axes, where other values belong",
     ),
     "an argument without influence": (
         "attention_scores",
         SCORES.format(
             "return (query @ query.mT).mean(-1, keepdim=True).expand(*query.shape[:-1], key.shape[-2]).clone()"
         ),
-        "If you change the last column of `key`, the result stays as it was, but it should change",
+        "Change the last column of `key`: the result stays as it was, but should change",
     ),
     "axes in another order": (
         "split_heads",
         "def split_heads(x, num_heads):\n    return x.unflatten(-1, (num_heads, -1)).movedim(-1, -3).exp()",
-        r"The sizes are right, but in another order: \(D, T, H\)",
+        r"The sizes are right, but in a different order, \(D, T, H\)",
     ),
     "an axis too few": (
         "attention_scores",
         SCORES.format("return (query @ key.mT).sum(-1)"),
-        "The result has 1 axes, expected 2: too few",
+        "The result has 1 axes, which is too few; expected 2",
     ),
     "sizes that don't fit": (
         "attention_scores",
@@ -115,7 +115,7 @@ SCALED = SDPA.replace("query.shape[-1] ** 0.5", "{}").replace("    {}", "    ret
 )
 def test_a_number_that_is_written_down_is_asked_about(by, said):
     report = report_of("scaled_dot_product_attention", SCALED.format(by))
-    asked = [hint for hint in report.hints if "holds the number" in hint]
+    asked = [hint for hint in report.hints if "contains the number" in hint]
     assert bool(asked) == bool(said), report.hints
     assert not said or f"the number {said}." in asked[0]
 

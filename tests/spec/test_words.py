@@ -70,15 +70,13 @@ def test_the_specification_fills_placeholders(words_in):
 
 
 def test_a_placeholder_that_nothing_fills_is_an_error_with_its_line(words_in):
-    with pytest.raises(
-        CourseError, match=r"heads\.md:14 heads: nothing fills \{numbers\} of the mistake beta-scaled\."
-    ):
+    with pytest.raises(CourseError, match=r"heads\.md:14 heads: \{numbers\} of the mistake beta-scaled has no value\."):
         words_in(TEXT)("beta-scaled", line="row")
 
 
 def test_a_value_without_a_placeholder_is_an_error_with_the_line_of_the_specification(words_in):
     with pytest.raises(
-        CourseError, match=r"test_words\.py:\d+ test_words: colour has no place in .*: expected \{colour\}"
+        CourseError, match=r"test_words\.py:\d+ test_words: colour isn't used in .*; expected \{colour\}"
     ):
         words_in(TEXT)("heads-last", colour="red")
 
@@ -100,7 +98,7 @@ def test_words_that_no_specification_has_are_told_with_their_line(words_in):
 
 FIRST = "heads.md:1 heads: the mistake a has"
 HINTS = "of at least 2 hints; write them as `1. HINT`"
-SYMPTOM = "paragraphs for its symptom, expected one"
+SYMPTOM = "paragraphs for its symptom; expected one"
 GOOD = "## good\n\nSo.\n\n1. A.\n2. B.\n"
 
 
@@ -112,9 +110,12 @@ GOOD = "## good\n\nSo.\n\n1. A.\n2. B.\n"
         ("## a\n\n1. A.\n2. B.\n", [f"{FIRST} 0 {SYMPTOM}"]),
         ("## a\n\nSo.\n\nSo!\n\n1. A.\n2. B.\n", [f"{FIRST} 2 {SYMPTOM}"]),
         ("## a\n\nSo.\n\n1. A.\n3. B.\n", ["heads.md:6 heads: hint 3, expected hint 2"]),
-        (GOOD + "\nMore.\n", ["heads.md:8 heads: a paragraph behind the hints; a hint begins with its number, `1. `"]),
-        ("# heads\n\nSo.\n\n" + GOOD, ["heads.md:3 heads: words without an id: expected `## ID` above them"]),
-        (GOOD + "\n" + GOOD, ["heads.md:8 heads: the mistake good has words in line 1 already"]),
+        (
+            GOOD + "\nMore.\n",
+            ["heads.md:8 heads: there is a paragraph after the hints; a hint begins with its number, `1. `"],
+        ),
+        ("# heads\n\nSo.\n\n" + GOOD, ["heads.md:3 heads: these words have no id; expected `## ID` above them"]),
+        (GOOD + "\n" + GOOD, ["heads.md:8 heads: the mistake good already has words in line 1"]),
         (
             "## a\n\nSo.\n\n## b\n\n1. A.\n2. B.\n",
             [f"{FIRST} 0 {HINTS}", f"heads.md:5 heads: the mistake b has 0 {SYMPTOM}"],

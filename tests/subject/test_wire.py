@@ -71,8 +71,8 @@ BROKEN = {
     "empty": (b"", "shorter than its header"),
     "lengths": (HEADER.pack(5, 5) + b"{}", "don't add up"),
     "huge lengths": (HEADER.pack(2**63, 2**63) + b"{}", "don't add up"),
-    "no JSON": (frame(b"\xff\xfe"), "no JSON"),
-    "deep JSON": (frame(b"[" * 100_000 + b"]" * 100_000), "no JSON"),
+    "no JSON": (frame(b"\xff\xfe"), "isn't JSON"),
+    "deep JSON": (frame(b"[" * 100_000 + b"]" * 100_000), "isn't JSON"),
     "bare list": (frame([]), "malformed"),
     "bare dict in a dict": (frame({"a": {"b": []}}), "malformed"),
     "deep dict": (frame(json.loads('{"a":' * 40 + "1" + "}" * 40)), "malformed"),
@@ -217,7 +217,7 @@ def test_value_is_one_that_the_request_can_have(op):
 def test_number_of_hundreds_of_digits_is_no_number():
     assert plain(10**400) == plain(-(10**400)) == Opaque("int with hundreds of digits")
     assert float(decode(encode(plain(10**298)))) == 1e298
-    with pytest.raises(WireError, match="no JSON"):
+    with pytest.raises(WireError, match="isn't JSON"):
         decode(frame(10**400))
 
 

@@ -60,15 +60,15 @@ test("a weight is made of visible scores only", () => {
 
 test("a hidden key leaves no trace, whatever stands for its score", () => {
   const place = { row: 1, column: 2 };
-  assert.equal(weightInWords("fill with -1e20", all, place), "exp(−1e20) = 0: hidden, and leaves no trace");
+  assert.equal(weightInWords("fill with -1e20", all, place), "exp(−1e20) = 0, so the hidden key leaves no trace");
   assert.equal(weightInWords("masked_softmax", all, place), "weight 0: hidden");
 });
 
 test("an empty row is another story for each way of hiding", () => {
   const texts = Object.keys(HIDDEN).map((way) => weightInWords(way, all, { row: 2, column: 0 }));
   assert.match(texts[0], /NaN/);
-  assert.match(texts[1], /−1e10: equal, so 1\/3 for each/);
-  assert.match(texts[2], /−1e20: equal, so 1\/3 for each/);
+  assert.match(texts[1], /−1e10, and equal scores give 1\/3 each/);
+  assert.match(texts[2], /−1e20, and equal scores give 1\/3 each/);
   assert.match(texts[3], /every weight is 0/);
   assert.equal(new Set(texts).size, 4);
   assert.equal(texts[1], emptyRow("subtract 1e10", 3));

@@ -61,7 +61,7 @@ test("a distance is the largest difference", () => {
 test("what is held is counted", () => {
   assert.equal(
     memoryInWords(matrices, 2, 2),
-    "In memory: scores of the block 1 · 2 = 2; carried on: maxima 1, sums 1, outputs 1 · 1 = 1. The whole matrix: 1 · 4 = 4.",
+    "In memory: scores of the block 1 · 2 = 2. Carried on: maxima 1, sums 1, outputs 1 · 1 = 1. The whole matrix: 1 · 4 = 4.",
   );
 });
 

@@ -23,7 +23,10 @@ test("a step is read out with what goes in and out, and with what is wrong", () 
 test("a verdict is a sentence, and says why nothing was seen", () => {
   assert.equal(verdictInWords(steps[0]), "");
   assert.equal(verdictInWords(steps[1]), "Your model here: departs.");
-  assert.match(verdictInWords({ verdict: "not seen" }), /^Your model here: not seen: it happens inside a function/);
+  assert.match(
+    verdictInWords({ verdict: "not seen" }),
+    /^Your model here: not seen, because it happens inside a function/,
+  );
   assert.equal(verdictInWords({ verdict: "error", error: "KeyError: 3" }), "Your model raises KeyError: 3.");
 });
 

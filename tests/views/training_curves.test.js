@@ -70,6 +70,6 @@ test("what was written is shown whenever it became another, the first and the la
 
 test("on a page an empty monitor says where its curves are", () => {
   assert.equal(stepsDone(0, 40, undefined), "0 of 40 steps");
-  assert.equal(stepsDone(0, 40, true), "0 of 40 steps. The lesson shows the monitor again below, after the training.");
+  assert.equal(stepsDone(0, 40, true), "0 of 40 steps. The lesson shows the monitor again below, after training.");
   assert.equal(stepsDone(30, 40, true), "30 of 40 steps");
 });

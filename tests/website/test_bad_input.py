@@ -107,7 +107,7 @@ def test_a_document_with_a_link_that_leads_to_no_file(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "website" / "settings.toml").touch()
     (tmp_path / "docs" / "a.md").write_text("Text.\n\nSee [b](b.md).\n", "utf-8")
-    with pytest.raises(CourseError, match=r"docs/a.md:3: the link leads to no file: b.md"):
+    with pytest.raises(CourseError, match=r"docs/a.md:3: there is no file for this link: b.md"):
         guide(Course(tmp_path), "docs/a.md")
 
 

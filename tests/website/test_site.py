@@ -68,7 +68,7 @@ def test_there_is_a_page_for_each_lesson_exercise_and_document(pages):
 def test_the_first_page_says_what_it_takes_and_what_is_shown_comes_from_the_lessons(site, pages):
     first = words(pages["index.html"].text)
     hours = round(sum(times.total for times in Course().times.values()) / 60)
-    assert f"Nothing, and no account. What you invest is time: about {hours} hours for all twelve lessons" in first
+    assert f"What you invest is your time, about {hours} hours for all twelve lessons" in first
     assert f"There are {len(exercises())} exercises" in first
     assert f"Version {__version__}," in first
     assert re.search(r"<\w[\w-]*>", first) is None  # no fact that wasn't filled in
