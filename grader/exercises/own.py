@@ -1,6 +1,6 @@
 """A teacher's own exercises: files `exercises/NAME.py` of a course directory, and which of them a notebook needs.
 
-What is done with them otherwise, the registry does. Nothing here imports torch: commands that only look don't wait.
+The registry loads them. Nothing here imports torch, so commands that only look at the files don't wait for it.
 """
 
 from __future__ import annotations
@@ -28,24 +28,26 @@ def _is_name(name: str) -> bool:
 
 
 def file_of(name: str) -> str:
-    """Where the file of an exercise lies in its course directory."""
+    """The path of an exercise's file within its course directory, `exercises/NAME.py`."""
     return f"{FOLDER}/{name}.py"
 
 
 def is_taken(name: str) -> bool:
-    """Whether the course has an exercise of this name."""
+    """Whether a lesson of this package has an exercise of this name, so that a teacher's own can't have it."""
     return _is_name(name) and any(PACKAGE.glob(f"lesson_*/{name}.py"))
 
 
 def refuse_taken(name: str, text: str) -> None:
-    """`CourseError` for a file whose exercise the course has already."""
+    """Raises `CourseError`, with the line of the name in `text`, if a lesson of this package has an exercise of this
+    name."""
     if is_taken(name):
         line = next((i for i, line in enumerate(text.splitlines(), 1) if re.search(r"\bname\s*=", line)), 1)
         raise CourseError(f"{file_of(name)}:{line}: the course has its own {name}. Give yours another name.")
 
 
 def text_in(root: Path, name: str) -> str | None:
-    """The text of an exercise's file in the course directory `root`, or beside a student's notebook; None without."""
+    """The text of an exercise's file below `root`, a course directory or the folder of a student's notebook; None if
+    there is no such file. `CourseError` if it can't be read."""
     path = root / file_of(name)
     try:
         return path.read_text("utf-8") if _is_name(name) and path.is_file() else None
@@ -54,8 +56,9 @@ def text_in(root: Path, name: str) -> str | None:
 
 
 def own_files(notebook: bytes, root: Path, shown: str) -> OwnFiles:
-    """The files of a course's own exercises that an instructor's notebook checks. `root` is the course directory,
-    `shown` how messages call the notebook."""
+    """The files of a course's own exercises that an instructor's notebook (its JSON) checks. `root` is the course
+    directory, `shown` how messages call the notebook. `CourseError` for an exercise that is neither there nor in this
+    package, or in both."""
     found = {}
     for number, cell in enumerate(json.loads(notebook)["cells"], 1):
         about = cell["metadata"].get("course", {})
@@ -82,14 +85,15 @@ def _first_line(cell: dict[str, object]) -> str:
 
 
 def for_students(text: str) -> str:
-    """What students get of a file: the file, or where the teacher keeps it, a line that says so."""
+    """What students get of a file with this text: the text itself or, where the teacher keeps it (`RELEASED = False`),
+    a line that says so."""
     kept = any(line.partition("#")[0].strip() == KEPT for line in text.splitlines())
     return _KEPT_TEXT if kept else text
 
 
 def beside_notebook(name: str, folder: Path) -> str | None:
     """The text of an exercise's file, for a notebook in `folder`: beside it, where students have it, or in the course
-    directory around `source/LESSON/`. `NotReleased` where the teacher keeps it."""
+    directory around `source/LESSON/`; None if it is in neither. `NotReleased` where the teacher keeps it."""
     text = text_in(folder, name)
     course = folder.parent.parent
     if text is None and (course / "nbgrader_config.py").is_file():
@@ -100,14 +104,15 @@ def beside_notebook(name: str, folder: Path) -> str | None:
 
 
 def unfinished(text: str) -> Iterator[tuple[int, str]]:
-    """The places that are still to be filled in: the number of the line, and what stands there."""
+    """The places of a text that are still to be filled in: the number of the line, and what stands there from TODO
+    on."""
     for number, line in enumerate(text.splitlines(), 1):
         if place := TODO.search(line):
             yield number, place[0].strip()
 
 
 def imports_of(own: OwnFiles) -> list[ast.Module]:
-    """The files as syntax trees, to see what they import."""
+    """The files as syntax trees, to see what they import; an empty list if one of them doesn't parse."""
     try:
         return [ast.parse(text) for _name, text in own]
     except SyntaxError:  # whoever loads it says so with its line

@@ -22,7 +22,7 @@ from grader.spec.words import Words
 
 
 def exercises(own: OwnFiles = ()) -> dict[str, Exercise]:
-    """Every exercise by name, with a teacher's `own` ones."""
+    """Every exercise by name, with a teacher's `own` ones last. `CourseError` where one of these doesn't load."""
     return _exercises(own)
 
 
@@ -34,7 +34,8 @@ def _exercises(own: OwnFiles) -> dict[str, Exercise]:
 
 
 def files_for(name: str, find: Callable[[str], str | None]) -> OwnFiles:
-    """The file of a teacher's own exercise and of those that it builds on; `find` gives the text of one, or None."""
+    """The files of a teacher's own exercise and of those that it builds on; `find` gives a file's text by the
+    exercise's name, or None. Empty if there is none for `name`; `CourseError` where the file doesn't load."""
     text = find(name)
     if text is None:
         return ()
@@ -44,7 +45,8 @@ def files_for(name: str, find: Callable[[str], str | None]) -> OwnFiles:
 
 
 def _own_exercise(name: str, text: str) -> Exercise:
-    """The `EXERCISE` of a teacher's own file. `CourseError` with its line where it doesn't load."""
+    """The `EXERCISE` of a teacher's own file with this text. `CourseError`, with its line, where it doesn't load, binds
+    no `Exercise`, or one of another name, or has a name that a lesson of this package has taken."""
     refuse_taken(name, text)
     path = file_of(name)
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)  # for tracebacks
@@ -66,8 +68,8 @@ def _own_exercise(name: str, text: str) -> Exercise:
 
 
 def read_exercises(package: ModuleType) -> dict[str, Exercise]:
-    """The exercises of a package's lessons by name. ValueError where lists and files don't fit together, `CourseError`
-    where mistakes and their words don't."""
+    """The exercises of a package's lessons by name. ValueError where a lesson's `NAMES` and its files don't fit
+    together, `CourseError` where mistakes and their words don't."""
     registered: dict[str, Exercise] = {}
     folders = [name for name in _names_in(package) if re.fullmatch(r"lesson_\d\d", name)]
     lessons = [importlib.import_module(f"{package.__name__}.{folder}") for folder in folders]
@@ -88,7 +90,8 @@ def read_exercises(package: ModuleType) -> dict[str, Exercise]:
 
 
 def _read_exercise(lesson: ModuleType, name: str) -> Exercise:
-    """The `EXERCISE` of a lesson's module `name`."""
+    """The `EXERCISE` of a lesson's module `name`. ValueError if there is no such file, or it binds no exercise of this
+    name."""
     if name not in _names_in(lesson):
         raise ValueError(f"{_path(lesson, '__init__')}: NAMES lists {name}, but there is no file {name}.py")
     exercise = getattr(importlib.import_module(f"{lesson.__name__}.{name}"), "EXERCISE", None)
@@ -100,7 +103,7 @@ def _read_exercise(lesson: ModuleType, name: str) -> Exercise:
 
 
 def _check_every_exercise_is_listed(lesson: ModuleType) -> None:
-    """No file of the lesson binds `EXERCISE` without being in `NAMES`."""
+    """Raises ValueError if a file of the lesson binds `EXERCISE` without being in `NAMES`."""
     for name in _names_in(lesson):
         if name not in lesson.NAMES and hasattr(importlib.import_module(f"{lesson.__name__}.{name}"), "EXERCISE"):
             raise ValueError(
@@ -109,7 +112,8 @@ def _check_every_exercise_is_listed(lesson: ModuleType) -> None:
 
 
 def _unused_words(lesson: ModuleType) -> Iterator[str]:
-    """The words of mistakes that no specification has, once all lessons are read: a later one may have them."""
+    """Messages about words that no specification has a mistake for, and about Markdown that no module reads. All
+    lessons have to be imported before: a later one may have the mistake."""
     for path in sorted(path for folder in lesson.__path__ for path in Path(folder).glob("*.md")):
         if "." in path.stem:  # in another language: NAME.ko.md
             continue
@@ -121,10 +125,10 @@ def _unused_words(lesson: ModuleType) -> Iterator[str]:
 
 
 def _names_in(package: ModuleType) -> list[str]:
-    """The modules and packages in a package's folder, sorted."""
+    """The names of the modules and packages in a package's folder, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
 def _path(lesson: ModuleType, name: str) -> str:
-    """Where a lesson's module is, or a file with its ending, as messages write it."""
+    """The path of a lesson's module `name`, or of a file if `name` has an ending, as messages write it."""
     return f"{lesson.__name__.replace('.', '/')}/{name if '.' in name else f'{name}.py'}"

@@ -20,12 +20,12 @@ QK = {"query": "... Tq D", "key": "... Tk D"}
 
 
 def dot_products(query: Tensor, key: Tensor) -> Tensor:
-    """Every query with every key, by the definition of a dot product."""
+    """(…, Tq, D) and (…, Tk, D) → (…, Tq, Tk): every query with every key, by the definition of a dot product."""
     return (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(-1)
 
 
 def key_reshaped(key: Tensor) -> Tensor:
-    """Wrongly: the shape of the transpose, but the numbers in their old order."""
+    """(…, Tk, D) → (…, D, Tk), wrongly: the shape of the transpose, but the numbers in their old order."""
     return key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
 
 

@@ -19,13 +19,13 @@ mistake = Words(__file__)
 
 
 def contexts(x: Tensor) -> Tensor:
-    """PyTorch's own attention, told not to scale, with x as query, key and value."""
+    """(…, T, E) → (…, T, E): PyTorch's own attention, told not to scale, with x as query, key and value."""
     return F.scaled_dot_product_attention(x, x, x, scale=1.0)
 
 
 def _small_entries(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """Small entries. With standard normal ones a token of width 16 attends almost only to itself, and `return x` is
-    nearly right."""
+    """Normal entries times E ** -0.25. With standard normal ones a token of width 16 attends almost only to itself, and
+    `return x` is nearly right."""
     return draw.normal(shape, shape[-1] ** -0.25)
 
 
@@ -35,7 +35,8 @@ def _context(
     scores: Callable[[Tensor], Tensor] = pairwise,
     after: Callable[[Tensor], float] = lambda x: 1.0,
 ) -> Callable[[Tensor], Tensor]:
-    """Context vectors with the given parts changed."""
+    """A variant of `contexts` with the given parts changed. `scores` makes the scores, (…, T, E) → (…, T, T), and `dim`
+    is the axis of the softmax. `scale` gives a factor for the scores, before it, `after` one for the weights."""
     return lambda x: torch.softmax(scores(x) * scale(x), dim) * after(x) @ x
 
 

@@ -23,11 +23,12 @@ mistake = Words(__file__)
 
 
 def pairwise(x: Tensor) -> Tensor:
-    """Every token with every token, by the definition of a dot product."""
+    """(…, T, E) → (…, T, T): every token with every token, by the definition of a dot product."""
     return (x.unsqueeze(-2) * x.unsqueeze(-3)).sum(-1)
 
 
 def cosine(dim: int) -> Callable[[Tensor], Tensor]:
+    """A variant of `pairwise` that divides x by its norms along `dim` first: along the features it gives cosines."""
     return lambda x: pairwise(F.normalize(x, dim=dim))
 
 
@@ -36,7 +37,7 @@ def _loops_and_is_right(session: Session) -> bool:
 
 
 def _all_features(x: Tensor) -> Tensor:
-    """One table of features for the whole batch."""
+    """(…, T, E) → (E, E), wrongly: every feature with every feature, over all tokens of the whole batch."""
     flat = x.flatten(0, -2)
     return flat.mT @ flat
 

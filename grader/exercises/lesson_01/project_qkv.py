@@ -20,23 +20,25 @@ QKV = {"x": "... T E", "w_query": "E d_k", "w_key": "E d_k", "w_value": "E d_v"}
 
 
 def projections(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Triple:
-    """PyTorch's own `F.linear`, whose weight is the transpose of ours."""
+    """Queries and keys, (…, T, d_k), and values, (…, T, d_v), of x, (…, T, E), and weights (E, d_k) or (E, d_v):
+    PyTorch's own `F.linear`, whose weight is the transpose of ours."""
     return F.linear(x, w_query.mT), F.linear(x, w_key.mT), F.linear(x, w_value.mT)
 
 
 def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
-    """Small weights, so that self-attention spreads over several keys and a mistake shows everywhere."""
+    """Standard normal entries for x, smaller ones for weights, so that self-attention spreads over several keys and a
+    mistake shows everywhere."""
     return draw.normal(shape, 1.0 if name == "x" else shape[0] ** -0.5)
 
 
 def qkv_cases(draw: Draw) -> list[Case]:
-    """Tokens and three weight matrices, also square ones, with which a transposed weight runs."""
+    """Cases of x and three weight matrices; some matrices are square, because there a transposed weight runs."""
     groups = ("E", "d_k", "d_v"), ("d_k", "d_v"), ("T", "d_k", "d_v")
     return cases(draw, QKV, _gentle) + equal_sizes(draw, QKV, *groups, make=_gentle)
 
 
 def _projected(*order: int) -> Callable[..., Triple]:
-    """The three outputs made from the weights in this order: 0 query, 1 key, 2 value."""
+    """A variant whose three outputs are made from the weights in this order: 0 query, 1 key, 2 value."""
     return lambda x, *w: (x @ w[order[0]], x @ w[order[1]], x @ w[order[2]])
 
 

@@ -15,7 +15,8 @@ HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
 
 def _printed(hints: Mapping[float, str]) -> dict[str, str]:
-    """Hints for wrong numbers, under each text in which a learner may write them."""
+    """Hints for wrong numbers, under each text in which a learner may write them: rounded to two, three or four
+    decimals, and whole numbers without a point too."""
     return {text: hint for value, hint in hints.items() for text in _texts(value)}
 
 
@@ -24,7 +25,7 @@ def _texts(value: float) -> set[str]:
 
 
 def _small_example() -> Tensor:
-    """The scores of "birds build nests"."""
+    """The scores, (3, 3), of the three tokens of "birds build nests", before they are divided."""
     x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
     w_query = torch.tensor([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     w_key = torch.tensor([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])

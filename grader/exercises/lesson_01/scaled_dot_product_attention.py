@@ -25,7 +25,8 @@ Attend = Callable[[Tensor, Tensor, Tensor], Pair]
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor) -> Pair:
-    """PyTorch's own attention; its weights are what it makes of the identity as value."""
+    """The output, (…, Tq, d_v), and the weights, (…, Tq, Tk), of PyTorch's own attention; its weights are what it makes
+    of the identity as value."""
     identity = torch.eye(key.shape[-2], dtype=value.dtype).expand(*key.shape[:-1], key.shape[-2])
     return F.scaled_dot_product_attention(query, key, value), F.scaled_dot_product_attention(query, key, identity)
 
@@ -44,7 +45,9 @@ def variant(
     transposed: bool = False,
     shown_before: bool = False,
 ) -> Attend:
-    """Scaled dot-product attention with the given parts changed."""
+    """Scaled dot-product attention with the given parts changed. `scale` gives a factor for the scores, `dim` the
+    softmax's axis for given scores, `after` a factor for the weights. With `transposed` the values meet the transposed
+    weights, with `shown_before` the returned weights are those before `after`."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Pair:
         scores = query @ key.mT * scale(query, key)
@@ -56,7 +59,8 @@ def variant(
 
 
 def _reversed_axes(query: Tensor, key: Tensor, value: Tensor) -> Pair:
-    """`.T` on the weights alone, which reverses all axes."""
+    """A wrong attention: the values meet `.T` of the weights, which reverses all axes; the returned weights are
+    right."""
     weights = attention(query, key, value)[1]
     return weights.permute(*reversed(range(weights.dim()))) @ value, weights
 
@@ -67,7 +71,7 @@ def _both_transposed(query: Tensor, key: Tensor, value: Tensor) -> Pair:
 
 
 def _from_scores(scores: Callable[[Tensor, Tensor], Tensor]) -> Attend:
-    """Right but for the way in which query and key make the scores."""
+    """A variant that is right but for `scores`, by which query and key make the scores."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Pair:
         weights = torch.softmax(scores(query, key) * _root(query, key), -1)
@@ -77,7 +81,8 @@ def _from_scores(scores: Callable[[Tensor, Tensor], Tensor]) -> Attend:
 
 
 def _finished(output: Callable[[Tensor, Tensor, Tensor], Tensor], shown: Callable[[Tensor, Tensor], Tensor]) -> Attend:
-    """`output` gets the scaled scores, their softmax and the values; `shown` the first two."""
+    """A variant with its own last steps: `output` makes the output of the scaled scores, their softmax and the values;
+    `shown` makes the returned weights of the first two."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Pair:
         scores = query @ key.mT * _root(query, key)

@@ -23,7 +23,7 @@ mistake = Words(__file__)
 
 
 def attention_of(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Pair:
-    """Self-attention: project, then attend."""
+    """The output, (…, T, d_v), and the weights, (…, T, T), of self-attention: project, then attend."""
     return attention(*projections(x, w_query, w_key, w_value))
 
 
@@ -54,7 +54,7 @@ def _wrapped(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pa
 
 
 def _in_order(*order: int) -> Callable[..., Pair]:
-    """Query, key and value made from the weights in this order."""
+    """A variant whose query, key and value are made from the weights in this order: 0 query, 1 key, 2 value."""
     return lambda x, *w: attention(*projections(x, *(w[i] for i in order)))
 
 

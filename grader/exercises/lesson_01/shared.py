@@ -23,7 +23,8 @@ Triple = tuple[Tensor, Tensor, Tensor]
 
 
 def cases(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
-    """The standard cases and one more sequence with other sizes: a size written into the code fits only one of them."""
+    """The standard cases, drawn by `make`, and one more sequence with other sizes: a size written into the code fits
+    only one of them."""
     first, *rest = standard(draw, inputs, make)
     names = primitive_axes(inputs)
     turned = {name: first.sizes[names[i - 1]] for i, name in enumerate(names)}
@@ -31,7 +32,8 @@ def cases(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
 
 
 def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
-    """The usual parts, with the values of `OTHER_SIZES` among those of one sequence."""
+    """The parts of `grader.spec.parts.usual`, with the values of `OTHER_SIZES` among those of one sequence. `title` and
+    `weight` are those of these values; `leading` is the weight of the values with leading axes."""
     shape, _values, *rest = parts.usual(title, weight, leading)
     return (shape, parts.values(title, weight, "one sequence", OTHER_SIZES), *rest)
 
@@ -49,13 +51,13 @@ def _shapes(session: Session, case: Case) -> list[tuple[int, ...]]:
 
 
 def _unpacked(session: Session) -> bool:
-    """Whether a shape was unpacked into too many or too few names: that has a message of its own."""
+    """Whether a shape was unpacked into too many or too few names, which `grader.spec.accidents` explains."""
     raised = [session.call(case).raised for case in session.real_cases()]
     return any(error is not None and "values to unpack" in error.message for error in raised)
 
 
 def _two_axes_only(session: Session) -> bool:
-    """Right on one sequence of any size; with leading axes every call raises or returns a wrong shape."""
+    """Whether one sequence of any size is right, and with leading axes every call raises or returns a wrong shape."""
     if not _right(session, _alone(session)) or _unpacked(session):
         return False
     batched = [case for case in session.real_cases() if case.leading and case.comparable]
@@ -66,7 +68,7 @@ def _two_axes_only(session: Session) -> bool:
 
 
 def _batch_only(session: Session) -> bool:
-    """Right on every batch, whatever its sizes, but not on one sequence."""
+    """Whether every batch is right, whatever its sizes, but not one sequence."""
     batches = [case for case in session.real_cases() if len(case.leading) == 1 and case.comparable]
     return _right(session, batches) and not _right(session, _alone(session)[:1]) and not _unpacked(session)
 
@@ -77,7 +79,7 @@ BATCH_ONLY = mistake("batch-only", recognise=_batch_only)
 
 
 def _overflows(session: Session) -> bool:
-    """Right on small entries, NaN or inf on large ones."""
+    """Whether small entries give right values, and large ones NaN or inf."""
     small = (session.cases[name] for name in ("one sequence", OTHER_SIZES))
     if any(parts.inspect_call(session, case, FLOAT32) is not None for case in small):
         return False

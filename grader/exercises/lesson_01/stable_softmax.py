@@ -28,12 +28,12 @@ LOW = "all rows near -10000"
 
 
 def reference(scores: Tensor) -> Tensor:
-    """PyTorch's own."""
+    """(…, Tq, Tk) → (…, Tq, Tk): PyTorch's own softmax of every row."""
     return torch.softmax(scores, dim=-1)
 
 
 def _far_apart(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """A common offset of +1000 or -1000 for every row."""
+    """Rows with a common offset each, +1000 and -1000 in turn."""
     offsets = torch.tensor([1000.0, -1000.0]).repeat(shape[-2])[: shape[-2]]
     return draw.normal(shape) + offsets.unsqueeze(-1)
 
@@ -43,7 +43,7 @@ def _near(level: float) -> Make:
 
 
 def _mixed(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
-    """The first row near 10000, the last over the whole range, those between them near -10000."""
+    """Scores within ±10000: the first row near 10000, the last over the whole range, those between them near -10000."""
     scores = _near(-9995.0)(draw, name, shape)
     scores[..., 0, :] += 19990
     scores[..., -1, :] = draw.uniform((*shape[:-2], shape[-1]), -10000, 10000)
@@ -51,8 +51,8 @@ def _mixed(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Scores far from zero are not comparable: a wrong function may overflow there instead of giving its variant's
-    values."""
+    """The usual cases, and four with scores far from zero. These are not comparable: a wrong function may overflow
+    there instead of giving its variant's values."""
     usual_cases = cases(draw, SCORES)
     sizes = {**usual_cases[0].sizes, "Tq": 4}
     for name, make in ((FAR_APART, _far_apart), (HIGH, _near(9995.0)), (LOW, _near(-9995.0)), (MIXED, _mixed)):
@@ -64,7 +64,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _rows(session: Session, name: str) -> tuple[Tensor, Tensor] | None:
-    """Which rows of a case are right, and which are lost: NaN, inf or all zeros, as when `exp` leaves its range."""
+    """Two bool tensors, (…, Tq): which rows of a case are right, and which are lost, that is, hold NaN or inf or
+    nothing but zeros, as when `exp` leaves its range. None if the call gave no tensor of the right shape."""
     case = session.cases[name]
     value = session.call(case).value
     if not isinstance(value, Tensor) or value.shape != case.args["scores"].shape:
@@ -74,7 +75,8 @@ def _rows(session: Session, name: str) -> tuple[Tensor, Tensor] | None:
 
 
 def _extremes(session: Session) -> tuple[Tensor, ...] | None:
-    """The right and the lost rows of HIGH, LOW and MIXED; None if small scores are wrong already."""
+    """The right and the lost rows (see `_rows`) of HIGH, of LOW and of MIXED, six tensors; None if small scores are
+    wrong already or one of these calls gave no tensor of the right shape."""
     if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
         return None
     pairs = [_rows(session, name) for name in (HIGH, LOW, MIXED)]
@@ -82,7 +84,8 @@ def _extremes(session: Session) -> tuple[Tensor, ...] | None:
 
 
 def _lost_as(session: Session, shifted: Callable[[Tensor], Tensor]) -> bool:
-    """Whether just those rows are lost, and some are, in which every exponential of `shifted` scores is 0."""
+    """Whether the lost rows, of which there are some, are just those in which every exponential of the `shifted` scores
+    is 0, and all other scores are right."""
     if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
         return False
     lost = False
@@ -95,12 +98,14 @@ def _lost_as(session: Session, shifted: Callable[[Tensor], Tensor]) -> bool:
 
 
 def _row_of_every_matrix(scores: Tensor) -> Tensor:
-    """One maximum for a row and the rows of the same number in the other matrices, as `scores[..., i, :].max()`."""
+    """The scores less a maximum that is wrongly shared by a row and the rows of the same number in the other matrices,
+    as `scores[..., i, :].max()` gives it."""
     return scores - scores.amax((*range(scores.dim() - 2), -1), keepdim=True)
 
 
 def _overflows(session: Session) -> bool:
-    """High rows are lost, alone or next to others; or a row over the whole range is lost, though low rows are right."""
+    """Whether high rows are lost, alone or next to others, or a row over the whole range is, though low rows are
+    right."""
     extremes = _extremes(session)
     if extremes is None or _lost_as(session, _row_of_every_matrix):
         return False
@@ -112,7 +117,7 @@ def _overflows(session: Session) -> bool:
 
 
 def _underflows(session: Session) -> bool:
-    """Rows on one level are right, high or low; low rows next to high ones are lost."""
+    """Whether rows on one level are right, high or low, and low rows next to high ones are lost."""
     if _lost_as(session, _row_of_every_matrix):
         return True
     extremes = _extremes(session)
@@ -123,7 +128,7 @@ def _underflows(session: Session) -> bool:
 
 
 def _cut_off(session: Session) -> bool:
-    """Small scores are right; in high rows, which are not equal, all weights are."""
+    """Whether small scores are right, and rows near 10000 get equal weights, though their scores differ."""
     if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
         return False
     value, scores = session.call(session.cases[HIGH]).value, session.cases[HIGH].args["scores"]

@@ -28,7 +28,7 @@ DOUBLE = Tolerance(relative=1e-5, absolute=1e-5)
 
 
 def reference(weights: Tensor) -> Tensor:
-    """PyTorch's own -w ln w, which is 0 at 0."""
+    """(…, Tq, Tk) → (…, Tq): the sum of PyTorch's own -w ln w, which is 0 at 0, over each row; in nats."""
     return torch.special.entr(weights).sum(-1)
 
 
@@ -37,7 +37,7 @@ def _soft(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _with_zeros(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """A one-hot row, a uniform one, and rows in which one or more keys are hidden."""
+    """Weights, (…, Tq, Tk), with zeros: a one-hot row, a uniform one, and rows in which one or more keys are hidden."""
     scores = draw.normal(shape, 2.0)
     hidden = draw.uniform(shape) < 0.3
     hidden[..., :2] = False
@@ -50,7 +50,8 @@ def _with_zeros(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _tiny(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """Rows that are nearly one-hot: the other weights are too small for `1 - w` to show them."""
+    """Weights, (…, Tq, Tk), in rows that are nearly one-hot: the other weights are too small for `1 - w` to show
+    them."""
     scores = -draw.uniform(shape, 10, 90)
     scores[..., 0] = 0.0
     return torch.softmax(scores, -1)
@@ -70,7 +71,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _zeros_judged(session: Session) -> Finding | None:
-    """Right on rows with zeros. For NaN the message says which weight caused it."""
+    """Judges rows with zeros; None if their entropies are right. For NaN or inf the message says which weights cause
+    it."""
     case = session.cases[ZEROS]
     finding = parts.inspect_call(session, case, FLOAT32)
     if finding is None or finding.kind != "not-finite":
@@ -85,7 +87,8 @@ def _zeros_judged(session: Session) -> Finding | None:
 
 
 def _unchanged(session: Session) -> Finding | None:
-    """On rows with zeros too: replacing zeros in place is one way to avoid log(0)."""
+    """Judges whether the argument is left as it was, with zeros in it too: replacing zeros in place is one way to avoid
+    log(0)."""
     finding = parts.unchanged(ZEROS).judge(session)
     return finding if finding is not None and finding.kind == "changes-argument" else parts.unchanged().judge(session)
 
@@ -118,12 +121,13 @@ def _bare(weights: Tensor) -> Tensor:
 
 
 def _both(finish: Callable[[Tensor], Tensor]) -> tuple[Callable[[Tensor], Tensor], ...]:
-    """Variants of a mistake after the terms -w ln w, with and without care for a weight of 0."""
+    """Two variants of a mistake: `finish` makes the result of the terms -w ln w, (…, Tq, Tk), which at a weight of 0
+    are 0 in the first variant and NaN in the second."""
     return (lambda weights: finish(torch.special.entr(weights)), lambda weights: finish(_bare(weights)))
 
 
 def _log_of_zero(session: Session) -> bool:
-    """Right where every weight is positive, NaN or inf in rows with a zero, and in no others."""
+    """Whether rows of positive weights are right, and NaN or inf comes out in rows with a zero and in no others."""
     if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
         return False
     case = session.cases[ZEROS]

@@ -11,7 +11,8 @@ HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
 
 def _numbers(hints: Mapping[float, str]) -> dict[str, str]:
-    """Hints for wrong numbers, under each text in which a learner may write them."""
+    """Hints for wrong numbers, under each text in which a learner may write them: rounded to two, three or four
+    decimals, or to six digits in all."""
     texts = {value: {str(round(float(value), n)) for n in (2, 3, 4)} | {f"{value:g}"} for value in hints}
     return {text: hint for value, hint in hints.items() for text in texts[value]}
 

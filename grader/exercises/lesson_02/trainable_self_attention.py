@@ -34,17 +34,20 @@ XU = {**X, "u_query": "d_k E", "u_key": "d_k E", "u_value": "d_v E"}
 
 
 def trained(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> Pair:
-    """`F.linear`, which stores its weight as here, then PyTorch's own attention."""
+    """The output, (…, T, d_v), and the weights, (…, T, T), of x, (…, T, E): `F.linear`, which stores its weight as
+    here, (d_k, E) or (d_v, E), then PyTorch's own attention."""
     return attention(F.linear(x, u_query), F.linear(x, u_key), F.linear(x, u_value))
 
 
 def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
-    """Small weights, so that the attention spreads over several keys and a mistake shows everywhere."""
+    """Standard normal entries for x, smaller ones for weights, so that the attention spreads over several keys and a
+    mistake shows everywhere."""
     return draw.normal(shape, shape[-1] ** -0.5 if name in XU and name != "x" else 1.0)
 
 
 def _projecting(project: Callable[..., Triple]) -> Callable[..., Pair]:
-    """A variant of lesson 01's projections. They apply `x @ w`, so they get the transposed weights."""
+    """A variant that projects as one of lesson 01 does and attends rightly. Those of lesson 01 apply `x @ w`, so it
+    gets the transposed weights."""
     return lambda x, *u: attention(*project(x, *(weight.mT for weight in u)))
 
 
@@ -53,7 +56,7 @@ def _attending(attend: Callable[..., Pair]) -> Callable[..., Pair]:
 
 
 def _as_they_lie(*which: int) -> Callable[..., Pair]:
-    """`x @ u`, without a transpose, for these weights: 0 query, 1 key, 2 value."""
+    """A variant with `x @ u`, without a transpose, for these weights: 0 query, 1 key, 2 value."""
     return lambda x, *u: attention(*(x @ m if i in which else x @ m.mT for i, m in enumerate(u)))
 
 
@@ -66,7 +69,8 @@ def _divided(divisor: Callable[[Tensor], float]) -> Callable[..., Pair]:
 
 
 def _in_columns(axis: int) -> Callable[..., Pair]:
-    """`u @ x.mT` as it comes out: one column for every token."""
+    """A variant that takes `u @ x.mT` as it comes out, one column for every token, and divides the scores by the root
+    of the length of `axis` in it."""
 
     def wrong(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> Pair:
         query, key, value = u_query @ x.mT, u_key @ x.mT, u_value @ x.mT
@@ -104,7 +108,8 @@ NO_VALUES = mistake("no-value-projection", (_tokens_mixed,))
 
 
 def _unused(session: Session) -> bool:
-    """None of the three matrices has a part in the result: no gradient reaches them, and the values are wrong."""
+    """Whether none of the three matrices has a part in the result: no gradient reaches them, and the values are
+    wrong."""
     case = session.cases["one sequence"]
     outcome = session.call(case, gradients=True)
     if not outcome.ok or right(session, case) or outcome.gradients is None:

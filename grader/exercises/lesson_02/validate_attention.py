@@ -51,7 +51,8 @@ ALL_BREAK = {"finite": "NaN everywhere", "within": "every weight -0.25", "sum": 
 
 
 def matrices(draw: Draw) -> list[Case]:
-    """A case for every name above. In a broken matrix the first row is never the broken one."""
+    """A case for every name above, of weights (Tq, Tk) or (B, H, Tq, Tk). Outside the diagnostic cases the first row of
+    a broken matrix is never the only broken one."""
     first = draw.integer(2, 4)
     sizes = draw.sizes("Tq", "Tk", B=first, H=5 - first)
     batch, heads, queries, keys = sizes["B"], sizes["H"], sizes["Tq"], sizes["Tk"]
@@ -59,7 +60,8 @@ def matrices(draw: Draw) -> list[Case]:
     row = draw.integer(1, queries)
 
     def with_rows(*rows: list[float]) -> Tensor:
-        """A sound matrix in which `row` and rows before it are replaced by these, padded with zeros."""
+        """A sound matrix, (Tq, Tk), in which `row` is replaced by the first of these, the row before it by the next,
+        and so on. Each is padded with zeros."""
         weights = soft[0, 0].clone()
         for i, values in enumerate(rows):
             weights[row - i] = torch.tensor(values + [0.0] * (keys - len(values)))
@@ -118,12 +120,14 @@ def _value_error(outcome: Outcome) -> bool:
 
 
 def _own_error(outcome: Outcome) -> bool:
-    """Whether the student's code raised an exception by a `raise` of its own; if not, Python or torch did."""
+    """Whether the student's code raised the exception by a `raise` of its own, or by a line that isn't known; if not,
+    Python or torch did, or there is none."""
     return outcome.raised is not None and (not outcome.raised.line or "raise" in outcome.raised.line)
 
 
 def verdict(session: Session, name: str) -> str:
-    """What the student's function does on a case: "accepted", "other", or the message of its ValueError."""
+    """What the student's function does on a case: "accepted" (it returns None), "other" (it returns something, or
+    raises another exception), or the message of its ValueError, in lower case."""
     outcome = session.call(session.cases[name])
     if outcome.ok:
         return "accepted" if outcome.value is None else "other"
@@ -164,7 +168,8 @@ def _rejects_nothing(session: Session) -> bool:
 
 
 def _what_else(session: Session) -> str:
-    """What a function that never raises ValueError does with weights that break a rule."""
+    """The end of a sentence about a function that never raises ValueError: what it does with weights that break a
+    rule."""
     for name in (name for names in BROKEN.values() for name in names):
         outcome = session.call(session.cases[name])
         if outcome.raised is not None:
@@ -242,7 +247,8 @@ def _columns(session: Session) -> bool:
 
 
 def _nan_passes(session: Session) -> bool:
-    """NaN is accepted by a function that rejects something, or slips through a finiteness test that does find inf."""
+    """Whether NaN is accepted by a function that rejects something, or slips through a finiteness test that does find
+    inf."""
     on_nan = verdict(session, "one NaN")
     if on_nan == "accepted":
         return not _rejects_nothing(session)
@@ -250,7 +256,7 @@ def _nan_passes(session: Session) -> bool:
 
 
 def _infinity_passes(session: Session) -> bool:
-    """NaN is found by the first rule, inf isn't."""
+    """Whether the first rule finds NaN, but not inf."""
     on_infinity = verdict(session, "one inf")
     nan_first = all("finite" in verdict(session, name) for name in ("one NaN", "a NaN beside a negative weight"))
     return nan_first and not _sum_before_within(session) and on_infinity != "other" and "finite" not in on_infinity
@@ -264,7 +270,7 @@ def _finite_too_late(session: Session) -> bool:
 
 
 def _sum_before_within(session: Session) -> bool:
-    """Weights that break both rules are rejected for their sum, though the rule of the range is there."""
+    """Whether weights that break both rules are rejected for their sum, though the rule of the range is there."""
     both_broken = (verdict(session, name) for name in (ABOVE_ONE, NEGATIVE_AND_ZEROS))
     return "within" in verdict(session, NEGATIVE) and all(
         "sum" in said and "within" not in said for said in both_broken
@@ -282,7 +288,7 @@ def _too_small_sum_passes(session: Session) -> bool:
 
 
 def _all_instead_of_any(session: Session) -> bool:
-    """It rejects weights that break a rule everywhere, and accepts them if they break it in one place."""
+    """Whether weights that break a rule everywhere are rejected, and accepted if they break it in one place."""
     one_place = {"finite": BROKEN["finite"][0], "within": NEGATIVE, "sum": FIRST_ROW}
     return any(word in verdict(session, ALL_BREAK[word]) and _accepted(session, one_place[word]) for word in BROKEN)
 
@@ -292,7 +298,7 @@ def _accepted(session: Session, name: str) -> bool:
 
 
 def _total_instead_of_rows(session: Session) -> bool:
-    """The sum of everything is compared with one, or with the number of rows."""
+    """Whether the sum of everything is compared with one, or with the number of rows."""
     if not _accepted(session, ONE_ROW) or "sum" not in verdict(session, ALL_BREAK["sum"]):
         return False
     with_one = "sum" in verdict(session, PLAIN) and not _columns(session)
@@ -306,7 +312,8 @@ def _first_row_only(session: Session) -> bool:
 
 
 def _two_axes_only(session: Session) -> bool:
-    """Right on every matrix; sound weights with leading axes are rejected, or make it fail."""
+    """Whether every matrix gets the right verdict, and sound weights with leading axes are rejected or make the
+    function fail."""
     if not all(_accepted(session, name) for name in (*SOUND[:2], SOUND[3], *ROUNDED)) or _rejects_nothing(session):
         return False
     single = {word: [n for n in names if "batch" not in n] for word, names in BROKEN.items()}
@@ -315,13 +322,13 @@ def _two_axes_only(session: Session) -> bool:
 
 
 def _returns(session: Session) -> bool:
-    """Something comes back for weights that break a rule, though nothing does for sound ones."""
+    """Whether something comes back for weights that break a rule, though nothing does for sound ones."""
     outcomes = (session.call(session.cases[name]) for names in BROKEN.values() for name in names)
     return _accepted(session, PLAIN) and any(outcome.ok and outcome.value is not None for outcome in outcomes)
 
 
 def _negative_passes(session: Session) -> bool:
-    """A negative weight is accepted by a function that rejects something else."""
+    """Whether a negative weight is accepted by a function that rejects something else."""
     return verdict(session, NEGATIVE) == "accepted" and not _rejects_nothing(session)
 
 
@@ -330,19 +337,19 @@ def _rejects_some(session: Session, names: tuple[str, ...]) -> bool:
 
 
 def _prints(session: Session) -> bool:
-    """It tells what is wrong in print alone."""
+    """Whether the function prints something and raises nothing, whichever rule is broken."""
     every = (session.call(session.cases[name]) for names in BROKEN.values() for name in names)
     return bool(session.output) and all(outcome.ok for outcome in every)
 
 
 def _rule_unnamed(session: Session) -> bool:
-    """Every broken rule is found, but no message names one."""
+    """Whether every broken rule is found, but no message names one."""
     said = [verdict(session, name) for names in BROKEN.values() for name in names]
     return not any(text in ("accepted", "other") or any(word in text for word in BROKEN) for text in said)
 
 
 def _exact(session: Session) -> bool:
-    """Rounding errors in the last digit count as a broken rule."""
+    """Whether rounding errors in the last digit count as a broken rule."""
     return verdict(session, PLAIN) == "accepted" and not _columns(session) and _rejects_some(session, ROUNDED)
 
 

@@ -53,7 +53,8 @@ OUTPUTS = (Output("output", "B Tq E"), Output("weights", "B H Tq Tk"))
 
 
 def reference(setup: Setup, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Pair:
-    """PyTorch's own, which stacks the three input projections."""
+    """The output, (B, Tq, E), and the weights, (B, H, Tq, Tk), of PyTorch's own attention, which stacks the three input
+    projections. The mask is bool, True where a query may attend to a key."""
     state = setup.state
     return pytorch_attention(
         (query, key, value),
@@ -70,7 +71,8 @@ def reference(setup: Setup, query: Tensor, key: Tensor, value: Tensor, mask: Ten
 
 
 def drawn_state(draw: Draw, width: int) -> dict[str, Tensor]:
-    """Random weights and biases: with a bias of zero a forgotten one doesn't show."""
+    """Random weights, (width, width), and biases, (width,), of the four projections, by name: with a bias of zero a
+    forgotten one doesn't show."""
     state = {}
     for name in PROJECTIONS:
         state[f"{name}.weight"] = draw.normal((width, width), 1.2 * width**-0.5)
@@ -131,7 +133,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _far_below(case: Case) -> Case:
-    """The case with biases that make every score about -12 * 12 * √head_dim."""
+    """The case with biases that make every score about -144 * √head_dim, so that what is hidden has to be lower
+    still."""
     assert case.setup is not None
     state = dict(case.setup.state)
     for name, bias in (("q_proj.bias", 12.0), ("k_proj.bias", -12.0)):
@@ -151,7 +154,8 @@ def of_module(
     value: Source = (2, "v_proj"),
     without_bias: tuple[str, ...] = (),
 ) -> Callable[..., Pair]:
-    """A variant of `MultiHeadAttention`."""
+    """A variant of `MultiHeadAttention` that attends by `attend`. `query`, `key` and `value`: the argument that each is
+    made from (0 query, 1 key, 2 value) and the projection that makes it. `without_bias`: projections without theirs."""
 
     def forward(setup: Setup, *args: Any) -> Pair:
         def project(x: Tensor, name: str) -> Tensor:
@@ -186,7 +190,7 @@ def _minus_infinity_late(weights: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def _raised_message(session: Session, name: str) -> str:
-    """The message of the exception on a case, or nothing."""
+    """The message of the exception on a case; empty if none was raised."""
     raised = session.call(session.cases[name]).raised
     return raised.message if raised is not None else ""
 
@@ -210,7 +214,7 @@ def _mask_as_condition(session: Session) -> bool:
 
 
 def _mask_reshaped(session: Session) -> bool:
-    """Masks of four axes are right, a mask of two raises."""
+    """Whether masks of four axes give right values, and a mask of two raises."""
     right = (
         parts.inspect_call(session, session.cases[name], FLOAT32) is None for name in (*list(MASKS)[1:], ONE_LENGTH)
     )
@@ -218,7 +222,7 @@ def _mask_reshaped(session: Session) -> bool:
 
 
 def _one_length(session: Session) -> bool:
-    """Right where there are as many keys as queries; where there aren't, it raises."""
+    """Whether the values are right where there are as many keys as queries, and the call raises where there aren't."""
     right = parts.inspect_call(session, session.cases[ONE_LENGTH], FLOAT32) is None
     return right and session.call(session.cases["two sequences"]).raised is not None
 
@@ -296,7 +300,7 @@ BIASES_FORGOTTEN = mistake(
 
 
 def _one_layer(session: Session) -> bool:
-    """Numbers that were given to one of the projections are found in another as well."""
+    """Whether the numbers that were given to one of the projections are found in another as well."""
     setup = session.cases["two sequences"].setup
     assert setup is not None
     built = session.build(setup, "layers")

@@ -23,7 +23,7 @@ mistake = Words(__file__)
 
 
 def reference(x: Tensor) -> Tensor:
-    """The heads side by side."""
+    """(…, H, T, D) → (…, T, H*D): the heads side by side."""
     return torch.cat(x.unbind(-3), -1)
 
 

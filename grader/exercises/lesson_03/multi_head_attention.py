@@ -38,7 +38,8 @@ mistake = Words(__file__)
 
 
 def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
-    """PyTorch's own, with all leading axes as one batch. Its weights are the transposes of ours."""
+    """The output, (…, T, E), and the weights, (…, H, T, T), of PyTorch's own attention, with all leading axes as one
+    batch. Its weight matrices are the transposes of ours, (E, E)."""
     batch = x.reshape(-1, *x.shape[-2:])
     no_bias = x.new_zeros(4 * x.shape[-1])
     stacked = torch.cat([w.mT for w in (w_q, w_k, w_v)])
@@ -52,14 +53,15 @@ def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num
 
 
 def of_function(attend: Core) -> Callable[..., Pair]:
-    """A variant of `multi_head_attention`."""
+    """A variant of `multi_head_attention` that attends by `attend` between its right projections."""
     return lambda x, w_q, w_k, w_v, w_o, num_heads: attend(
         x @ w_q, x @ w_k, x @ w_v, lambda mixed: mixed @ w_o, num_heads, None
     )
 
 
 def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Callable[..., Pair]:
-    """Query, key, value and output made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o); `turned` ones transposed."""
+    """A variant whose query, key, value and output are made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o), of which
+    those in `turned` are transposed."""
 
     def wrong(x: Tensor, *weights_and_heads: Any) -> Pair:
         weights = [w.mT if i in turned else w for i, w in enumerate(weights_and_heads[:4])]
@@ -86,7 +88,7 @@ PROJECTION_MISTAKES = (
 
 
 def _split_first(session: Session) -> bool:
-    """A product of pieces as wide as a head with a weight of d_model rows."""
+    """Whether every call fails, and torch names a product of pieces as wide as a head with a weight of d_model rows."""
     case = session.cases["one sequence"]
     if any(session.call(each).ok for each in session.real_cases()):
         return False
@@ -104,7 +106,8 @@ INPUTS = {"x": "... T E", "w_q": "E E", "w_k": "E E", "w_v": "E E", "w_o": "E E"
 
 
 def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
-    """Weights small enough that attention spreads over several keys and a mistake shows everywhere."""
+    """Standard normal entries for x, and weights small enough that attention spreads over several keys and a mistake
+    shows everywhere."""
     return draw.normal(shape, 1.0 if name == "x" else 1.2 * shape[0] ** -0.5)
 
 

@@ -22,7 +22,8 @@ QK = {"query": "T H D", "key": "S H D"}
 
 
 def reference(query: Tensor, key: Tensor) -> Tensor:
-    """Head by head, every query with every key by the definition of a dot product."""
+    """(T, H, D) and (S, H, D) → (H, T, S): head by head, every query with every key by the definition of a dot
+    product."""
     return torch.stack([(q[:, None] * k[None]).sum(-1) for q, k in zip(query.unbind(1), key.unbind(1), strict=True)])
 
 
@@ -35,12 +36,12 @@ def _mixed(equation: str, heads: bool = False) -> Callable[[Tensor, Tensor], Ten
 
 
 def _heads_by_view(x: Tensor) -> Tensor:
-    """Wrongly: straight to (H, T, D)."""
+    """(T, H, D) → (H, T, D), wrongly: reshaped, not transposed."""
     return x.reshape(x.shape[1], x.shape[0], x.shape[2])
 
 
 def _same_position(query: Tensor, key: Tensor) -> Tensor:
-    """Query t with key t: (T, H)."""
+    """(T, H), wrongly: query t with key t only. IndexError where there are fewer keys than queries."""
     if len(query) > len(key):
         raise IndexError("there is no key t")
     return (query * key[: len(query)]).sum(-1)

@@ -19,7 +19,7 @@ INPUTS = {"x": "... T E", "u": "H D E"}
 
 
 def reference(x: Tensor, u: Tensor) -> Tensor:
-    """Head by head with `F.linear`, which stores its weight as u does."""
+    """(…, T, E) and (H, D, E) → (…, H, T, D): head by head with `F.linear`, which stores its weight as u does."""
     return torch.stack([F.linear(x, matrix) for matrix in u], -3)
 
 

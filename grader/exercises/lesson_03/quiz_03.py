@@ -10,7 +10,7 @@ from grader.spec.answers import choice, quiz, shape, whole
 
 
 def _numbered() -> Tensor:
-    """Three tokens of six numbers, 10 * t + e."""
+    """Three tokens of six numbers, (3, 6): entry e of token t is 10 * t + e."""
     return 10 * torch.arange(3).unsqueeze(1) + torch.arange(6)
 
 

@@ -28,14 +28,15 @@ TWO_LEADING = "two leading axes"
 
 
 def head_sizes(draw: Draw, *others: str, but: int = 1) -> dict[str, int]:
-    """Distinct sizes with E = H * D and several heads, but not `but` many; G is a second leading axis."""
+    """Distinct sizes of B, G (a second leading axis), H, D, E = H * D and `others`. There are several heads, but not
+    `but` many."""
     heads = _one_of(draw, [n for n in ((2, 3, 5, 6) if draw.larger else (2, 3, 5)) if n != but])
     width = _one_of(draw, [n for n in ((3, 5, 7, 8, 10) if draw.larger else (3, 5, 6)) if n != heads])
     return draw.sizes("B", "G", *others, H=heads, D=width, E=heads * width)
 
 
 def two_head_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws with different numbers of heads and widths, so that no fixed number fits both."""
+    """Two draws of `head_sizes` with different numbers of heads and different E, so that no fixed number fits both."""
     first = second = head_sizes(draw, *others)
     while second["E"] == first["E"]:
         second = head_sizes(draw, *others, but=first["H"])
@@ -47,7 +48,7 @@ def _one_of(draw: Draw, numbers: Sequence[int]) -> int:
 
 
 def numbered(_draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """0, 1, 2, … in order: a learner sees where an entry went."""
+    """The numbers 0, 1, 2, … in order, as float32: a learner sees where an entry went."""
     return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).reshape(shape)
 
 
@@ -60,9 +61,10 @@ def with_leading_axes(
     numbers: Mapping[str, str] | None = None,
     square: bool = False,
 ) -> list[Case]:
-    """Like `grader.spec.cases.standard`: one sequence in the first sizes, leading axes in the second. `first` makes the
-    entries of the first case; `numbers` are the arguments after the tensors, each with the name of its size. `square`
-    adds a diagnostic case with as many tokens as a head is wide: there a forgotten transpose runs."""
+    """Like `grader.spec.cases.standard`, in sizes drawn twice, `both`: leading axes in the second, the rest in the
+    first. `first` makes the entries of the first case; `numbers` are the arguments after the tensors, each with the
+    name of its size. `square` adds a diagnostic case with as many tokens as a head is wide: there a forgotten transpose
+    runs."""
     sizes, others = both
 
     def fifty(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
@@ -85,7 +87,8 @@ def with_leading_axes(
 
 
 def usual(title: str, weight: float, leading: float = 1, finite: bool = True) -> tuple[Part, ...]:
-    """Like `grader.spec.parts.usual`, on the cases of `with_leading_axes`. `finite`: with a part for large entries."""
+    """Like `grader.spec.parts.usual`, on the cases of `with_leading_axes`: `title` and `weight` are those of one
+    sequence's values, `leading` is the weight of leading axes. `finite`: with a part for large entries."""
     large = (parts.finite("stays finite at large entries", 0.5, "entries up to 50"),) if finite else ()
     return (
         parts.shape(),
@@ -99,7 +102,7 @@ def usual(title: str, weight: float, leading: float = 1, finite: bool = True) ->
 
 
 def split_by_view(x: Tensor, num_heads: int) -> Tensor:
-    """Wrongly: straight to (num_heads, seq_len, head_dim)."""
+    """(…, T, H*D) → (…, H, T, D), wrongly: reshaped at once, not transposed."""
     return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], x.shape[-1] // num_heads)
 
 
@@ -111,7 +114,8 @@ def view_refused(session: Session) -> bool:
 
 def filled_too_high(session: Session, cases: Sequence[Case], hidden: Callable[[Case], Tensor]) -> bool:
     """Whether hidden scores got one number that is not low enough: in each row hidden keys have the same weight, and
-    the others share the rest as they should. `hidden` tells where keys are hidden."""
+    the others share the rest as they should. `hidden` gives a bool mask, True where a key is hidden, that broadcasts to
+    a case's weights, such as (…, H, T, T)."""
     most = 0.0
     for case in cases:
         values = compare.leaves(session.call(case).value, 2) or []
@@ -137,12 +141,12 @@ Core = Callable[[Tensor, Tensor, Tensor, Callable[[Tensor], Tensor], int, Tensor
 
 
 def split(x: Tensor, num_heads: int) -> Tensor:
-    """Rightly: runs of columns."""
+    """(…, T, H*D) → (…, H, T, D), the right way: each head is a run of D columns."""
     return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
 
 
 def merge(x: Tensor) -> Tensor:
-    """(…, H, T, D) → (…, T, H*D): rightly, the heads side by side."""
+    """(…, H, T, D) → (…, T, H*D), the right way: the heads side by side."""
     return x.transpose(-3, -2).flatten(-2)
 
 
@@ -162,12 +166,12 @@ def merge_interleaved(x: Tensor) -> Tensor:
 
 
 def may_attend(scores: Tensor, mask: Tensor) -> Tensor:
-    """Rightly: minus infinity where the mask is False."""
+    """The scores, (…, H, Tq, Tk), hidden the right way: minus infinity where the mask is False."""
     return scores.masked_fill(~mask, -math.inf)
 
 
 def root_of_head_dim(head_dim: int, num_heads: int) -> float:
-    """The right divisor of the scores."""
+    """The right divisor of the scores, whatever the number of heads."""
     return math.sqrt(head_dim)
 
 
@@ -184,7 +188,9 @@ def core(
     project: bool = True,
     one_head: bool = False,
 ) -> Core:
-    """Attention in heads with the given parts changed."""
+    """Attention in heads with the given parts changed. `divisor` gets head_dim and the number of heads. `after` changes
+    the weights that the values meet, and gets the mask too; `shown` changes the returned ones alone. Without `project`
+    the output isn't projected; with `one_head` there is one head, whatever the number asked for."""
 
     def attend(
         query: Tensor, key: Tensor, value: Tensor, out: Callable[[Tensor], Tensor], heads: int, mask: Tensor | None
@@ -208,7 +214,7 @@ def _over(dim: int) -> Core:
 def _scaled_late(
     query: Tensor, key: Tensor, value: Tensor, out: Callable[[Tensor], Tensor], heads: int, mask: Tensor | None
 ) -> Pair:
-    """Wrongly: divided after the softmax."""
+    """A wrong core: divides the weights by √head_dim, after the softmax, instead of the scores."""
     root = math.sqrt(query.shape[-1] // heads)
     attend = core(divisor=lambda head_dim, heads: 1.0, after=lambda weights, mask: weights / root)
     return attend(query, key, value, out, heads, mask)
@@ -217,7 +223,8 @@ def _scaled_late(
 def _output_scaled(
     query: Tensor, key: Tensor, value: Tensor, out: Callable[[Tensor], Tensor], heads: int, mask: Tensor | None
 ) -> Pair:
-    """Wrongly: the output of the heads is divided, the weights are shown as they were."""
+    """A wrong core: divides the output of the heads by √head_dim instead of the scores, and returns the weights
+    undivided."""
     root = math.sqrt(query.shape[-1] // heads)
     attend = core(divisor=lambda head_dim, heads: 1.0, mix=lambda weights, value: weights @ value / root)
     return attend(query, key, value, out, heads, mask)
@@ -288,7 +295,8 @@ VIEW_WITHOUT_CONTIGUOUS = mistake("view-without-contiguous", recognise=view_refu
 
 
 def wrapped(wrap: Callable[[Core], Callable[..., Any]], *mistakes: Mistake) -> tuple[Mistake, ...]:
-    """The mistakes with each core wrapped into a variant that takes the exercise's arguments."""
+    """The mistakes, whose variants are cores, with each core wrapped into a variant that takes the exercise's
+    arguments."""
     return tuple(Mistake(m.id, m.symptom, m.hints, tuple(wrap(v) for v in m.variants)) for m in mistakes)
 
 
@@ -304,7 +312,9 @@ def pytorch_attention(
     num_heads: int,
     mask: Tensor | None = None,
 ) -> Pair:
-    """PyTorch's own, for (B, T, E). It gets a mask for each batch and head, True where attention is not allowed."""
+    """The output, (B, Tq, E), and the weights, (B, H, Tq, Tk), of PyTorch's own attention on query, key and value.
+    `in_weight`, (3E, E), and `in_bias` stack their projections, as `nn.Linear` stores them. The mask is True where a
+    query may attend; it is turned round, since PyTorch wants True where attention is not allowed."""
     query, key, value = (tensor.transpose(0, 1) for tensor in inputs)
     hidden = None
     if mask is not None:
@@ -332,8 +342,9 @@ def pytorch_attention(
 
 
 def drawn_mask(draw: Draw, shape: tuple[int, ...]) -> Tensor:
-    """Every row hides at least one key, so that inverting the mask leaves no row empty, and shows at least two (of two
-    keys one): where only one is visible its weight is 1, whatever the query and the key. A single key is visible."""
+    """A bool mask, True where a query may attend. Every row hides at least one key, so that inverting it leaves no row
+    empty, and shows at least two (of two keys one): where only one is visible its weight is 1, whatever the query and
+    the key. A single key is visible."""
     if shape[-1] == 1:
         return torch.ones(shape, dtype=torch.bool)
     mask = draw.uniform(shape) < 0.6

@@ -18,7 +18,7 @@ mistake = Words(__file__)
 
 
 def reference(x: Tensor, num_heads: int) -> Tensor:
-    """Head h is a run of columns: cut, then stack."""
+    """(…, T, H*D) → (…, H, T, D): head h is a run of columns, so cut, then stack."""
     return torch.stack(x.chunk(num_heads, -1), -3)
 
 

@@ -34,7 +34,7 @@ def _lengths(draw: Draw) -> list[Case]:
 
 
 def _fixed_size(session: Session) -> bool:
-    """Right for short lengths; a long one raises, or gets a smaller mask."""
+    """Whether short lengths are right, and a long one raises or gets a smaller mask."""
     return right(session, session.cases["one length"]) and _smaller(session.call(session.cases["another length"]).value)
 
 

@@ -46,7 +46,8 @@ RIGHT_MASK = triangle(0)
 
 
 def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
-    """PyTorch's own causal attention per head; the weights are what it makes of the identity as values."""
+    """The output, (…, T, E), and the weights, (…, H, T, T), of PyTorch's own causal attention per head; the weights are
+    what it makes of the identity as values."""
     query, key, value = (split(F.linear(x, w.mT), num_heads) for w in (w_q, w_k, w_v))
     identity = torch.eye(x.shape[-2], dtype=x.dtype).expand(*key.shape[:-1], -1)
     heads = F.scaled_dot_product_attention(query, key, value, is_causal=True)
@@ -58,7 +59,8 @@ def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num
 
 
 def causally(attend: Core, visible: Callable[[int], Tensor] = RIGHT_MASK) -> Variant:
-    """A variant of causal multi-head attention; `visible` makes its mask."""
+    """A variant of causal multi-head attention that attends by `attend`; `visible` makes its mask of the number of
+    tokens."""
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
         return attend(x @ w_q, x @ w_k, x @ w_v, lambda mixed: mixed @ w_o, num_heads, visible(x.shape[-2]))
@@ -67,7 +69,8 @@ def causally(attend: Core, visible: Callable[[int], Tensor] = RIGHT_MASK) -> Var
 
 
 def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Variant:
-    """Query, key, value and output made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o); `turned` ones transposed."""
+    """A variant whose query, key, value and output are made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o), of which
+    those in `turned` are transposed."""
 
     def variant(x: Tensor, *weights_and_heads: Any) -> Pair:
         weights = [w.mT if i in turned else w for i, w in enumerate(weights_and_heads[:4])]
@@ -108,7 +111,8 @@ def _leaks(session: Session) -> bool:
 
 
 def _showing(*visible: Callable[[int], Tensor]) -> tuple[Variant, ...]:
-    """Variants with these masks, with every way of treating a row in which no key is visible."""
+    """Variants with these masks, each with every way of treating a row in which no key is visible: NaN, zeros, or equal
+    weights."""
     ways = (
         core(),
         core(after=lambda weights, mask: weights.nan_to_num(0.0)),
@@ -154,7 +158,8 @@ MISTAKES = (
 
 
 def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
-    """Weights small enough that attention spreads over several keys and a mistake shows everywhere."""
+    """Standard normal entries for x, and weights small enough that attention spreads over several keys and a mistake
+    shows everywhere."""
     return draw.normal(shape, 1.0 if name == "x" else 1.2 * shape[0] ** -0.5)
 
 

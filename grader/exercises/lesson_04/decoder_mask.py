@@ -33,7 +33,7 @@ mistake = Words(__file__)
 
 
 def decoder(tokens: Tensor, pad_idx: int) -> Tensor:
-    """A key is visible if it is a token and not in the future."""
+    """(B, T) → (B, 1, T, T), bool: a key is visible if it is a token, not padding, and not in the future."""
     return torch.logical_and(padding(tokens, pad_idx), causal(tokens.shape[1]))
 
 

@@ -33,7 +33,8 @@ Visible = Callable[[int], Tensor]
 
 @dataclass(frozen=True)
 class Weights:
-    """Projections for one width, with biases, so that tokens of zeros work too."""
+    """Random projections for tokens of width E, (E, E), float64. `query` and `key` make a likeness, `value` a token's
+    value, `other` what a second token adds in `pair`. `bias`, (E,), so that tokens of zeros work too."""
 
     query: Tensor
     key: Tensor
@@ -44,6 +45,7 @@ class Weights:
     @classmethod
     @functools.lru_cache(maxsize=4)
     def draw(cls, seed: int, width: int) -> Weights:
+        """The weights for tokens of this width, the same whenever the seed is."""
         generator = torch.Generator().manual_seed(seed + width)
 
         def matrix() -> Tensor:
@@ -54,6 +56,7 @@ class Weights:
         return cls(matrix(), matrix(), identity + 0.2 * matrix(), 2 * identity + 0.2 * matrix(), bias)
 
     def values(self, x: Tensor) -> Tensor:
+        """(…, T, E) → (…, T, E): each token's value."""
         return x @ self.value + self.bias
 
     def likeness(self, x: Tensor) -> Tensor:
@@ -64,7 +67,8 @@ class Weights:
 
 
 def mix(counts: Tensor, values: Tensor, visible: Tensor, total: Tensor | None = None) -> Tensor:
-    """The weighted mean of the visible values; `total` is what the weights are divided by, if not their own sum."""
+    """For each query the mean of the visible values, (T, E), weighted by `counts`, (T, T). `visible` is a bool mask,
+    (T, T); `total`, (T, 1), is what the weights are divided by, if not their own sum."""
     counted = torch.where(visible, counts, 0.0)
     total = counted.sum(-1, keepdim=True).clamp(min=1e-9) if total is None else total
     weighted = (counted / total).unsqueeze(-1) * values
@@ -72,23 +76,24 @@ def mix(counts: Tensor, values: Tensor, visible: Tensor, total: Tensor | None = 
 
 
 def seeing(visible: Visible) -> Attention:
-    """Attention in which output t sees the tokens of row t."""
+    """Attention in which output t sees the tokens of row t of `visible`, a mask (T, T) made of the number of tokens."""
     return lambda x, w: mix(w.likeness(x), w.values(x), visible(len(x)))
 
 
 def offsets(length: int) -> Tensor:
-    """Key minus query."""
+    """The place of each key, counted from each query: (length, length), negative for earlier keys."""
     positions = torch.arange(length)
     return positions - positions.unsqueeze(-1)
 
 
 def past(length: int) -> Tensor:
-    """The tokens so far, the present one included."""
+    """A bool mask (length, length): each query sees the tokens so far, the present one included."""
     return offsets(length) <= 0
 
 
 def pair(query: Callable[[int], int], key: Callable[[int], int]) -> Attention:
-    """Each output sees its own token only, but one output sees one token more. The length tells which two these are."""
+    """Attention in which each output sees its own token only, but output `query(T)` sees token `key(T)` too, if T
+    tokens have both."""
 
     def attend(x: Tensor, w: Weights) -> Tensor:
         i, j = query(len(x)), key(len(x))
@@ -103,13 +108,13 @@ def pair(query: Callable[[int], int], key: Callable[[int], int]) -> Attention:
 
 
 def _hidden_too_late(x: Tensor, w: Weights) -> Tensor:
-    """Softmax over all keys, then the mask: later tokens take their share."""
+    """Attention with a softmax over all keys, then the mask: later tokens take their share."""
     counts = w.likeness(x)
     return mix(counts, w.values(x), past(len(x)), total=counts.sum(-1, keepdim=True))
 
 
 def _soft(x: Tensor, w: Weights) -> Tensor:
-    """Future scores lowered by 2 only."""
+    """Attention whose future scores are lowered by 2 only, not hidden."""
     everything = torch.ones(len(x), len(x), dtype=torch.bool)
     return mix(torch.where(past(len(x)), 1.0, math.exp(-2)) * w.likeness(x), w.values(x), everything)
 
@@ -162,7 +167,7 @@ LONGER, LONGER_LATER = "outputs longer than the input", "outputs longer from the
 
 
 def one_row_more(x: Tensor, w: Weights) -> Tensor:
-    """One row too many."""
+    """The tokens' values and one row too many, (T + 1, E)."""
     return torch.cat([w.values(x), x[:1]])
 
 
@@ -187,8 +192,9 @@ NUMBERS_KEPT = 1_000_000  # of a detector's inputs
 
 
 class Calls:
-    """Answers a detector's calls of one attention. Keeps the first misuse, how many calls there were, whether the
-    inputs of any pair of calls differed, and the first inputs: all of them could fill the memory."""
+    """Answers a detector's calls of the attention `name`, with weights from `seed`. `misuse`: the first wrong call in
+    words, or empty. `count`: how many calls there were; `moved`: whether the inputs of any pair of calls differed.
+    `seen`: the first inputs, since all of them could fill the memory."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = name
@@ -201,7 +207,8 @@ class Calls:
         self._first_of_pair: Tensor | None = None
 
     def answer(self, args: tuple[Any, ...]) -> Any:
-        """The output; for ("gradient", x, cotangent) the gradient of x. TypeError for what no attention takes."""
+        """The output for one tensor (…, T, E); for ("gradient", x, cotangent) the gradient of x. TypeError, noted as
+        misuse, for what no attention takes."""
         gradient = len(args) == 3 and args[0] == "gradient"
         wrong = _misuse(args[1:2] if gradient else args)
         if wrong:
@@ -224,7 +231,8 @@ class Calls:
         self._first_of_pair = None
 
     def _each(self, x: Tensor, cotangent: Tensor | None = None) -> Tensor:
-        """Leading axes work too, though the exercise promises none."""
+        """The outputs for x or, with a `cotangent`, the gradient of x. Leading axes work too, though the exercise
+        promises none."""
         if x.numel() == 0:
             return x
         matrices = x.to(torch.float64).reshape(-1, *x.shape[-2:])
@@ -245,8 +253,8 @@ class Calls:
 
 
 def _rounded(outputs: Tensor, x: Tensor) -> Tensor:
-    """The outputs, off by up to half of the last digit: how much depends on all tokens, as when an attention of torch's
-    adds up in another order."""
+    """The outputs, off in the last digit: by how much depends on all tokens, as when an attention of torch's adds up in
+    another order."""
     total = float(x.to(torch.float64).nan_to_num(0.0, 0.0, 0.0).sum())
     return outputs + outputs * (torch.finfo(outputs.dtype).eps * math.sin(1000 * total))
 
@@ -274,7 +282,8 @@ def _misuse(args: tuple[Any, ...]) -> str:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """In an order drawn from the seed: counting calls or reading a number must not tell which attention comes."""
+    """A case for every attention, in an order drawn from the seed, since counting calls or reading a number must not
+    tell which attention comes. Diagnostic ones are last."""
     seed = draw.integer(0, 2**40)
     names = [*SOUND, *BROKEN]
     order = torch.randperm(len(names), generator=draw.generator).tolist()
@@ -286,7 +295,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _calls(session: Session) -> dict[int, Calls]:
-    """The `Calls` that answer each callback, by its number."""
+    """The `Calls` of each attention, by the number of its callback; from now on they answer the detector."""
     calls = {case.args["attention"].number: Calls(case.name, case.sizes["seed"]) for case in session.cases.values()}
     session.subject.answer_with(lambda callback, args: calls[callback.number].answer(args))
     return calls
@@ -303,7 +312,8 @@ def _ask(session: Session, name: str) -> Calls:
 
 
 def verdict(session: Session, name: str) -> bool | None:
-    """What the detector returns for an attention; None if it is neither True nor False."""
+    """What the detector returns for an attention, as a bool or a bool tensor without axes; None if it is neither True
+    nor False."""
     _ask(session, name)
     value = session.call(session.cases[name]).value
     if isinstance(value, Tensor) and value.dim() == 0 and value.dtype == torch.bool:
@@ -357,7 +367,7 @@ def _inverted(session: Session) -> bool:
 
 
 def _changes_nothing(session: Session) -> bool:
-    """The two calls of each pair got the same input."""
+    """Whether the two calls of each pair get the same input, and no leak is found."""
     calls = _ask(session, UNMASKED)
     return calls.count > 1 and not calls.moved and _all(session, {**SOUND, **BROKEN}, False)
 
@@ -367,7 +377,7 @@ def _never_calls(session: Session) -> bool:
 
 
 def _changes_pile_up(session: Session) -> bool:
-    """Each call changes one token more than the call before, and a sound attention is reported."""
+    """Whether each call changes one token more than the call before, and a sound attention is reported."""
     seen = _ask(session, PLAIN).seen
     if not seen or verdict(session, PLAIN) is not True or any(x.shape != seen[0].shape for x in seen):
         return False
@@ -379,7 +389,7 @@ def _changes_pile_up(session: Session) -> bool:
 
 
 def _changes_too_little(session: Session) -> bool:
-    """No leak is found, and no entry of an input differs from the first input by more than a thousandth."""
+    """Whether no leak is found, and no entry of an input differs from the first input by more than a thousandth."""
     if not _all(session, {**SOUND, **BROKEN}, False):
         return False
     seen = _ask(session, UNMASKED).seen
@@ -395,8 +405,8 @@ def _compares_shapes(session: Session) -> bool:
 
 
 def _perturbs_the_past(session: Session) -> bool:
-    """It reports what looks back. Where nothing does, the verdict depends on whether it counts the changed token's own
-    output."""
+    """Whether the detector reports what looks back, and not what sees later tokens only. Where nothing looks back, its
+    verdict depends on whether it counts the changed token's own output."""
     looks_back = verdict(session, PLAIN) is True and verdict(session, UNMASKED) is True
     own = verdict(session, ALONE)
     return looks_back and verdict(session, LATER_ONLY) is False and _all(session, {**PLACES, BACKWARDS: None}, own)
@@ -407,12 +417,12 @@ def _counts_later_outputs(session: Session) -> bool:
 
 
 def _exactly(session: Session) -> bool:
-    """Only rounding is taken for a leak."""
+    """Whether every verdict is right but one: rounding is taken for a leak."""
     return verdict(session, ROUNDED) is True and _all(session, EXACT, False) and _all(session, BROKEN, True)
 
 
 def _too_few_tokens(session: Session) -> bool:
-    """Only the leak from far off is missed, and no input is long enough to show it."""
+    """Whether only the leak from far off is missed, and no input is long enough to show it."""
     others = {name: attention for name, attention in BROKEN.items() if name != FAR}
     if verdict(session, FAR) is not False or not _all(session, EXACT, False) or not _all(session, others, True):
         return False

@@ -43,7 +43,8 @@ USUAL = (ONE, ALL, BATCH, KEYS, SENTENCES, FULL)
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """One case: the returned rows, the right ones, the scores and the mask."""
+    """One case: the returned rows (`value`), the right ones and the scores, in float64, and the bool mask, True where a
+    key is visible; all (…, Tq, Tk)."""
 
     name: str
     value: Tensor
@@ -53,16 +54,18 @@ class Rows:
 
     @property
     def empty(self) -> Tensor:
+        """Which rows show nothing: bool, (…, Tq)."""
         return ~self.mask.any(-1)
 
     @property
     def is_right(self) -> Tensor:
+        """Which returned rows are right: bool, (…, Tq)."""
         tolerance = COARSE if self.name in OFFSET else FLOAT32
         return tolerance.close(self.value, self.right).all(-1)
 
 
 def _rows(session: Session) -> list[Rows]:
-    """Every case; none if a call raised or returned a wrong shape."""
+    """The rows of every case that earns points; none at all if a call raised or returned a wrong shape."""
     rows = []
     for case in session.real_cases():
         value, right = session.call(case).value, session.expected(case)[0]
@@ -83,6 +86,7 @@ def _wrong_empty(rows: list[Rows]) -> Iterator[Tensor]:
 
 
 def nan_in_empty_row(session: Session) -> bool:
+    """Whether all is right but rows with nothing visible, and these hold NaN, or their gradient does."""
     rows = _rows(session)
     if not _right_but_for_empty(rows):
         return False
@@ -90,13 +94,14 @@ def nan_in_empty_row(session: Session) -> bool:
 
 
 def shared_out_in_empty_row(session: Session) -> bool:
+    """Whether all is right but rows with nothing visible, and these hold weights that sum to one."""
     rows = _rows(session)
     wrong = list(_wrong_empty(rows))
     return _right_but_for_empty(rows) and bool(wrong) and all(abs(float(row.sum()) - 1) < 0.01 for row in wrong)
 
 
 def leaks(session: Session) -> bool:
-    """Hidden scores are set to some number, or lowered by one, that is not negative enough."""
+    """Whether hidden scores are set to some number, or lowered by one, that is not negative enough."""
     rows = _rows(session)
     low = [case for case in rows if case.name == LOW and not bool(case.is_right.all())]
     if low and _right_on(rows, *USUAL, HIGH):
@@ -130,17 +135,21 @@ def _right_on(rows: list[Rows], *names: str) -> bool:
 
 
 def overflows(session: Session) -> bool:
+    """Whether the usual cases are right, and scores near 10000 give wrong rows, both alone and beside scores near
+    -10000."""
     rows = _rows(session)
     wrong = {case.name for case in rows if not bool(case.is_right.all())}
     return _right_on(rows, *USUAL) and {HIGH, MIXED} <= wrong
 
 
 def underflows(session: Session) -> bool:
+    """Whether rows near 10000 and rows near -10000 are right apart, and some are wrong side by side."""
     rows = _rows(session)
     return _right_on(rows, *USUAL, HIGH, LOW) and not _right_on(rows, MIXED)
 
 
 def too_small_a_share(session: Session) -> bool:
+    """Whether large hidden scores make the visible weights sum to less than one, and all else about them is right."""
     rows = _rows(session)
     loud = [case for case in rows if case.name == LOUD]
     if not _right_on(rows, *USUAL, LOW, HIGH) or not loud:
@@ -151,6 +160,7 @@ def too_small_a_share(session: Session) -> bool:
 
 
 def gradient_is_nan(session: Session) -> bool:
+    """Whether the gradient of the scores holds NaN if some rows show nothing."""
     gradients = session.call(session.cases[EMPTY], gradients=True).gradients or {}
     gradient = gradients.get("0")
     return gradient is not None and bool(torch.isnan(gradient).any())
@@ -160,7 +170,7 @@ def gradient_is_nan(session: Session) -> bool:
 
 
 def reference(scores: Tensor, mask: Tensor) -> Tensor:
-    """PyTorch's own masked attention with the identity as keys and values."""
+    """The weights, (…, Tq, Tk), by PyTorch's own masked attention with the identity as keys and values."""
     identity = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(*scores.shape[:-2], -1, -1)
     return F.scaled_dot_product_attention(scores, identity, identity, attn_mask=mask.expand(scores.shape), scale=1.0)
 
@@ -198,20 +208,22 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _mask(draw: Draw, *shape: int) -> Tensor:
-    """Random, with something visible and something hidden in every row."""
+    """A random bool mask of this shape, True where a key is visible, with something visible and something hidden in
+    every row."""
     mask = draw.uniform(shape) < 0.5
     mask[..., 0], mask[..., 1] = True, False
     return mask
 
 
 def _mask_of_one(draw: Draw, case: Case) -> Tensor:
-    """A mask for all sequences; a single key is visible."""
+    """A mask for all sequences of a case, (Tq, Tk); a single key is visible."""
     shape = case.args["scores"].shape[-2:]
     return _mask(draw, *shape) if shape[-1] > 1 else torch.ones(shape, dtype=torch.bool)
 
 
 def _empty(draw: Draw, *shape: int) -> Tensor:
-    """The same, but nothing is visible in the first row of every matrix and in the whole last matrix."""
+    """A mask like that of `_mask`, but nothing is visible in the first row of every matrix and in the whole last
+    matrix."""
     mask = _mask(draw, *shape)
     mask[..., 0, :] = False
     mask[-1] = False
@@ -219,7 +231,7 @@ def _empty(draw: Draw, *shape: int) -> Tensor:
 
 
 def _loud(draw: Draw, mask: Tensor) -> dict[str, Tensor]:
-    """Every hidden score lies 26 to 28 above the visible ones of its row."""
+    """The mask and scores of its shape: every hidden score lies 26 to 28 above the visible ones of its row."""
     scores = torch.where(mask, draw.uniform(mask.shape, -14, -13), draw.uniform(mask.shape, 13, 14))
     return {"scores": scores, "mask": mask}
 
@@ -252,7 +264,8 @@ Variant = Callable[[Tensor, Tensor], Tensor]
 def _filled(
     fill: float, dim: int = -1, inverted: bool = False, afterwards: bool = False, zeros: bool = False
 ) -> Variant:
-    """Softmax over `dim` after hidden scores are set to `fill`; then hidden weights, or NaN, to zero if asked for."""
+    """A variant: softmax over `dim` after hidden scores are set to `fill`. `inverted`: the mask is taken the wrong way
+    round; `afterwards`: hidden weights become zero in the end; `zeros`: NaN does."""
 
     def wrong(scores: Tensor, mask: Tensor) -> Tensor:
         shown = ~mask if inverted else mask
@@ -264,13 +277,14 @@ def _filled(
 
 
 def _plus_infinity(session: Session) -> bool:
-    """Wrong where every row shows something, too: in empty rows zeros may have come in another way."""
+    """Whether hidden scores are set to plus infinity. A sequence with something visible in every row has to be wrong,
+    too: in empty rows zeros may have come in another way."""
     variants = (_filled(torch.inf), _filled(torch.inf, zeros=True))
     return not right(session, session.cases[ONE]) and any(explains(session, variant) for variant in variants)
 
 
 def _all_or_nothing(scores: Tensor, mask: Tensor) -> Tensor:
-    """Zeros everywhere if a single row shows nothing."""
+    """The right weights, but zeros everywhere if a single row shows nothing."""
     return reference(scores, mask) if bool(mask.any(-1).all()) else torch.zeros_like(scores)
 
 
@@ -297,7 +311,7 @@ def _as_index(session: Session) -> bool:
 
 
 def _keepdim_forgotten(session: Session) -> bool:
-    """A division that fails because the sum has lost its axis: torch names the two lengths, Tk and Tq."""
+    """Whether a division fails because the sum has lost its axis: torch names the two lengths, Tk and Tq."""
     raised, sizes = session.call(session.cases[ONE]).raised, session.cases[ONE].sizes
     lengths = f"({sizes['Tk']}) must match the size of tensor b ({sizes['Tq']})"
     return raised is not None and lengths in raised.message and "/" in raised.line

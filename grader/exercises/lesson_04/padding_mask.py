@@ -27,6 +27,7 @@ mistake = Words(__file__)
 
 
 def is_token(tokens: Tensor, pad_idx: int) -> Tensor:
+    """Which entries of `tokens` are not padding: bool, (B, T)."""
     return tokens != pad_idx
 
 

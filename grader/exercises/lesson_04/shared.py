@@ -27,12 +27,13 @@ Make = Callable[[int], Tensor]
 
 
 def causal(seq_len: int) -> Tensor:
-    """PyTorch's own additive mask, which holds 0 where a query may attend and -inf where it may not."""
+    """The causal mask, bool, (seq_len, seq_len), from PyTorch's own additive one, which holds 0 where a query may
+    attend and -inf where it may not."""
     return nn.Transformer.generate_square_subsequent_mask(seq_len).isfinite()
 
 
 def padding(tokens: Tensor, pad_idx: int) -> Tensor:
-    """Token by token: padding or not."""
+    """(B, T) → (B, 1, 1, T), bool: token by token, True unless it is padding."""
     batch, seq_len = tokens.shape
     real = [[int(token) != pad_idx for token in row] for row in tokens]
     return torch.tensor(real).reshape(batch, 1, 1, seq_len)
@@ -42,6 +43,8 @@ def padding(tokens: Tensor, pad_idx: int) -> Tensor:
 
 
 def is_bool(case: str) -> Part:
+    """A part that asks for a bool mask, judged on this case once its values are right."""
+
     def judge(session: Session) -> Finding | None:
         finding = parts.inspect_call(session, session.cases[case], FLOAT32)
         if finding is not None:
@@ -83,6 +86,9 @@ MASK_AS_CONDITION = mistake("mask-as-condition", recognise=_asks_the_whole_mask)
 
 
 def triangle(diagonal: int, upper: bool = False) -> Make:
+    """Makes a bool mask of the number of tokens: True on and below this diagonal or, with `upper`, on and above it. 0
+    is the main diagonal, 1 the one above it."""
+
     def make(seq_len: int) -> Tensor:
         ones = torch.ones(seq_len, seq_len, dtype=torch.bool)
         return torch.triu(ones, diagonal) if upper else torch.tril(ones, diagonal)
@@ -97,7 +103,8 @@ ANYWHERE = (ZERO, NOTHING, *LENGTH_ONE)
 
 
 def batches(draw: Draw) -> list[Case]:
-    """Token ids above and below the padding's, among them 0 where it isn't padding; one sentence has no padding."""
+    """Cases of tokens, (B, T), and a pad_idx: ids above and below the padding's, among them 0 where it isn't padding.
+    Of several sentences one has no padding, unless everything is padding."""
     sizes = draw.sizes("T", B=3, too_short=2)
     batch, length = sizes["B"], sizes["T"]
     pad = draw.integer(3, 6)
@@ -130,8 +137,10 @@ Masking = Callable[[Tensor, int], Tensor]
 
 
 def as_key(visible: Callable[[Tensor, int], Tensor]) -> Masking:
+    """A mask (B, 1, 1, T) of `visible`, which says for every token, (B, T), whether queries may attend to it."""
     return lambda tokens, pad_idx: visible(tokens, pad_idx)[:, None, None, :]
 
 
 def is_padding(tokens: Tensor, pad_idx: int) -> Tensor:
+    """Which entries of `tokens` are padding: bool, (B, T)."""
     return tokens == pad_idx

@@ -40,7 +40,8 @@ TRAIN, EVAL = "train mode", "eval mode"
 
 
 def reference(setup: Setup, x: Tensor) -> Tensor:
-    """PyTorch's own, for one batch. The statistics get no gradient: they are not parameters."""
+    """(B, E) → (B, E): PyTorch's own BatchNorm of one batch, with the batch's statistics in train mode and the running
+    ones in eval mode. The statistics get no gradient: they are not parameters."""
     state, eps = setup.state, setup.init[1] if len(setup.init) > 1 else 1e-5
     mean, var = (None if setup.training else state[name].detach() for name in STATS)
     return F.batch_norm(x, mean, var, state["weight"], state["bias"], setup.training, 0.0, eps)
@@ -75,7 +76,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def fresh_state(session: Session) -> dict[str, Any]:
-    """The state of a new module, or the `finding` that says why there is none."""
+    """The state of a new module of 6 features: its "parameters" and "buffers" by name, and the names of what is
+    "saved". Or, under "finding" alone, why there is none."""
 
     def ask() -> dict[str, Any]:
         built = session.build(Setup((6,)), "fresh")
@@ -114,7 +116,7 @@ def _registers(session: Session) -> Finding | None:
 
 
 def _keeps_no_graph(session: Session) -> Finding | None:
-    """After a batch in train mode no statistic holds a graph: it would grow with every batch."""
+    """Judges whether no statistic holds a graph after a batch in train mode: it would grow with every batch."""
     case = session.cases[TRAIN]
     assert case.setup is not None
     outcome = session.build(case.setup, "graph")
@@ -134,7 +136,7 @@ def _keeps_no_graph(session: Session) -> Finding | None:
 
 
 def _left_alone(session: Session) -> Finding | None:
-    """A batch in eval mode leaves the statistics as they were. Judged only if training moves them."""
+    """Judges whether a batch in eval mode leaves the statistics as they were, once training moves them."""
     moved = False
     for run, seen, finding in observed(session):
         before = tuple(run.setup.state[name] for name in STATS)
@@ -154,7 +156,8 @@ def _several(title: str, weight: float, which: Sequence[str], training: bool | N
 
 
 def _gradients_in_eval(session: Session) -> Finding | None:
-    """Judged once the statistics are no parameters: their gradients are not asked for."""
+    """Judges the gradients in eval mode, once the statistics are no parameters: gradients of these are not asked
+    for."""
     if _are_parameters(session):
         return Finding("not-judged", "Not judged yet: the statistics have to be buffers first.")
     return parts.gradients(EVAL).judge(session)
@@ -196,7 +199,7 @@ def _cancels(session: Session) -> bool:
 
 
 def updates(update: Update) -> tuple[dict[str, Any], ...]:
-    """The wrong update for both statistics, and for each alone."""
+    """Changes for `BatchNormVariant`: the wrong update for both statistics, and for each alone."""
     return tuple({"update": update, "updated": which} for which in (("mean", "var"), ("mean",), ("var",)))
 
 

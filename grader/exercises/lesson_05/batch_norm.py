@@ -21,7 +21,7 @@ INPUTS = {"x": "B E", "gamma": "E", "beta": "E"}
 
 
 def reference(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
-    """PyTorch's own, with the batch's statistics."""
+    """(B, E) → (B, E): PyTorch's own BatchNorm, with the batch's statistics; gamma and beta are (E,)."""
     return F.batch_norm(x, None, None, gamma, beta, True, 0.0, eps)
 
 

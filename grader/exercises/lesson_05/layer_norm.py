@@ -27,7 +27,7 @@ INPUTS = {"x": "... E", "gamma": "E", "beta": "E"}
 
 
 def reference(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
-    """PyTorch's own."""
+    """(…, E) → (…, E): PyTorch's own LayerNorm, over the last axis; gamma and beta are (E,)."""
     return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
 

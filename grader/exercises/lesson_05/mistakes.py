@@ -29,22 +29,22 @@ Combine = Callable[..., Tensor]  # of x, mean, divisor, gamma and beta
 
 
 def inside(variance: Tensor, eps: float) -> Tensor:
-    """The right divisor."""
+    """The right divisor: eps is added under the root."""
     return (variance + eps).sqrt()
 
 
 def outside(variance: Tensor, eps: float) -> Tensor:
-    """Eps added after the root."""
+    """A wrong divisor: eps is added after the root."""
     return variance.sqrt() + eps
 
 
 def bare(variance: Tensor, _eps: float) -> Tensor:
-    """No eps."""
+    """A wrong divisor: the root of the variance, without eps."""
     return variance.sqrt()
 
 
 def fixed(divide: Divide, number: float) -> Divide:
-    """A fixed number in place of the argument eps."""
+    """A wrong divisor: like `divide`, with a fixed number in place of the argument eps."""
     return lambda variance, _eps: divide(variance, number)
 
 
@@ -62,7 +62,7 @@ ROOT_TWICE: tuple[Divide, ...] = (lambda v, eps: (v.sqrt() + eps).sqrt(), lambda
 
 
 def scaled_and_shifted(x: Tensor, mean: Tensor, divisor: Tensor, gamma: Tensor, beta: Tensor | float) -> Tensor:
-    """The right way of putting the pieces together."""
+    """The right way of putting the pieces together: centre, divide, scale by gamma, shift by beta."""
     return gamma * (x - mean) / divisor + beta
 
 
@@ -82,15 +82,16 @@ MEAN_ALONE: tuple[Combine, ...] = (
 
 
 def uncentred(x: Tensor, mean: Tensor, divisor: Tensor, gamma: Tensor, beta: Tensor | float) -> Tensor:
-    """Without subtracting the mean."""
+    """A wrong way of putting the pieces together: without subtracting the mean."""
     return gamma * x / divisor + beta
 
 
 @dataclass(frozen=True)
 class NormVariant:
-    """A normalisation with the given parts changed, called like a student's function. `variance_axis`: that of the
-    variance, if it isn't the mean's. `squares`: "centred"; "raw" (those of x itself) or "summed" (not averaged).
-    `keepdim`: whether the mean and the variance keep their axis."""
+    """A normalisation with the given parts changed, called like a student's function. The mean runs over `axis` (None:
+    all axes), the variance over `variance_axis` and divides by n - `correction`. `squares`: "centred"; "raw" (those of
+    x itself) or "summed" (not averaged). `keepdim`: whether the mean and the variance keep their axis. `default` is the
+    eps of a call without one."""
 
     axis: Axis
     correction: int = 0
@@ -127,7 +128,8 @@ def norm_variants(
     corrections: Iterable[int] = (0, 1),
     **fixed_fields: Any,
 ) -> tuple[NormVariant, ...]:
-    """A variant for every combination, each with both variances: beginners' mistakes seldom come alone."""
+    """A variant for every combination of these values of the fields, each with both variances (over n and over n - 1):
+    beginners' mistakes seldom come alone. `fixed_fields` are the same in all variants."""
     return tuple(
         NormVariant(axis, correction, divide, combine, **fixed_fields)
         for correction, axis, divide, combine in product(
@@ -137,17 +139,17 @@ def norm_variants(
 
 
 def all_but_first(x: Tensor) -> tuple[int, ...]:
-    """Every axis but the batch's."""
+    """Every axis of x but the batch's; if x has no other, that one."""
     return tuple(range(1, x.dim())) or (0,)
 
 
 def all_but_last(x: Tensor) -> tuple[int, ...]:
-    """Every axis but the features'."""
+    """Every axis of x but the features'; none if x has no other."""
     return tuple(range(x.dim() - 1))
 
 
 def cancels(session: Session, first: str) -> bool:
-    """Right on small numbers, wrong or NaN where they share a large offset."""
+    """Whether the values of the case `first` are right, and wrong or NaN where the numbers share a large offset."""
     small, large = session.cases[first], session.cases[OFFSET]
     if parts.inspect_call(session, small, FLOAT32) or parts.inspect_call(session, large, None):
         return False
@@ -158,8 +160,8 @@ def cancels(session: Session, first: str) -> bool:
 
 
 def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistake, ...]:
-    """The mistakes that both norms share; `right` is the axis that the statistics run over, `line` what shares them: a
-    "row" or a "column"."""
+    """The mistakes that LayerNorm and BatchNorm share. `right`: the axes that the statistics run over; `first`: the
+    name of the first case; `line`: what shares the statistics, a "row" or a "column"."""
 
     def swapped(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
         return NormVariant(right)(x, beta, gamma, eps)
@@ -209,7 +211,8 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
 
 
 def over_axes(*axes: Axis, lost: Axis = None) -> tuple[NormVariant, ...]:
-    """Variants whose statistics run over other axes; over `lost` they lose the axis, which runs on squares only."""
+    """Variants whose statistics run over other axes. Those over `lost`, if it is given, lose the axis, which runs only
+    where there are as many rows as columns."""
     square_only = norm_variants([lost], keepdim=(False, False)) if lost is not None else ()
     return (*norm_variants(axes), *square_only)
 

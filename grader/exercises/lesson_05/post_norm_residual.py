@@ -16,7 +16,7 @@ mistake = Words(__file__)
 
 
 def reference(x: Tensor, sublayer: Callable, norm: Callable) -> Tensor:
-    """By the definition."""
+    """(…, E) → (…, E), by the definition: the norm of x plus the sub-layer's output."""
     return norm(torch.add(x, sublayer(x)))
 
 

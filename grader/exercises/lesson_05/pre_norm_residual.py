@@ -16,7 +16,7 @@ mistake = Words(__file__)
 
 
 def reference(x: Tensor, sublayer: Callable, norm: Callable) -> Tensor:
-    """By the definition."""
+    """(…, E) → (…, E), by the definition: x plus the sub-layer's output for the norm of x."""
     return torch.add(x, sublayer(norm(x)))
 
 

@@ -35,7 +35,7 @@ DEFAULT = 1e-6
 
 
 def reference(x: Tensor, gamma: Tensor, eps: float = DEFAULT) -> Tensor:
-    """PyTorch's own."""
+    """(…, E) → (…, E): PyTorch's own RMSNorm, over the last axis; gamma is (E,)."""
     return F.rms_norm(x, x.shape[-1:], gamma, eps)
 
 
@@ -47,7 +47,9 @@ def recipe(
     total: bool = False,
     keepdim: bool = True,
 ) -> Callable[..., Tensor]:
-    """An RMSNorm with the given parts changed. `total`: the squares are added up, not averaged."""
+    """An RMSNorm with the given parts changed. `axis`: what the squares run over (None: all axes). `divide` makes the
+    divisor of mean square and eps. `scaled`: times gamma. `centred`: the mean is subtracted first, but not in the
+    squares. `total`: the squares are added up, not averaged. `keepdim`: whether they keep their axis."""
 
     def wrong(x: Tensor, gamma: Tensor, eps: float = DEFAULT) -> Tensor:
         axes = axis(x) if callable(axis) else axis

@@ -26,7 +26,7 @@ STATS = ("running_mean", "running_var")
 
 @dataclass(frozen=True)
 class ModeBatch:
-    """One batch in one mode."""
+    """One batch, x (B, E), in train mode (`training`) or eval mode."""
 
     training: bool
     x: Tensor
@@ -34,34 +34,38 @@ class ModeBatch:
 
 @dataclass(frozen=True)
 class Run:
-    """A module that is built once and called with several batches."""
+    """A module that is built once, by `setup`, and called with the batches of `steps` in order."""
 
     setup: Setup
     steps: tuple[ModeBatch, ...]
 
     @property
     def eps(self) -> float:
+        """The module's eps, 1e-5 unless the setup gives one."""
         return float(self.setup.init[1]) if len(self.setup.init) > 1 else 1e-5
 
     @property
     def momentum(self) -> float:
+        """The share of a new batch in the running statistics, 0.1 unless the setup gives one."""
         return float(self.setup.init[2]) if len(self.setup.init) > 2 else 0.1
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What one step gave: its output and the running statistics after it."""
+    """What one step gave: its output, (B, E), and the running mean and variance after it, (E,)."""
 
     output: Tensor
     mean: Tensor
     var: Tensor
 
     def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The output, the running mean and the running variance."""
         return self.output, self.mean, self.var
 
 
 def drawn_state(draw: Draw, width: int) -> dict[str, Tensor]:
-    """No value is the initial one: a weight of one hides a missing weight."""
+    """Parameters and running statistics by name, each (width,). No value is the initial one: a weight of one hides a
+    missing weight."""
     return {
         "weight": draw.normal((width,)),
         "bias": draw.normal((width,)),
@@ -71,7 +75,7 @@ def drawn_state(draw: Draw, width: int) -> dict[str, Tensor]:
 
 
 def runs(draw: Draw) -> tuple[Run, Run]:
-    """A module with its defaults, and one with its own eps and momentum that gets batches of two."""
+    """Two runs: a module with its defaults, and one with its own eps and momentum that gets batches of two."""
     sizes = batch_sizes(draw)
     width = sizes["E"]
 
@@ -87,7 +91,8 @@ def runs(draw: Draw) -> tuple[Run, Run]:
 
 
 def observed(session: Session) -> tuple[tuple[Run, tuple[Observed, ...], Finding | None], ...]:
-    """Every run with what the student's module gave, step by step, up to the first failure and its finding."""
+    """Every run with what the student's module gave, step by step, up to the first failure, and with the failure's
+    finding, or None."""
     return session.once("runs", lambda: tuple((run, *_observe(session, run)) for run in runs(session.draw)))
 
 
@@ -110,7 +115,7 @@ def _observe(session: Session, run: Run) -> tuple[tuple[Observed, ...], Finding 
 
 
 def _mismatch(outcome: Outcome, state: Outcome, step: ModeBatch, session: Session) -> Finding | None:
-    """Why a step's output or statistics can't be compared."""
+    """Why a step's output or statistics can't be compared, such as a wrong shape; None if they can."""
     finding = compare.structure(outcome.value, session.exercise)
     if finding is not None:
         return finding
@@ -128,7 +133,7 @@ def _mismatch(outcome: Outcome, state: Outcome, step: ModeBatch, session: Sessio
 
 
 def pytorch_steps(run: Run) -> tuple[Observed, ...]:
-    """What `nn.BatchNorm1d` gives, in float64."""
+    """What `nn.BatchNorm1d` gives at every step of a run, in float64."""
     module = nn.BatchNorm1d(run.setup.init[0], run.eps, run.momentum).to(torch.float64)
     module.load_state_dict({**run.setup.state, "num_batches_tracked": torch.tensor(0)})
     seen = []
@@ -146,15 +151,16 @@ Update = Callable[[Tensor, Tensor, float], Tensor]  # of the old statistic, the 
 
 
 def weighted(old: Tensor, now: Tensor, momentum: float) -> Tensor:
-    """The right update."""
+    """The right update of a running statistic: `momentum` is the share of the batch's, `now`."""
     return (1 - momentum) * old + momentum * now
 
 
 @dataclass(frozen=True)
 class BatchNormVariant:
-    """A BatchNorm with the given parts changed. `update`: how the statistics in `updated` come from the old ones and
-    the batch's. `moves_in_eval`: "before" or "after" the normalisation. `train_uses_running`: the statistics "before"
-    or "after" the update."""
+    """A BatchNorm with the given parts changed. `update`: how the running statistics in `updated` come from the old
+    ones and the batch's; `biased`: this batch's variance is divided by n. `moves_in_eval`: they move in eval mode too,
+    "before" or "after" the normalisation. `train_uses_running`: train mode normalises with them, as they are "before"
+    or "after" the update. The last four fields are as in `NormVariant`."""
 
     update: Update = weighted
     updated: tuple[str, ...] = ("mean", "var")
@@ -169,7 +175,8 @@ class BatchNormVariant:
     combine: Combine = scaled_and_shifted
 
     def walk(self, run: Run) -> Iterator[Observed]:
-        """What it gives, in float64, step by step: the first step already rules out most variants."""
+        """What the variant gives at every step of a run, in float64, one by one: the first step already rules out most
+        variants."""
         state = {name: tensor.to(torch.float64) for name, tensor in run.setup.state.items()}
         for step in run.steps:
             yield self._step(run, state, step)
@@ -200,9 +207,9 @@ class BatchNormVariant:
 
 
 def named(session: Session, wrong: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """The first mistake with a variant that gives what the student's module gave wherever that is wrong, alone or
-    combined with another mistake's variant; empty if there is none. `wrong` holds what the variants of each mistake
-    change."""
+    """The name of the first mistake with a variant that gives what the student's module gave wherever that is wrong,
+    alone or combined with another mistake's variant; empty if there is none. `wrong` holds what the variants of each
+    mistake change."""
     return session.once("named mistake", lambda: _named(session, wrong))
 
 
@@ -235,7 +242,7 @@ def _fits(session: Session, variant: BatchNormVariant) -> bool:
 
 
 def expected_steps(session: Session, run: Run) -> tuple[Observed, ...]:
-    """`pytorch_steps`, computed once for a run."""
+    """The steps of `pytorch_steps`, computed once for a run."""
     return session.once(id(run), lambda: pytorch_steps(run))
 
 
@@ -246,8 +253,8 @@ def _close(left: Tensor, right: Tensor, tolerance: Tolerance) -> bool:
 def first_wrong(
     session: Session, which: Sequence[str], training: bool | None, upto: int | None = None
 ) -> Finding | None:
-    """The first step after which an output or a statistic is wrong. `which`: "output", "mean", "var"; `training` picks
-    the mode (None: both), `upto` the first steps."""
+    """The first step after which an output or a statistic is wrong, or else what made a run fail; None if there is
+    neither. `which`: "output", "mean", "var"; `training` picks the mode (None: both), `upto` the first steps."""
     for run, seen, finding in observed(session):
         for number, (step, got_step, expected_step) in enumerate(
             zip(run.steps, seen, expected_steps(session, run), strict=False), 1

@@ -26,21 +26,22 @@ BIG_EPS, SMALL, CONSTANT, OFFSET = "eps of 0.1", "entries of about 0.001", "cons
 
 
 def token_sizes(draw: Draw) -> dict[str, int]:
-    """Few tokens, so that a loop over all their numbers ends in time, and many features: over two or three features all
-    norms give nearly the same."""
+    """Sizes of B, H, T and E: few tokens, so that a loop over all their numbers ends in time, and many features,
+    because over two or three features all norms give nearly the same."""
     few = torch.tensor([2, 3, 7 if draw.larger else 5])[torch.randperm(3, generator=draw.generator)].tolist()
     leading = dict(zip("BHT", few, strict=True))
     return {**leading, "E": max(n for name, n in draw.sizes("E", "D", "V", **leading).items() if name not in leading)}
 
 
 def batch_sizes(draw: Draw) -> dict[str, int]:
-    """At least six rows and five columns, fewer columns than rows."""
+    """Sizes of B and E: at least six rows and five columns, fewer columns than rows."""
     large = sorted(draw.sizes("B", "E", "spare", "spare too").values())
     return {"B": large[-1], "E": large[-2]}
 
 
 def with_offset(draw: Draw, x: Tensor, axis: int) -> Tensor:
-    """Means of about 1000 along an axis, a spread below one. No round numbers: sums of their squares would be exact."""
+    """x with means of about 1000 along an axis and a spread below one. No round numbers: sums of their squares would be
+    exact."""
     wide = x.to(torch.float64)
     spread = wide.var(axis, correction=0, keepdim=True).sqrt()
     spread_and_mean = draw.uniform(spread.shape, 0.4, 1.0), 1000 + draw.normal(spread.shape)
@@ -58,7 +59,7 @@ def special_cases(
         return replace(drawn, args={**drawn.args, "x": change(drawn.args["x"]), **more})
 
     def constant(x: Tensor) -> Tensor:
-        """One row (or column) of zeros, one of halves."""
+        """x with one row (or column) of zeros and one of halves."""
         changed = x.movedim(axis, -1).clone()
         changed[..., 0, :], changed[..., 1, :] = 0.0, 0.5
         return changed.movedim(-1, axis)
@@ -72,7 +73,8 @@ def special_cases(
 
 
 def with_leading_axes(draw: Draw, inputs: Axes) -> list[Case]:
-    """One sequence, a batch, three leading axes, a single token, float64, entries up to ±50, and the special cases."""
+    """One sequence, a batch, three leading axes, a single token, float64, entries up to ±50, batches with a single
+    sequence or token, and the special cases."""
     sizes = token_sizes(draw)
     sequence, batch = (sizes["T"],), (sizes["B"], sizes["T"])
 
@@ -95,7 +97,8 @@ def with_leading_axes(draw: Draw, inputs: Axes) -> list[Case]:
 
 
 def square(draw: Draw, inputs: Axes, size: str, *leading: str) -> Case:
-    """A diagnostic case with as many rows as columns: a mean that lost its axis broadcasts along the wrong one."""
+    """A diagnostic case with as many rows as columns: a mean that lost its axis broadcasts along the wrong one. `size`
+    names the axis of features, `leading` axes that share its size."""
     n = draw.integer(5, 9)
     axes = {
         name: shape_of(axes_of_name, {size: n, **dict.fromkeys(leading, n)}, ())
@@ -107,7 +110,8 @@ def square(draw: Draw, inputs: Axes, size: str, *leading: str) -> Case:
 
 
 def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = "") -> tuple[Part, ...]:
-    """The parts of a norm that is a function: `title` for its `first` case, `further` for `cases` of other shapes."""
+    """The parts of a norm that is a function: `title` for its `first` case, `further` for `cases` of other shapes.
+    `offset` is the title of a part for a large common offset; empty, there is none."""
     return (
         parts.shape(first),
         parts.values(title, 3, first),
@@ -130,6 +134,7 @@ RESIDUAL_INPUT = {"x": "... E"}
 
 
 def residual_cases(draw: Draw) -> list[Case]:
+    """Cases of x, (…, E), a sub-layer and a norm; in one, the sub-layer and the norm return x itself."""
     sizes = token_sizes(draw)
     width, hidden = sizes["E"], sizes["E"] + 1
 
@@ -140,7 +145,8 @@ def residual_cases(draw: Draw) -> list[Case]:
         scale: float = 0.0,
         of: Mapping[str, int] = sizes,
     ) -> Case:
-        """A feed-forward network and a LayerNorm of its own for every case."""
+        """A case with a feed-forward network and a LayerNorm of its own. `leading` names x's leading axes, whose sizes
+        `of` holds; with a `scale` x is uniform in ±`scale`, else normal."""
         sublayer = {
             "weight1": draw.normal((hidden, width), width**-0.5),
             "bias1": draw.normal((hidden,)),
@@ -169,6 +175,7 @@ def residual_cases(draw: Draw) -> list[Case]:
 
 
 def residual_parts(title: str) -> tuple[Part, ...]:
+    """The parts of a residual block; `title` is that of the values on one sequence."""
     return (
         parts.shape(),
         parts.values(title, 3, "one sequence"),
