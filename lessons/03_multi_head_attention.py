@@ -950,7 +950,7 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 
 # %%
 def train(optimizer, next_loss, steps):
-    """Take so many steps downhill. Returns the loss before each of them."""
+    """Take `steps` steps downhill. Returns the loss before each of them."""
     losses = []
     for _ in range(steps):
         loss = next_loss()

@@ -126,7 +126,7 @@ class Writer(nn.Module):
 
 # %%
 def train(optimizer, next_loss, steps):
-    """Take so many steps downhill. Returns the loss before each of them."""
+    """Take `steps` steps downhill. Returns the loss before each of them."""
     losses = []
     for _ in range(steps):
         loss = next_loss()

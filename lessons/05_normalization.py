@@ -122,7 +122,7 @@ def deep(norm, depth=24, size=1.0, width=32):
 
 # %%
 def train(optimizer, next_loss, steps):
-    """Take so many steps downhill. Returns the loss before each of them."""
+    """Take `steps` steps downhill. Returns the loss before each of them."""
     losses = []
     for _ in range(steps):
         loss = next_loss()

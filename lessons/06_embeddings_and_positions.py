@@ -991,7 +991,7 @@ compare_guess("06_longer", my_outcome)
 # With sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
 # of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance alone.
 #
-# With P = 100 and E = 512 the learnt table has 51,200 parameters, while the bias of eight heads with m = 16 has 264.
+# With P = 100 and E = 512 the learnt table has 51 200 parameters, while the bias of eight heads with m = 16 has 264.
 # (The count H · (2m + 1) holds if all layers share one table, as in T5. There, distances from 8 on, or 16 in the
 # decoder, also share parameters. The farther away they are, the more of them share one, so a few parameters reach far.)
 #

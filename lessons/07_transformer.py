@@ -819,13 +819,13 @@ shapes(128, 29, 10000, logits=logits)
 
 # %% exercise="Decoder" role="solution" long="all but three lines are given"
 class Decoder(nn.Module):
-    """As the encoder, with DecoderBlocks, and a last layer that gives every
+    """Like the encoder, with DecoderBlocks, and a last layer that gives every
     position a score for every word.
 
     Has token_embedding, position_embedding, layers (nn.ModuleList of
     DecoderBlock), dropout and fc_out, nn.Linear(d_model, vocab_size). forward
     takes tokens, integer ids (B, T), memory (B, Tk, E), src_mask and trg_mask
-    as DecoderBlock; it returns logits (B, T, V). Raises ValueError, naming
+    as in DecoderBlock; it returns logits (B, T, V). Raises ValueError, naming
     both numbers, if T exceeds max_length.
     """
 

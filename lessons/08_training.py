@@ -185,9 +185,8 @@ print(encode(["3 Mar 2024", "29 Feb 2024", "March 2024"]))
 
 # %%
 answer = ["<bos>", *"2024-02", "<eos>"]
-lines = {"position": range(8), "is given": answer[:8], "should say": answer[1:]}
-for title, line in lines.items():
-    print(f"{title:10}", *(f"{token:>6}" for token in line))
+lines = ["is given", "should write"]
+show([answer[:8], answer[1:]], lines, "01234567", title="position")
 
 # %% [markdown]
 # Read the table column by column. At position 0 the decoder has seen bos and should write 2, and at position 7 it has
@@ -401,7 +400,7 @@ axes.legend()
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three curves run from step 1 to 20,000. Each rises in a straight line to the end of its
+# *The picture in words:* three curves run from step 1 to 20 000. Each rises in a straight line to the end of its
 # warm-up, has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the
 # peak, and to the right all three are the same curve.
 #

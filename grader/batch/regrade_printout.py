@@ -75,7 +75,8 @@ def _file(judged: Judged) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in file.versions.items())
     learners_mark = f"{file.mark:g} of {file.points:g} points" + (f", {file.mistake}" if file.mistake else "")
     yield printable(
-        f"The learner's file for {file.exercise}. Their own check gave {learners_mark} ({versions}). Now the judge gives:"
+        f"The learner's file for {file.exercise}. Their own check gave {learners_mark} ({versions}). Now "
+        "the judge gives:"
     )
     yield from (f"  {printable(line)}" for line in shown(result).splitlines())
     yield ""

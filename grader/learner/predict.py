@@ -14,7 +14,7 @@ from grader.learner.held import Bundle, holder, nobody_guesses
 from grader.markup import inline
 from grader.views.prediction import Prediction
 
-CAME_OUT = "It came out"
+CAME_OUT = "Result"
 LOOK = "show"  # in place of a guess
 NEAR = 0.1  # how far a number may be off to count as right: this share of what is possible, or else of what came out
 # The predictions of this session: where nothing can be kept, the guess is still in its view.

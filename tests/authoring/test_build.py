@@ -134,7 +134,7 @@ def test_students_see_the_examples_outputs_and_no_others(solution, student):
 
 def test_the_cell_that_answers_a_prediction_is_there_without_its_output(solution, student):
     (shown,), (hidden,) = _by_role(solution, "answer"), _by_role(student, "answer")
-    assert shown.outputs[0].text == "It came out: 1725\nOne carries, $1_0$.\n"
+    assert shown.outputs[0].text == "Result: 1725\nOne carries, $1_0$.\n"
     assert hidden.source == shown.source
     assert hidden.metadata["jupyter"] == {"source_hidden": True}
     assert all("One carries" not in cell.source for cell in student.cells if cell is not hidden)
@@ -230,7 +230,7 @@ def test_a_cell_that_raises_is_named_with_its_line_and_exercise(make_course: Mak
     )
 
 
-@pytest.mark.parametrize("question", ["Is 1700 + 25 = 1725?", "Will it print It came out: 1725 or less?"])
+@pytest.mark.parametrize("question", ["Is 1700 + 25 = 1725?", "Will it print Result: 1725 or less?"])
 def test_a_question_that_holds_the_answer_is_refused(make_course: MakeCourse, question: str):
     message = _fails(make_course, "What is 1700 + 25?", question)
     assert re.match(r'lessons/01_toy.py:\d+: predict\("01_sum"\): its question contains the answer: ', message)

@@ -101,7 +101,7 @@ def test_a_number_may_have_a_comma_and_how_sure_one_is_can_be_said(number):
 def test_guess_and_outcome_stand_side_by_side_and_the_guess_stays(notebook, choices, axe, shot, theme):
     notebook.theme(theme)
     first, second = (compared(notebook, source) for source in ANSWERS)
-    expect(first.get_by_role("columnheader")).to_have_text(["You guessed", "It came out"])
+    expect(first.get_by_role("columnheader")).to_have_text(["You guessed", "Result"])
     expect(first.get_by_role("cell")).to_have_text(["row 0", "row 1"])
     expect(second.get_by_role("cell")).to_have_text(["0.5 nats", "0.37 nats"])
     expect(first).to_contain_text("Not what you guessed. Can you say why?")

@@ -40,8 +40,8 @@ def compared(name: str, outcome: object, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_guess_is_kept_and_compared(capsys):
     predict("01_row", "Which row is larger?", CHOICES).guess = "row 1"
     assert progress.guesses() == {"01_row": "row 1"}
-    assert compared("01_row", "row 1", capsys) == ["You guessed: row 1", "It came out: row 1", "As you guessed."]
-    assert compared("01_row", "row 0", capsys)[1:] == ["It came out: row 0", "Not what you guessed. Can you say why?"]
+    assert compared("01_row", "row 1", capsys) == ["You guessed: row 1", "Result: row 1", "As you guessed."]
+    assert compared("01_row", "row 0", capsys)[1:] == ["Result: row 0", "Not what you guessed. Can you say why?"]
 
 
 def test_a_guess_stays_once_the_outcome_was_seen_in_this_session_and_the_next(monkeypatch, capsys):
@@ -58,7 +58,7 @@ def test_a_guess_stays_once_the_outcome_was_seen_in_this_session_and_the_next(mo
 
 def test_who_looks_without_a_guess_has_none_afterwards(monkeypatch, capsys):
     prediction = predict("01_row", "Which row is larger?", CHOICES, guess="show")
-    assert compared("01_row", "row 1", capsys)[0] == "It came out: row 1"
+    assert compared("01_row", "row 1", capsys)[0] == "Result: row 1"
     restart(monkeypatch)
     prediction = predict("01_row", "Which row is larger?", CHOICES)
     prediction.guess = "row 1"
@@ -88,7 +88,7 @@ def test_how_often_guesses_were_right_and_how_sure_one_was(capsys):
 
 def test_outside_of_a_notebook_who_has_not_guessed_sees_what_came_out(capsys):
     for _ in range(2):  # before the prediction has been run, and after
-        assert compared("01_row", "row 0", capsys) == ["It came out: row 0"]
+        assert compared("01_row", "row 0", capsys) == ["Result: row 0"]
         predict("01_row", "Which row is larger?", CHOICES)
 
 
@@ -114,12 +114,12 @@ def test_where_nothing_can_be_kept_the_session_still_knows(monkeypatch, capsys):
 
 def test_numbers_are_shown_with_their_unit_and_may_be_off_by_a_tenth_of_what_is_possible(capsys):
     predict("01_much", "How much?", low=0, high=2, unit="nats").guess = 0.5
-    came_out = ["You guessed: 0.5 nats", "It came out: 1.235 nats", "Not near. Can you say why?"]
+    came_out = ["You guessed: 0.5 nats", "Result: 1.235 nats", "Not near. Can you say why?"]
     assert compared("01_much", torch.tensor(1.23456), capsys) == came_out
     assert compared("01_much", torch.tensor(0.5), capsys)[-1] == "As you guessed."
     assert compared("01_much", 0.65, capsys)[-1] == "Near enough."
     assert compared("01_much", 0.75, capsys)[-1] == "Not near. Can you say why?"
-    assert compared("01_much", torch.ones(2), capsys)[1] == "It came out: tensor([1., 1.])"
+    assert compared("01_much", torch.ones(2), capsys)[1] == "Result: tensor([1., 1.])"
 
 
 @pytest.mark.parametrize(("guess", "meant"), [("b", "row 1"), ("B", "row 1"), ("neither", "neither")])
@@ -153,7 +153,7 @@ def test_an_impossible_guess_from_the_browser_is_refused():
 
 def test_an_outcome_that_is_no_choice_ends_a_build_but_no_learners_cell(monkeypatch, capsys):
     predict("01_row", "Which?", CHOICES)
-    assert compared("01_row", "row 7", capsys)[0] == "It came out: row 7"
+    assert compared("01_row", "row 7", capsys)[0] == "Result: row 7"
     monkeypatch.setenv("NBGRADER_EXECUTION", "build")
     with pytest.raises(ValueError, match=r"compare_guess\('01_row'\): got 'row 7', expected one of"):
         compare_guess("01_row", "row 7")
@@ -197,7 +197,7 @@ def test_what_a_later_version_has_written_stays(kept):
 def test_side_by_side_in_a_notebook():
     html = module.Comparison("`a` < b", "c", "As you guessed.")._repr_html_()
     assert "<tr><td><code>a</code> &lt; b</td><td>c</td></tr>" in html
-    assert html.index("You guessed") < html.index("It came out") < html.index("As you guessed.")
+    assert html.index("You guessed") < html.index("Result") < html.index("As you guessed.")
 
 
 def test_the_guess_that_is_proposed_where_no_buttons_appear_is_possible():
