@@ -24,8 +24,6 @@ STORED = ROOT / "grader" / "models"
 LINES = [
     "from 1900-01-01 to 2099-12-31: 73049 days, 49 leap days",
     "answers on both sides: 0",
-    "is given    <bos>      2      0      2      4      -      0      2",
-    "should say      2      0      2      4      -      0      2  <eos>",
     "probability of the right token 0.500: loss 0.69",
     "mean over the 7 real ones: 2.44   over all 10: 1.71",
     "to learn from: 71216  to watch: 200  to test: 797",
@@ -59,6 +57,12 @@ def lesson_cells():
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[-1])
 def test_truth_is_printed(text, line):
     assert f"\n{line}\n" in f"\n{text}\n"
+
+
+def test_the_decoder_is_given_one_token_and_should_write_the_next(text):
+    given, written = named_tables(text, "position", rows=2)[0]
+    assert given == ["<bos>", *"2024-02"]
+    assert written == [*"2024-02", "<eos>"]
 
 
 def test_losses_of_the_small_example_are_pytorchs(text):
