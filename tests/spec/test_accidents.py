@@ -188,7 +188,7 @@ ACCIDENTS = {
             SELF.format("q, k, v = project(x, w_query, w_key, w_value)\n    return attend(q, k, v)"),
         ),
         "roles-swapped",
-        "not each of them is used in its own role",
+        "not all of them are used in their own roles",
     ),
 }
 
