@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -176,6 +177,7 @@ def unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tens
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 FEW, FEW_LONGER = "few queries, many keys", "few queries, more keys"
+ONE_BLOCK = "few queries, all keys in one block"
 
 
 def _offset_cases(draw: Draw, name: str) -> list[Case]:
@@ -204,6 +206,7 @@ def _cases(draw: Draw) -> list[Case]:
         # Fewer queries than a block has keys: code that cuts the queries instead of the keys makes the whole matrix.
         long_case(draw, FEW, "block_size", few, 17),
         long_case(draw, FEW_LONGER, "block_size", {**few, "Tk": few["Tk"] + 34}, 17),
+        replace(long_case(draw, ONE_BLOCK, "block_size", few, few["Tk"]), comparable=False),
     ]
 
 
@@ -274,9 +277,17 @@ def _walks(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
         if not right_on(session, FEW, FEW_LONGER):
             return Finding("values-first", "Not judged yet: the values come first.")
-        if not _same_work(session):
-            return None
         short, long = (session.cases[name] for name in (FEW, FEW_LONGER))
+        if not _same_work(session):
+            cut, whole = (session.call(session.cases[name]).operations for name in (FEW, ONE_BLOCK))
+            if whole < cut:
+                return None
+            return Finding(
+                "blocks-of-another-size",
+                f"Your code runs {cut} torch operations in blocks of {short.args['block_size']} keys, and {whole} where "
+                f"one block holds all {short.sizes['Tk']}. Fewer blocks would take fewer, so your blocks don't have "
+                "`block_size` keys.",
+            )
         return Finding(
             "one-go",
             f"Your code runs {_operations(session)[0]} torch operations with {short.sizes['Tk']} keys and for "
