@@ -63,7 +63,8 @@ class Attention:
 class Layer:
     """A sub-layer with its norm (`norm` is the norm's name), residual and dropout. `order`: "post", "pre", "first"
     (like "pre", but the normalised input is added), "before" (norm before the addition) or "none" (no norm). `drop`:
-    what is dropped, "twice" being the output and the norm's output."""
+    what is dropped, the sub-layer's "output" or "input", the "sum", the "norm"'s output, "twice" (output and norm's) or
+    "nowhere"."""
 
     norm: str
     order: str = "post"
