@@ -1,4 +1,4 @@
-"""`apply_rope`: rotary positions (Su et al. 2021, section 3.2), pairs of neighbouring columns."""
+"""`apply_rope`: rotary positions (Su et al. 2021, section 3.2), which turn pairs of neighbouring columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ Angles = Callable[[Tensor, Tensor, float], Tensor]
 
 
 def reference(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """As complex numbers: turning is multiplying by e^(i theta)."""
+    """The right `apply_rope`, by complex numbers, where turning is multiplying by e^(i theta): `x` (..., T, D) and
+    `positions` (T,) give (..., T, D) of the dtype of `x`. `base` sets the frequencies."""
     width = x.shape[-1]
     rates = torch.tensor([base ** (-2 * i / width) for i in range(width // 2)], dtype=torch.float64)
     angles = torch.outer(positions.double(), rates)
@@ -38,7 +39,8 @@ def reference(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 
 
 def _angles(exponent: Callable[[int, int], float] = lambda i, d: 2 * i / d) -> Angles:
-    """(T, D / 2): the angle of every pair."""
+    """A function that gives the angle of every pair, (T, D / 2), from `x` (..., T, D), positions (T,) and the base.
+    `exponent` gives, from a pair's number and D, the power of 1 / base that is the pair's frequency."""
 
     def angles(x: Tensor, positions: Tensor, base: float) -> Tensor:
         width = x.shape[-1]
@@ -63,32 +65,33 @@ def _turned(angles: Angles = RIGHT, reverse: bool = False, positions_used: bool 
 
 
 def _halves_turned(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Columns i and i + D / 2 are a pair, as in Llama's code."""
+    """Like `reference`, but columns i and i + D / 2 are a pair, as in Llama's code."""
     theta = RIGHT(x, positions, base)
     a, b = x.chunk(2, -1)
     return torch.cat((a * theta.cos() - b * theta.sin(), a * theta.sin() + b * theta.cos()), -1)
 
 
 def _halves_returned(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Neighbours turned, and put back as halves."""
+    """Like `reference`, but the turned pairs come back with all first columns before all second ones."""
     right = _turned()(x, positions, base)
     return torch.cat((right[..., 0::2], right[..., 1::2]), -1)
 
 
 def _halves_read(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Halves turned, and put back as neighbours."""
+    """Like `reference`, but columns i and i + D / 2 are turned as a pair and come back as neighbours."""
     return torch.stack(_halves_turned(x, positions, base).chunk(2, -1), -1).flatten(-2)
 
 
 def _halves_across(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """The angles of neighbours with Llama's `rotate_half`: two conventions mixed."""
+    """Like `reference`, but mixes two conventions: the angles of neighbouring columns with Llama's `rotate_half`."""
     theta = RIGHT(x, positions, base).repeat_interleave(2, -1)
     a, b = x.chunk(2, -1)
     return x * theta.cos() + torch.cat((-b, a), -1) * theta.sin()
 
 
 def _by_column(exponent: Callable[[int, int], float]) -> Variant:
-    """Every column has an angle of its own."""
+    """A wrong `apply_rope` in which every column has an angle of its own: `exponent` gives, from a column's number and
+    D, the power of 1 / base that is the column's frequency."""
 
     def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         width = x.shape[-1]
@@ -101,12 +104,13 @@ def _by_column(exponent: Callable[[int, int], float]) -> Variant:
 
 
 def _divided_by(axis: int) -> Angles:
-    """The exponents divided by the size of an axis of x."""
+    """Angles (T, D / 2) whose exponents are divided by the size of this axis of `x` in place of D."""
     return lambda x, positions, base: _angles(lambda i, _: 2 * i / x.shape[axis])(x, positions, base)
 
 
 def _mixed(mix: Callable[..., tuple[Tensor, Tensor]]) -> Variant:
-    """The two numbers of a pair mixed in another way."""
+    """A wrong `apply_rope`: `mix` makes the two columns of each pair, from both columns of `x`, (..., T, D / 2), and
+    the cosines and sines of the angles, (T, D / 2)."""
 
     def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         theta = RIGHT(x, positions, base)
@@ -116,7 +120,8 @@ def _mixed(mix: Callable[..., tuple[Tensor, Tensor]]) -> Variant:
 
 
 def _turns_faster(session: Session) -> bool:
-    """Positions 0 and 1 only: later angles are too large for float32."""
+    """Whether later pairs turn faster than earlier ones in place of slower. Only positions 0 and 1 are compared: the
+    angles of later ones are too large for float32."""
     case = session.cases["one sequence"]
     got = session.call(case).value
     if not isinstance(got, Tensor) or got.shape != case.args["x"].shape:
@@ -127,7 +132,8 @@ def _turns_faster(session: Session) -> bool:
 
 
 def _no_table_of_angles(session: Session) -> bool:
-    """Torch could not broadcast as many positions with as many frequencies."""
+    """Whether torch failed to broadcast as many positions with as many frequencies, because one of them lacks an
+    axis."""
     case = session.cases["one sequence"]
     raised = session.call(case).raised
     length, pairs = case.sizes["T"], case.sizes["D"] // 2
@@ -139,7 +145,7 @@ def _no_table_of_angles(session: Session) -> bool:
 
 
 def _overwritten(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """The second column of a pair is made from the new first one."""
+    """Like `reference`, but the second column of a pair is made from the new first one."""
     theta = RIGHT(x, positions, base)
     a, b = x[..., 0::2], x[..., 1::2]
     a = a * theta.cos() - b * theta.sin()
@@ -167,7 +173,8 @@ def _cases(draw: Draw) -> list[Case]:
         return replace(made, args={**made.args, "positions": positions, **more})
 
     def gaps(length: int, highest: int) -> Tensor:
-        """Distinct positions with gaps, unsorted and without 0."""
+        """Positions (length,), all distinct, from 1 to `highest`, in random order and with gaps where length <
+        highest."""
         return torch.randperm(highest, generator=draw.generator)[:length] + 1
 
     first = draw.sizes("T", B=2, H=3, D=(6, 10)[draw.integer(0, 2)])

@@ -29,7 +29,7 @@ ONE, OTHER, SINGLE, SQUARE = "one batch", "another batch", "a single token", "as
 
 
 def reference(tokens: Tensor, table: Tensor) -> Tensor:
-    """PyTorch's own."""
+    """The right `embed_tokens`, by PyTorch: ids (B, T) and a table (V, E) give (B, T, E)."""
     return F.embedding(tokens, table)
 
 
@@ -50,7 +50,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _wrong_width(session: Session) -> bool:
-    """A one-hot that is too wide or too narrow can't be multiplied with the table, except by luck."""
+    """Whether a one-hot was made too wide or too narrow. It can't be multiplied with the table then, except where the
+    number of ids happens to fit."""
     outcomes = [(session.cases[name], session.call(session.cases[name]).raised) for name in (ONE, OTHER)]
     messages = [(case, raised.message) for case, raised in outcomes if raised is not None]
     if any("num_classes" in message or _cannot_meet(case, message) for case, message in messages):
@@ -82,7 +83,8 @@ def _dtypes_meet(session: Session) -> bool:
 
 
 def _features(*order: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """Columns looked up in place of rows; `order` arranges the axes (V, B, T)."""
+    """A wrong `embed_tokens` that looks up columns of the table in place of rows. What it finds has the axes (V, B, T),
+    and `order` permutes them."""
     return lambda tokens, table: table[:, tokens].permute(order)
 
 

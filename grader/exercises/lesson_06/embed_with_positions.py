@@ -24,7 +24,8 @@ ONE, FULL, SQUARE_BATCH = "one batch", "as many tokens as positions", "as many s
 
 
 def reference(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
-    """Row by row: the row of the token's id plus the row of its position."""
+    """The right `embed_with_positions`, row by row: ids (B, T), a token table (V, E) and a position table (P, E) give
+    (B, T, E), each id's row plus its position's row."""
     rows = [[token_table[token] + position_table[t] for t, token in enumerate(row)] for row in tokens.tolist()]
     return torch.stack([torch.stack(row) for row in rows])
 
@@ -59,7 +60,8 @@ def _joined(dim: int, *order: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def _fits_only(name: str) -> Callable[[Session], bool]:
-    """Right only where two sizes are equal, as in the named case; elsewhere torch can't add the two tables."""
+    """Whether the answer is right in the case `name`, where two sizes are equal by luck, while elsewhere torch can't
+    add the rows of the two tables."""
 
     def recognise(session: Session) -> bool:
         raised = session.call(session.cases[ONE]).raised
@@ -70,7 +72,8 @@ def _fits_only(name: str) -> Callable[[Session], bool]:
 
 
 def _too_long(session: Session) -> list[Refused]:
-    """(tokens, positions) that don't fit; with one row in the table, broadcasting would hide it."""
+    """Calls that have to raise ValueError: more tokens than the position table has rows. A table of one row is among
+    them, since broadcasting would hide the mistake there."""
     calls = []
     for length, positions in ((6, 5), (11, 7), (4, 1)):
         tables = session.draw.normal((13, 3)), session.draw.normal((positions, 3))
@@ -80,13 +83,15 @@ def _too_long(session: Session) -> list[Refused]:
 
 
 def _full_refused(session: Session) -> bool:
-    """ValueError where there are as many tokens as positions."""
+    """Whether ValueError is raised where there are just as many tokens as positions, while fewer tokens are
+    accepted."""
     raised = session.call(session.cases[FULL]).raised
     return raised is not None and "ValueError" in raised.types and session.call(session.cases[ONE]).ok
 
 
 def _tables_swapped(session: Session) -> bool:
-    """As `tables-swapped` where it runs; elsewhere an id is beyond the position table."""
+    """Whether the two tables change places. The first case shows it, since no id there is beyond the position table; in
+    others this mistake raises."""
     case = session.cases[ONE]
     wrong = session.evaluate(case, lambda t, words, places: places[t] + words[: t.shape[1]])
     got = session.call(case).value

@@ -22,14 +22,16 @@ Index = Callable[[Tensor, Tensor, int, int, int], Tensor]
 
 
 def reference(table: Tensor, query_len: int, key_len: int) -> Tensor:
-    """Pair by pair."""
+    """The right `relative_position_bias`, pair by pair: a table (H, 2m + 1) gives (H, Tq, Tk). Distances from query to
+    key beyond m are clipped to m."""
     reach = (table.shape[1] - 1) // 2
     columns = [[min(max(k - q, -reach), reach) + reach for k in range(key_len)] for q in range(query_len)]
     return torch.stack([torch.stack([table[:, c] for c in row], -1) for row in columns], -2)
 
 
 def _looked_up(index: Index) -> Callable[[Tensor, int, int], Tensor]:
-    """The bias that `index` (from positions of query and key, reach and lengths) picks from the table."""
+    """A bias (H, Tq, Tk) whose columns of the table are chosen by `index`, from the positions of queries (Tq, 1) and
+    keys (Tk,), the largest distance m, Tq and Tk."""
 
     def variant(table: Tensor, query_len: int, key_len: int) -> Tensor:
         query, key = torch.arange(query_len).unsqueeze(1), torch.arange(key_len)
@@ -65,7 +67,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _runs_out(session: Session) -> bool:
-    """Right where every distance is in the table, an index error elsewhere."""
+    """Whether the answer is right where every distance is in the table, and raises an index error where some have to be
+    clipped."""
     raised = session.call(session.cases[ONE]).raised
     beyond = raised is not None and any(word in raised.message for word in ("out of range", "out of bounds"))
     return beyond and parts.inspect_call(session, session.cases[NEAR], FLOAT32) is None
@@ -76,7 +79,8 @@ def _reach(table: Tensor) -> int:
 
 
 def _wrong_reach(session: Session) -> bool:
-    """As with a reach that is read from another axis, or twice as large; or one that isn't a whole number."""
+    """Whether the largest distance was read from the wrong axis of the table, was twice too large, or wasn't a whole
+    number."""
     case = session.cases[ONE]
     outcome = session.call(case)
     if outcome.raised is not None:
@@ -93,7 +97,8 @@ def _with_reach(table: Tensor, reach: int, query_len: int, key_len: int) -> Tens
 
 
 def _out_of_range(session: Session, name: str, axis: int) -> bool:
-    """An index error on an axis of the table. Torch's message has its size."""
+    """Whether the call of this case raised an index error on this axis of the table, whose size is in torch's
+    message."""
     case = session.cases[name]
     raised, size = session.call(case).raised, case.args["table"].shape[axis]
     return raised is not None and "out of bounds" in raised.message and raised.message.endswith(f"with size {size}")

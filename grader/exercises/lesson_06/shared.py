@@ -1,4 +1,4 @@
-"""What the exercises of lesson 06 share: sizes and ids, and parts for calls that must raise and for dtypes."""
+"""What the exercises of lesson 06 share: sizes and ids, parts for calls that must raise, and a part for dtypes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ LESSON = "06_embeddings_and_positions"
 
 
 def ordered(draw: Draw, *names: str, **rest: int) -> dict[str, int]:
-    """Distinct sizes, the named ones from small to large."""
+    """Distinct sizes by axis: those named in `names` grow from left to right, those in `rest` are fixed."""
     sizes = draw.sizes(*names, **rest)
     return sizes | dict(zip(names, sorted(sizes[name] for name in names), strict=True))
 
 
 def token_ids(draw: Draw, batch: int, length: int, ids: int, last: bool) -> Tensor:
-    """Ids below `ids`: the first one among them, one of them twice, and the last one only if `last`."""
+    """Token ids, (batch, length), all below `ids`: 0 is among them, one of them comes twice, and the last one, `ids -
+    1`, is there only if `last`."""
     tokens = draw.integers((batch, length), 0, ids - 1)
     tokens[0, 0] = ids - 1 if last else 0
     if length > 1:
@@ -60,7 +61,8 @@ def refuses(
     calls: Callable[[Session], Sequence[Refused]],
     hints: tuple[str, ...] = REFUSED,
 ) -> Part:
-    """Every one of the calls raises ValueError. Judged once the values on `case` are right: garbage can raise too."""
+    """A part that passes if every one of the calls raises ValueError. It waits until the values on `case` are right,
+    since garbage can raise too. `hints` go with its findings."""
 
     def judge(session: Session) -> Finding | None:
         for call in calls(session):
@@ -74,7 +76,8 @@ def refuses(
 
 
 def default_dtype(case: str) -> Part:
-    """A tensor made from sizes alone has torch's default dtype. Judged after the values: any constant would pass."""
+    """A part that passes if a tensor made from sizes alone has torch's default dtype. It waits until the values on
+    `case` are right, since any constant would pass."""
 
     def judge(session: Session) -> Finding | None:
         if parts.inspect_call(session, session.cases[case], FLOAT32) is not None:

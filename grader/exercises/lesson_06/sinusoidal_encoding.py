@@ -1,4 +1,4 @@
-"""`sinusoidal_encoding` (Vaswani et al. 2017, section 3.5)."""
+"""`sinusoidal_encoding`: positions as sines and cosines (Vaswani et al. 2017, section 3.5)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ Exponent = Callable[[int, int], float]
 
 
 def pairwise(column: int, d_model: int) -> float:
-    """Rightly: columns 2i and 2i + 1 share the exponent 2i / d_model."""
+    """The right exponent of a column's frequency, a power of 1 / 10000: columns 2i and 2i + 1 share 2i / d_model."""
     return 2 * (column // 2) / d_model
 
 
 @dataclass(frozen=True)
 class SinusoidVariant:
-    """The formula, entry by entry, with the given parts changed."""
+    """The encoding (seq_len, d_model), entry by entry; right unless a field is changed. `exponent`: from a column and
+    d_model. `waves`: of the even and the odd columns. `start`: the first position. `sign`: of the exponent. `halves`:
+    all even columns come first."""
 
     exponent: Exponent = pairwise
     waves: tuple[Wave, Wave] = (math.sin, math.cos)
@@ -49,12 +51,13 @@ class SinusoidVariant:
 
 
 def _times(factor: float) -> Exponent:
-    """The exponent times a factor, as another base has it."""
+    """The right exponent times a factor, as if the base were 10000 to the power of that factor."""
     return lambda column, d_model: factor * pairwise(column, d_model)
 
 
 def _rounded(column: int, d_model: int) -> float:
-    """-log(10000) * 2i / d_model // 2, as Python reads it."""
+    """The exponent that `-math.log(10000) * 2 * i / d_model // 2` gives: Python's `//` rounds down what stands before
+    it."""
     return -(-2 * (column // 2) * math.log(10000.0) / d_model // 2) / math.log(10000.0)
 
 
@@ -75,7 +78,7 @@ def _scaled_positions(seq_len: int, d_model: int, by: int) -> Tensor:
 
 
 def _stacked_in_front(seq_len: int, d_model: int) -> Tensor:
-    """All sines, then all cosines, cut into rows anew."""
+    """A wrong encoding: all sines in front of all cosines, in one long row that is cut into (seq_len, d_model)."""
     right = SinusoidVariant()(seq_len, d_model)
     return torch.stack([right[:, 0::2], right[:, 1::2]]).reshape(seq_len, d_model)
 
@@ -85,7 +88,8 @@ ODD = (5, 7, 11)
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Mistakes are recognised on few positions: with a wrong frequency an angle can be too large for float32."""
+    """The cases of a check. Mistakes are recognised on the short ones only: with a wrong frequency the angles of many
+    positions are too large for float32."""
     few, long = 5 + 2 * draw.integer(0, 2), 17 + 2 * draw.integer(0, 9 if draw.larger else 4)
     wide = (10, 12, 14, 18)[draw.integer(0, 4)]
 

@@ -40,7 +40,7 @@ mistake = Words(__file__)
 
 
 def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
-    """What `Transformer` should give."""
+    """What `Transformer` should give: ids `src` (B, Ts) and `trg` (B, Tt) give logits (B, Tt, Vt)."""
     src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init
     halves = [
         Setup((vocab, *sizes), below(setup.state, name), setup.training)
@@ -62,20 +62,22 @@ MAX_LENGTH = 100  # where it isn't given
 
 
 def _words(draw: Draw, batch: int, length: int, vocab: int, without: tuple[int, ...]) -> Tensor:
-    """Random token ids, none of those in `without`."""
+    """Random token ids, (batch, length), all below `vocab` and none of those in `without`."""
     allowed = torch.tensor([word for word in range(vocab) if word not in without])
     return allowed[draw.integers((batch, length), 0, len(allowed))]
 
 
 def _with_pads_of_others(tokens: Tensor, pad: int) -> Tensor:
-    """What is padding elsewhere is an ordinary token here: a fixed number in place of `pad` hides one of them."""
+    """Ids (B, T) whose first two columns hold the ids from 0 to 2 that are padding in other cases but ordinary tokens
+    here: a fixed number in place of `pad` hides one of them."""
     tokens = tokens.clone()
     tokens[:, 0], tokens[:, 1] = (other for other in range(3) if other != pad)
     return tokens
 
 
 def _padded(tokens: Tensor, pad: int) -> Tensor:
-    """Padding at the end and in the middle. The first token stays a token, so that no row is empty."""
+    """Ids (B, T) with padding: at the end of the first sentence, in the middle of the others. The first token of each
+    stays a token, so that no row of a mask is empty."""
     tokens = _with_pads_of_others(tokens, pad)
     tokens[0, -2:] = pad
     tokens[1:, 2] = pad
@@ -120,7 +122,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _moved(session: Session, which: int, name: str = PLAIN) -> tuple[Tensor, Tensor] | None:
-    """Logits before and after tokens are replaced: every source token (0), or the last target token (1)."""
+    """Logits (B, Tt, Vt) before and after tokens are replaced: every source token (`which` 0), or the last target token
+    (1). None if a call failed or its logits have another shape."""
     case = session.cases[name]
     src, trg = case.args["src"], case.args["trg"]
     assert case.setup is not None
@@ -139,7 +142,8 @@ def _moved(session: Session, which: int, name: str = PLAIN) -> tuple[Tensor, Ten
 
 
 def _other(tokens: Tensor, words: int) -> Tensor:
-    """Another token for each; ids 0 to 2 may be padding."""
+    """Ids of the same shape, each of them another one. They are all 3 or more, since 0 to 2 may be padding; `words` is
+    the size of the vocabulary."""
     return 3 + (tokens - 3 + 1) % (words - 3)
 
 
@@ -196,27 +200,27 @@ def _mask_of_numbers(session: Session) -> bool:
 
 
 def _causal_source(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    """The source's mask with its future hidden."""
+    """The source's mask with later source tokens hidden as well, (B, 1, Ts, Ts)."""
     return source_mask(src, src_pad) & lower_triangle(src.shape[1])
 
 
 def _on_queries(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    """The source's mask on the axis of the queries."""
+    """The source's mask with its padding on the axis of the queries, (B, 1, Ts, 1)."""
     return source_mask(src, src_pad).mT
 
 
 def _future_hidden(src: Tensor, trg: Tensor, *_: int) -> Tensor:
-    """The target's mask without its padding."""
+    """The target's mask that hides later tokens and forgets the padding, (B, 1, Tt, Tt)."""
     return lower_triangle(trg.shape[1]).expand(trg.shape[0], 1, -1, -1)
 
 
 def _rows_hidden(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    """The target's mask with its padding on the axis of the queries."""
+    """The target's mask with its padding on the axis of the queries, (B, 1, Tt, Tt)."""
     return source_mask(trg, trg_pad).mT & lower_triangle(trg.shape[1])
 
 
 def _other_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    """The source's mask by the target's padding."""
+    """The source's mask, (B, 1, 1, Ts), made with the target's padding id."""
     return source_mask(src, trg_pad)
 
 
@@ -233,7 +237,7 @@ def _all_of(tokens: Tensor) -> Tensor:
 
 
 def _below_diagonal(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    """The target's mask without its diagonal."""
+    """The target's mask, (B, 1, Tt, Tt), that hides each token from itself."""
     return target_mask(trg, trg_pad).tril(-1)
 
 
@@ -242,7 +246,7 @@ def _inverted_source(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Te
 
 
 def _inverted_target(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    """Padding is seen instead of words; the future is hidden."""
+    """A target's mask, (B, 1, Tt, Tt), that shows padding in place of words, and still hides later tokens."""
     return ~source_mask(trg, trg_pad) & lower_triangle(trg.shape[1])
 
 
@@ -250,8 +254,8 @@ INVERTED = ((_inverted_source, _own_target), (_own_pad, _inverted_target), (_inv
 
 
 def _with_pads(first: int, second: int) -> Model:
-    """`first` and `second` say whose padding is hidden in the source and in the target: 0 the source's, 1 the
-    target's."""
+    """A model whose masks are made with chosen padding ids. `first` is for the source's mask and `second` for the
+    target's: 0 chooses `src_pad_idx`, 1 chooses `trg_pad_idx`."""
     return Model(
         source=lambda src, trg, *pads: source_mask(src, pads[first]),
         target=lambda src, trg, *pads: source_mask(trg, pads[second]) & lower_triangle(trg.shape[1]),
@@ -259,13 +263,14 @@ def _with_pads(first: int, second: int) -> Model:
 
 
 def _next_batch(session: Session) -> Case:
-    """The case with padding in both, with its sequences in another order: another mask of the same shape."""
+    """The case with padding in source and target, with its sentences in reverse order: other masks of the same
+    shape."""
     case = session.cases[EQUAL]
     return replace(case, name="a second batch", args={name: tokens.flip(0) for name, tokens in case.args.items()})
 
 
 def _second_batch(session: Session) -> list[Tensor] | None:
-    """The logits of two batches from one model; None if there are none."""
+    """The logits of two batches, one after the other, from one model; None if a call failed or returned no tensor."""
     first, second = session.cases[EQUAL], _next_batch(session)
     assert first.setup is not None
     outcome = session.build(first.setup, "two batches")
@@ -278,7 +283,7 @@ def _second_batch(session: Session) -> list[Tensor] | None:
 
 
 def _takes_next_batch(session: Session) -> Finding | None:
-    """Judged where the first batch is right."""
+    """Why a second batch isn't right, None if it is. Not judged before the first batch is right."""
     logits, second = session.once("two batches", lambda: _second_batch(session)), _next_batch(session)
     if logits is None:
         return not_judged("runs-first")

@@ -51,8 +51,8 @@ mistake = Words(__file__)
 
 
 def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
-    """What `TransformerBlock` should give. PyTorch's encoder layer has one input, so attention and norms are combined
-    here."""
+    """What `TransformerBlock` should give: value and key (B, Tk, E), query (B, Tq, E), result (B, Tq, E). PyTorch's
+    encoder layer takes a single input, so attention and norms are combined here."""
     state, heads, kept = setup.state, setup.init[1], 0.0 if drops(setup, 3) else 1.0
     attention = below(state, "attention.")
     attended, _ = pytorch_attention(
@@ -100,7 +100,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _one_norm(session: Session) -> bool:
-    """Whether the module has a single LayerNorm."""
+    """Whether a new module has `norm1`, and no other LayerNorm."""
     names = parameter_names(session, first_setup(session))
     return "norm1.weight" in names and sum("norm" in name for name in names) == 2
 
@@ -113,7 +113,8 @@ def _norms(first: str, second: str) -> Block:
 
 
 def _ordered(order: str) -> tuple[Block, ...]:
-    """Another order of norm and addition in both sub-layers, or in one of them."""
+    """Blocks with another order of norm and addition, as in `Layer`: in both sub-layers, in the first, in the
+    second."""
     both = replace(RIGHT, first=Layer("norm1", order), second=Layer("norm2", order))
     return both, replace(both, second=RIGHT.second), replace(both, first=RIGHT.first)
 

@@ -41,7 +41,7 @@ def in_training(*variants: Variant) -> Callable[[Session], bool]:
 
 
 def _same_half_dropped(session: Session, variant: Variant) -> bool:
-    """Whether module and variant agree when one half is dropped, both with the same random numbers."""
+    """Whether module and `variant` agree when half of the entries are dropped, both with the same random numbers."""
     case, seed = session.cases[TRAIN], 1
     assert case.setup is not None
     half = replace(case.setup, init=tuple(0.5 if number == ALL_DROPPED else number for number in case.setup.init))
@@ -84,8 +84,8 @@ DROPOUT_HARD_CODED = mistake("dropout-hard-coded", recognise=_random_without_dro
 
 
 def dropout_after_norm(*variants: Variant, doubtful: tuple[Variant, ...] = ()) -> Mistake:
-    """`variants` drop the norm's output. `doubtful` ones do too, but look like dropping the sum where everything is
-    dropped."""
+    """The mistake of dropping the norm's output, as all of the variants do. Where everything is dropped the `doubtful`
+    ones look like dropping the sum before the norm, so they are tried with half of it dropped as well."""
     certain, perhaps = in_training(*variants), in_training(*doubtful)
 
     def recognise(session: Session) -> bool:
@@ -97,17 +97,17 @@ def dropout_after_norm(*variants: Variant, doubtful: tuple[Variant, ...] = ()) -
 
 
 def dropout_on_the_sum(*variants: Variant) -> Mistake:
-    """`variants` drop the sum, before the norm."""
+    """The mistake of dropping the sum, before the norm, as `variants` do."""
     return mistake("dropout-on-the-sum", recognise=in_training(*variants))
 
 
 def dropout_on_the_input(*variants: Variant) -> Mistake:
-    """`variants` drop what goes into a sub-layer."""
+    """The mistake of dropping what goes into a sub-layer, as `variants` do."""
     return mistake("dropout-on-the-input", recognise=in_training(*variants))
 
 
 def dropout_forgotten(*variants: Variant) -> Mistake:
-    """`variants` leave out a dropout."""
+    """The mistake of leaving out a dropout, as `variants` do."""
     return mistake("dropout-forgotten", recognise=in_training(*variants))
 
 
@@ -115,13 +115,14 @@ def dropout_forgotten(*variants: Variant) -> Mistake:
 
 
 def layers_made(session: Session, setup: Setup, part: str = "") -> int | None:
-    """How many layers have parameters of their own in a new module, or in its `part`; None if it can't be made."""
+    """How many layers have parameters of their own in a new module, or in the part of it whose names begin with `part`;
+    None if it can't be made."""
     names = parameter_names(session, setup)
     return sum(n.startswith(part) and n.endswith("feed_forward.linear1.weight") for n in names) if names else None
 
 
 def _layers_of_two_and_three(session: Session) -> tuple[int | None, ...]:
-    """The layers made where two are asked for, and three."""
+    """How many layers are made where two are asked for, and where three are; None where the module can't be made."""
     setup = first_setup(session)
     return tuple(layers_made(session, replace(setup, init=(*setup.init[:2], n, *setup.init[3:]))) for n in (2, 3))
 
@@ -142,19 +143,20 @@ def _miscounted(session: Session) -> bool:
 
 
 def _full_length_refused(session: Session) -> bool:
-    """ValueError where there are exactly as many tokens as `max_length`."""
+    """Whether ValueError is raised where there are exactly as many tokens as `max_length`."""
     cases = [c for c in session.real_cases() if c.setup and c.args["tokens"].shape[1] == c.setup.init[-1]]
     raised = [session.call(case).raised for case in cases]
     return any(error is not None and "ValueError" in error.types for error in raised)
 
 
 def _plain_norm(x: Tensor) -> Tensor:
-    """A new LayerNorm."""
+    """A LayerNorm without parameters over the last axis of `x`; the shape stays."""
     return F.layer_norm(x, x.shape[-1:])
 
 
 def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
-    """Mistakes with layers and positions, in an encoder or a decoder."""
+    """The mistakes with layers and positions that an encoder or a decoder of such layers can have. `layer` is a right
+    one."""
     right = Stack(layer)
     return (
         mistake("layers-in-python-list", recognise=_in_python_list),
@@ -175,7 +177,8 @@ def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
 
 
 def stack_dropout(layer: Block | DecoderBlock, quiet: Block | DecoderBlock) -> tuple[Mistake, ...]:
-    """`quiet`: the layer without any dropout, as when `dropout` is not passed on."""
+    """The mistakes with dropout that an encoder or a decoder can have. `layer` is a right layer, and `quiet` one
+    without any dropout, as when `dropout` is not passed on."""
     right = Stack(layer)
     forgotten = (
         replace(right, dropped="nothing"),
@@ -190,7 +193,7 @@ def stack_dropout(layer: Block | DecoderBlock, quiet: Block | DecoderBlock) -> t
 
 
 def mask_inverted(*variants: Variant) -> Mistake:
-    """`variants` see what a mask forbids, and hide what it allows."""
+    """The mistake of seeing what a mask forbids and hiding what it allows, as `variants` do."""
     return mistake("mask-inverted", variants)
 
 
@@ -203,5 +206,5 @@ ATTENTION_NOT_UNPACKED = mistake("attention-not-unpacked", recognise=_tuple_take
 
 
 def mask_ignored(*variants: Variant) -> Mistake:
-    """`variants` don't pass a mask on."""
+    """The mistake of not passing a mask on, as `variants` do."""
     return mistake("mask-ignored", variants)

@@ -20,7 +20,8 @@ def _logits_shape() -> tuple[int, ...]:
 
 
 def _layers() -> tuple[nn.Module, nn.Module]:
-    """PyTorch's layers, made without drawing random numbers."""
+    """PyTorch's encoder and decoder layer, of width 12, with 3 heads and an inner width of 20, on the meta device, so
+    that no random numbers are drawn."""
     with torch.device("meta"):
         return nn.TransformerEncoderLayer(12, 3, 20), nn.TransformerDecoderLayer(12, 3, 20)
 

@@ -24,17 +24,18 @@ Where = Literal["output", "sum", "norm", "twice", "input", "nowhere"]
 
 
 def linear(state: State, name: str, x: Tensor) -> Tensor:
-    """A linear layer by its name."""
+    """The linear layer whose weight and bias are in the state under `name`: `x` (..., in) gives (..., out)."""
     return F.linear(x, state[f"{name}.weight"], state[f"{name}.bias"])
 
 
 def norm(state: State, name: str, x: Tensor) -> Tensor:
-    """A LayerNorm by its name."""
+    """The LayerNorm whose weight and bias are in the state under `name`, over the last axis of `x`; the shape stays."""
     return F.layer_norm(x, x.shape[-1:], state[f"{name}.weight"], state[f"{name}.bias"])
 
 
 def dropper(setup: Setup, position: int) -> Function:
-    """Dropout as the setup has it; `position` is its place among the constructor's arguments."""
+    """The dropout of a setup, as a function of a tensor: zeros where everything is dropped. `position` is its place
+    among the constructor's arguments."""
     if drops(setup, position):
         return torch.zeros_like
     strength = setup.init[position] if setup.training and len(setup.init) > position else 0.0
@@ -43,7 +44,8 @@ def dropper(setup: Setup, position: int) -> Function:
 
 @dataclass(frozen=True)
 class Attention:
-    """`masked`: "yes", "no" or "inverted"; `root`: the width under the root, "head" or "model"."""
+    """A multi-head attention, right unless a field is changed. `masked`: what becomes of the mask, "yes" (obeyed), "no"
+    (ignored) or "inverted"; `root`: the width whose root divides the scores, "head" or "model"."""
 
     masked: str = "yes"
     root: str = "head"
@@ -59,15 +61,18 @@ class Attention:
 
 @dataclass(frozen=True)
 class Layer:
-    """A sub-layer with its norm, residual and dropout. `order`: "post", "pre", "first" (like "pre", but the normalised
-    input is added), "before" (norm before the addition) or "none". `drop`: what is dropped. `norm`: the norm's name."""
+    """A sub-layer with its norm (`norm` is the norm's name), residual and dropout. `order`: "post", "pre", "first"
+    (like "pre", but the normalised input is added), "before" (norm before the addition) or "none" (no norm). `drop`:
+    what is dropped, the sub-layer's "output" or "input", the "sum", the "norm"'s output, "twice" (output and norm's) or
+    "nowhere"."""
 
     norm: str
     order: str = "post"
     drop: Where = "output"
 
     def __call__(self, state: State, residual: Tensor | None, x: Tensor, run: Function, drop: Function) -> Tensor:
-        """`run` is the sub-layer and `x` its input; `residual` is added unless it is None."""
+        """The output, (B, T, E) as `x`, the sub-layer's input. `run` is the sub-layer, `drop` its dropout, and
+        `residual` is added unless it is None."""
         x = drop(x) if self.drop == "input" else x
         output = run(norm(state, self.norm, x) if self.order in ("pre", "first") else x)
         if self.order == "first" and residual is not None:
@@ -86,9 +91,9 @@ Inputs = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Block:
-    """A `TransformerBlock`. `attends`: the attention's query, key and value; `given`: the order in which the arguments
-    are read; `adds`: what each sub-layer's output is added to; `feeds`: what goes into the second one; `normed`:
-    pre-norm for key and value too."""
+    """A `TransformerBlock`, right unless a field is changed. `attends`: the attention's query, key and value; `given`:
+    the order of the arguments; `adds`: what each sub-layer's output is added to ("": nothing); `feeds`: what goes into
+    the second sub-layer; `normed`: pre-norm for key and value too; `at_end`: after the last linear layer."""
 
     attends: Inputs = ("query", "key", "value")
     given: Inputs = ("value", "key", "query")
@@ -105,7 +110,8 @@ class Block:
         return self.run(setup.state, setup.init[1], dropper(setup, 3), value, key, query, mask)
 
     def run(self, state: State, heads: int, drop: Function, *args: Any) -> Tensor:
-        """With the parameters of `state`; `drop` is its dropout."""
+        """The output with the parameters of `state`; `drop` is the dropout. `args` are value, key and query, (B, T, E)
+        each, and perhaps a mask."""
         tensors = dict(zip(self.given, args[:3], strict=True))
         mask, attention_state = args[3] if len(args) > 3 else None, below(state, "attention.")
 
@@ -125,9 +131,10 @@ class Block:
 
 @dataclass(frozen=True)
 class DecoderBlock:
-    """A `DecoderBlock`. `masks`: those of the first attention and of the block, "src", "trg", "none", "not src" or
-    "not trg"; `looks_at`: the first attention's key and value, "x" or "memory"; `attends`: the block's value, key and
-    query, each "memory", "query" (the first attention's output) or "x"."""
+    """A `DecoderBlock`, right unless a field is changed. `masks`: those of the first attention and of the block, "src",
+    "trg", "none", "not src" or "not trg"; `looks_at`: the first attention's key and value, "x" or "memory"; `attends`:
+    the block's value, key and query, each "memory", "query" (the first attention's output) or "x"; `adds`: whether `x`
+    is added to the first attention's output. `first` is the sub-layer of `attention`, and `block` comes after it."""
 
     masks: tuple[str, str] = ("trg", "src")
     looks_at: str = "x"
@@ -141,7 +148,8 @@ class DecoderBlock:
         return self.run(setup.state, setup.init[1], dropper(setup, 3), x, memory, src_mask, trg_mask)
 
     def run(self, state: State, heads: int, drop: Function, *args: Any) -> Tensor:
-        """With the parameters of `state`; `drop` is its dropout."""
+        """The output with the parameters of `state`; `drop` is the dropout. `args` are x (B, Tt, E), memory (B, Ts, E)
+        and the masks of source and target."""
         x, memory, src_mask, trg_mask = args
         masks = {"src": src_mask, "trg": trg_mask, "none": None}
         masks |= {f"not {name}": None if mask is None else ~mask for name, mask in masks.items()}
@@ -163,14 +171,22 @@ INVERTED = (("not trg", "src"), ("trg", "not src"), ("not trg", "not src"))
 
 @dataclass(frozen=True)
 class Stack:
-    """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids", "same" or "none"; `scale`: of the
-    embedding, "one", "root" or "root of the sum" (of the positions too); `shared`: the layer whose parameters all
-    layers have; `walk`: "chain", "last" (each layer starts from the embedding), "first" (only the first runs), "none",
+    """An `Encoder` or a `Decoder` of the given `layer`, right unless a field is changed.
+
+    `positions`: whose rows of the position table are added, those of "tokens", "batch" (by sentence), "from one",
+    "ids", "same" (the first for all) or "none".
+    `scale`: the embedding is multiplied by "one" or "root" (of its width); "root of the sum" multiplies the positions
+    too.
+    `shared`: the number of the layer whose parameters all layers use, None if each has its own.
+    `walk`: "chain" (right), "last" (each layer starts from the embedding), "first" (only the first runs), "none",
     "added" (each layer's output is added to its input), "memory" (each layer's output is the next one's memory too) or
-    "memory only"; `dropped`: what dropout acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output
-    too); `last`: what becomes of the last layer's output, `finish`: of the logits; `head`: what makes them, "fc_out",
-    "tokens" (their table, with fc_out's bias) or "table" (without it); `swapped`: the masks, `exchanged`: what each
-    layer works on, and its memory."""
+    "memory only".
+    `dropped`: what dropout acts on, "embedded" (tokens with positions), "tokens", "nothing" or "end" (the last layer's
+    output too).
+    `last` and `finish`: what becomes of the last layer's output, and of the logits.
+    `head`: what makes the logits, "fc_out", "tokens" (their table, with fc_out's bias) or "table" (without it).
+    `swapped`: the two masks change places; `exchanged`: what each layer works on and its memory do.
+    """
 
     layer: Block | DecoderBlock
     positions: str = "tokens"
@@ -239,8 +255,9 @@ MakeMask = Callable[[Tensor, Tensor, int, int], Mask]
 
 @dataclass(frozen=True)
 class Model:
-    """A `Transformer`, with functions that make the masks of the encoder, the cross-attention and the target. `drops`:
-    whether encoder and decoder get the dropout; `finish`: what becomes of the logits."""
+    """A `Transformer`, right unless a field is changed. `source`, `cross` and `target` make the masks of encoder,
+    cross-attention and decoder; `drops`: whether encoder and decoder get the dropout; `finish`: what becomes of the
+    logits."""
 
     source: MakeMask = _source
     cross: MakeMask | None = None  # by default the source's
@@ -261,16 +278,16 @@ class Model:
 
 
 def placed(first: Where, second: Where) -> Block:
-    """A `TransformerBlock` with its dropouts in other places."""
+    """A `TransformerBlock` that drops at other places in its first and in its second sub-layer."""
     right = Block()
     return replace(right, first=replace(right.first, drop=first), second=replace(right.second, drop=second))
 
 
 def lower_triangle(length: int) -> Tensor:
-    """True on and below the diagonal."""
+    """A boolean matrix, (length, length), that is True on and below the diagonal."""
     return torch.ones(length, length).tril().bool()
 
 
 def decoder_placed(where: Where, block: tuple[Where, Where] = ("output", "output")) -> DecoderBlock:
-    """A `DecoderBlock` with its dropouts in other places: the first sub-layer's, and the block's two."""
+    """A `DecoderBlock` that drops at other places: in its first sub-layer, and in the two of its `block`."""
     return replace(DecoderBlock(), first=Layer("norm", drop=where), block=placed(*block))

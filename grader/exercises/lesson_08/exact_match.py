@@ -18,13 +18,15 @@ mistake = Words(__file__)
 
 
 def share_of_right_rows(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
-    """Row by row, as lists."""
+    """The right `exact_match`, row by row, as lists: ids `predicted` and `target`, (B, T) of widths that may differ,
+    give the share of rows that are equal up to and including their first eos, from 0 to 1."""
     pairs = list(zip(predicted.tolist(), target.tolist(), strict=True))
     return sum(spoken(got, eos_idx) == spoken(expected, eos_idx) for got, expected in pairs) / len(pairs)
 
 
 def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
-    """The arguments are unchanged. Judged after the values: any constant would pass."""
+    """A part that passes if no call changes its arguments. It waits until the values of the cases in `names` are right,
+    since any constant would pass."""
 
     def judge(session: Session) -> Finding | None:
         for name, case in session.cases.items():
@@ -53,12 +55,13 @@ class _RowDrawer:
         self.eos = eos
 
     def words(self, count: int) -> list[int]:
-        """Tokens other than eos, no two neighbours equal."""
+        """This many ids other than eos, no two neighbours equal."""
         tokens = self.draw.integers((count,), 7, 40).tolist()
         return [token + 40 * (i % 2) for i, token in enumerate(tokens)]
 
     def case(self, name: str, pairs: Sequence[tuple[list[int], list[int]]], widths: tuple[int, int]) -> Case:
-        """After its eos each row is filled up with random tokens, eos and padding among them."""
+        """A case whose `pairs` are rows of the prediction and of the target, up to eos and in random order. Behind its
+        eos each row is filled up to its width of the two with random ids, eos and padding among them."""
 
         def filled(row: list[int], width: int) -> list[int]:
             rest = self.words(width - len(row))
@@ -127,7 +130,8 @@ def _cut(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _padded(fill: int | None) -> Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]:
-    """Both padded to the width of the wider one."""
+    """A function that pads prediction and target, (B, T), to the width of the wider one, with `fill`, or with eos if it
+    is None."""
 
     def pad(predicted: Tensor, target: Tensor, eos_idx: int) -> tuple[Tensor, Tensor]:
         width = max(predicted.shape[1], target.shape[1])
@@ -142,7 +146,8 @@ FITS = [lambda p, t, _eos: _cut(p, t), _padded(None), _padded(0), _padded(-1)]
 
 
 def _until_eos(target: Tensor, eos_idx: int, included: bool) -> Tensor:
-    """True up to the first eos of each row."""
+    """A boolean tensor of the ids' shape, (B, T), that is True up to the first eos of each row, and on it only if
+    `included`."""
     ended = (target == eos_idx).cumsum(-1)
     return (ended - (target == eos_idx).long() if included else ended) == 0
 
@@ -161,7 +166,8 @@ def _unequal_widths(predicted: Tensor, target: Tensor, _eos_idx: int) -> float:
 
 
 def _tokens(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]], until: str) -> Callable[..., float]:
-    """The share of tokens: of all, or of those up to the target's first eos."""
+    """A wrong `exact_match` that gives the share of equal tokens. `until` says of which: "all", or those up to the
+    target's first eos, "eos included" or without it. `fit` brings both to one width."""
 
     def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
         mine, theirs = fit(predicted, target, eos_idx)
@@ -175,8 +181,9 @@ def _tokens(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]], until: 
 
 
 def _token_rows(over: Callable[[int, int], int], each_row: bool) -> Callable[..., float]:
-    """The share of equal tokens up to eos, over a total that `over` makes from both lengths: of all rows together, or
-    the mean of the rows' shares."""
+    """A wrong `exact_match` that gives the share of equal tokens up to eos. `over` makes a row's total from the
+    lengths of prediction and target; the share is the mean of the rows' shares if `each_row`, else that of all rows
+    together."""
 
     def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
         hits, totals = [], []
@@ -192,7 +199,7 @@ def _token_rows(over: Callable[[int, int], int], each_row: bool) -> Callable[...
 
 
 def _tokens_of_prediction(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
-    """Up to the prediction's eos."""
+    """A wrong `exact_match`: the share of equal tokens up to the prediction's first eos."""
     mine, theirs = _cut(predicted, target)
     return float((mine == theirs)[_until_eos(mine, eos_idx, True)].double().mean())
 
@@ -208,14 +215,14 @@ def _tokens_but_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
 
 
 def _without_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
-    """Compared without their eos: a row that doesn't end counts as right."""
+    """A wrong `exact_match` that compares rows without their eos, so that a row that doesn't end can count as right."""
     pairs = zip(predicted.tolist(), target.tolist(), strict=True)
     cut = [tuple([t for t in spoken(row, eos_idx) if t != eos_idx] for row in pair) for pair in pairs]
     return sum(mine == theirs for mine, theirs in cut) / len(cut)
 
 
 def _to_last_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
-    """Rows compared up to their last eos."""
+    """A wrong `exact_match` that compares rows up to their last eos."""
 
     def cut(row: list[int]) -> list[int]:
         return row[: len(row) - row[::-1].index(eos_idx)] if eos_idx in row else row
@@ -228,7 +235,8 @@ PREFIXES: tuple[Callable[[int, int], int], ...] = (min, lambda a, b: b, lambda a
 
 
 def _prefixes(length: Callable[[int, int], int]) -> Callable[..., float]:
-    """Rows compared up to a length made from both."""
+    """A wrong `exact_match` that compares rows up to a length that `length` makes from those of prediction and
+    target."""
 
     def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
         hits = 0
@@ -242,7 +250,7 @@ def _prefixes(length: Callable[[int, int], int]) -> Callable[..., float]:
 
 
 def _begins_like_target(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
-    """Rows of the prediction that begin with what the target says before its eos."""
+    """A wrong `exact_match`: the share of predictions that begin with what the target says before its eos."""
     hits = 0
     for mine, theirs in zip(predicted.tolist(), target.tolist(), strict=True):
         said = theirs[: theirs.index(eos_idx)] if eos_idx in theirs else theirs
@@ -267,7 +275,7 @@ def _columns(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]) -> Cal
 
 
 def _raises_without_eos(session: Session) -> bool:
-    """Right where every row ends, an error where one doesn't."""
+    """Whether the answer is right where every row ends with eos, and raises where one has none."""
     raised = session.call(session.cases["rows without eos"]).raised
     return raised is not None and wrong(session, "eos too early or too late") is None
 

@@ -30,7 +30,8 @@ Ids = Callable[..., Tensor]
 
 
 def reference(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
-    """All sequences are written to max_length; then each is cut after its first eos and filled up with eos."""
+    """The right `greedy_decode`, in ids (B, max_length), for `src` (B, Ts): all sequences are written to max_length,
+    then each is cut after its first eos and filled up with eos."""
     was_training = model.training
     written = torch.full((len(src), 1), bos_idx)
     with torch.no_grad():
@@ -43,7 +44,8 @@ def reference(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: i
 
 
 def filled(value: Tensor, width: int, eos: int) -> Tensor:
-    """Filled up to the full width: with eos if all rows have ended, with -1 if one was cut off."""
+    """Ids, (B, T), filled up to this width: with eos if every row holds one, with -1 if a row was cut off before its
+    end."""
     missing = max(0, width - value.shape[1])
     filler = eos if bool((value == eos).any(dim=1).all()) else -1
     return torch.cat([value.long(), torch.full((len(value), missing), filler)], dim=1)
@@ -53,7 +55,7 @@ def filled(value: Tensor, width: int, eos: int) -> Tensor:
 
 
 def _given(grows: str, src: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
-    """The source and the target that the model gets."""
+    """What the model gets: source (B, Ts) and written ids (B, T), put together as `grows` says (see `decoding`)."""
     bos, grown, joined = written[:, :1], torch.cat([src, written[:, 1:]], dim=1), torch.cat([src, written], dim=1)
     return {
         "target": (src, written),
@@ -89,9 +91,16 @@ def decoding(
     extra: int = 0,
     with_bos: bool = True,
 ) -> Ids:
-    """Greedy decoding with the given parts changed. `grows`: what the new token is appended to, "target" or another key
-    of `_given` ("returned source": the source is also what is returned). `ends`: stop when "all", "any" or the "first"
-    of the sequences have ended, when all give eos "together", or "never"."""
+    """A greedy decoder, right unless a part is changed; like `reference` it gives ids (B, max_length).
+
+    `position`: whose logits are read. `eos_kept`: whether a sequence that has ended goes on with eos only.
+    `grows`: what each new token is appended to, "target" or another key of `_given`; with "returned source" the source
+    is also what is returned.
+    `training`: whether the model stays in train mode if it came in it.
+    `ends`: stops when "all", "any" or the "first" of the sequences have ended, when all give eos "together", or
+    "never".
+    `extra`: how many more tokens are written. `with_bos`: whether bos is part of the result.
+    """
 
     def decode(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
         model.train(training and model.training)
@@ -113,7 +122,8 @@ def decoding(
 
 
 def every_end(**wrong: Any) -> tuple[Ids, ...]:
-    """A wrong decoder with each way of treating sequences that have ended, in eval mode and in the model's own mode."""
+    """The decoders with the parts `wrong` changed, one for each way of going on after eos, each in eval mode and in the
+    model's own mode."""
     talks = ({"eos_kept": False, "ends": ends} for ends in ("never", "all", "together"))
     return tuple(decoding(training=mode, **end, **wrong) for end in ({}, *talks) for mode in (False, True))  # type: ignore[arg-type]
 
@@ -134,7 +144,7 @@ ENDING, TALKING, TRAINING, SINGLE, SHORT = (
 
 
 class _ModelAndSources:
-    """A model, and sources for which it is known where the model's sequences end."""
+    """A model, as a table, and source sentences of which it is known where the model's translations end."""
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
@@ -150,7 +160,7 @@ class _ModelAndSources:
         ]
 
     def _talk(self) -> list[list[int]]:
-        """What the model writes in eval mode if nothing stops it."""
+        """The ids that the model writes for each source in eval mode, LONGEST of them, if nothing stops it."""
         model = Translator({"table": self.table, "training": False, "watched": "mode"})
         written = torch.full((CANDIDATES, 1), self.bos)
         with torch.no_grad():
@@ -161,8 +171,9 @@ class _ModelAndSources:
     def case(
         self, name: str, max_length: int, ending: int, unended: int = 0, training: bool = False, watched: str = "mode"
     ) -> Case:
-        """`ending` sequences that end well before max_length, at different steps where possible, and `unended` ones
-        that don't end."""
+        """A case with `ending` sequences that end well before max_length, at different steps where possible, and
+        `unended` ones that don't end. `training`: the model's first mode; `watched`: which change of it shows, "mode"
+        or "gradient"."""
         fit = [i for i, end in enumerate(self.ends) if 2 <= end <= max_length - 3 and self.goes_on[i]]
         first_of_step = {self.ends[i]: i for i in reversed(fit)}
         chosen = [*dict.fromkeys([*first_of_step.values(), *fit])][:ending]
@@ -174,13 +185,15 @@ class _ModelAndSources:
         return Case(name, args, {"B": len(src), "T": max_length})
 
     def suits(self) -> bool:
-        """Whether there are enough sources of every kind."""
+        """Whether there are enough sources of every kind: translations that end early, at different steps, and
+        never."""
         ending = [end for end, goes_on in zip(self.ends, self.goes_on, strict=True) if goes_on and 2 <= end <= 7]
         early = [end for end in ending if end <= 4]
         return len(ending) >= 8 and len(set(ending)) >= 4 and len(set(early)) >= 2 and self.ends.count(LONGEST) >= 2
 
 
 def cases(draw: Draw) -> list[Case]:
+    """The cases of a check, with two different models."""
     make = other = _ModelAndSources(draw)
     while not make.suits():
         make = _ModelAndSources(draw)
@@ -200,7 +213,7 @@ def cases(draw: Draw) -> list[Case]:
 
 
 def ids(session: Session, case: Case) -> Tensor | None:
-    """The returned ids, filled up with eos to max_length; None if the result is no table of ids."""
+    """The returned ids, filled up to (B, max_length) by `filled`; None if the result is no table of whole numbers."""
     value = session.call(case).value
     if not isinstance(value, Tensor) or value.dim() != 2 or value.is_floating_point() or value.dtype == torch.bool:
         return None
@@ -250,7 +263,7 @@ def _wrong(session: Session, name: str, up_to_eos: bool = False) -> Finding | No
 
 
 def _behind(tokens: Tensor, eos_idx: int) -> Tensor:
-    """True after the first eos of each row."""
+    """A boolean tensor of the ids' shape, (B, T), that is True after the first eos of each row."""
     is_eos = (tokens == eos_idx).long()
     return is_eos.cumsum(-1) - is_eos > 0
 
@@ -260,7 +273,8 @@ def _decodes(title: str, weight: float, *names: str, up_to_eos: bool = False) ->
 
 
 def _leaves(title: str, weight: float, message: str, argument: str, *names: str) -> Part:
-    """An argument is unchanged. Judged after the ids: a constant result would leave every argument unchanged."""
+    """A part that passes if `argument` is unchanged in the named cases. It waits until the ids are right, since a
+    constant result would leave everything unchanged. `message` is the finding's, with {name} for the case's."""
 
     def judge(session: Session) -> Finding | None:
         for name in names:
@@ -275,7 +289,8 @@ def _leaves(title: str, weight: float, message: str, argument: str, *names: str)
 
 
 def matches_any(*variants: Ids) -> Callable[[Session], bool]:
-    """Whether the ids of every case are right or those of one variant, and at least one case's are the variant's."""
+    """A recogniser that says whether all ids are those of one variant, except for cases whose ids are right, and at
+    least one case's ids are wrong."""
 
     def recognise(session: Session) -> bool:
         wrong = [case for name, case in session.cases.items() if not is_right(session, name)]
@@ -293,8 +308,8 @@ def matches_any(*variants: Ids) -> Callable[[Session], bool]:
 
 
 def _after_eos(session: Session, mode_kept: bool = False) -> tuple[bool, set[int]]:
-    """Whether all rows are right up to their eos, and which other tokens follow it. `mode_kept`: right for a decoder
-    that leaves the model in its own mode."""
+    """Whether all rows are right up to their eos, and which other ids follow it; False and none if a row isn't.
+    `mode_kept`: right are those of a decoder that leaves the model in its own mode."""
     fillers: set[int] = set()
     for case in session.cases.values():
         got, right = ids(session, case), _expected(session, case)
@@ -328,7 +343,7 @@ def _one_number(session: Session) -> bool:
 
 
 def _eos_lost(session: Session) -> bool:
-    """One sequence is right but for its eos, which is missing."""
+    """Whether a single sequence is right but for its eos, which is missing."""
     case = session.cases[SINGLE]
     got, right = session.call(case).value, _expected(session, case)
     end = spoken(right[0].tolist(), case.args["eos_idx"])[:-1]
@@ -336,7 +351,7 @@ def _eos_lost(session: Session) -> bool:
 
 
 def _other_start(session: Session) -> bool:
-    """Every sequence starts with eos, or with one and the same token, and it isn't bos."""
+    """Whether all sequences start with eos, or all with one other token, and none with bos."""
     starts: set[object] = set()
     for case in session.cases.values():
         got = ids(session, case)
@@ -347,7 +362,7 @@ def _other_start(session: Session) -> bool:
 
 
 def _mode(name: str) -> Callable[[Session], bool]:
-    """Whether all ids are right, and the model is in another mode after this case than before it."""
+    """Whether all ids are right, but the model is in another mode after the case `name` than before it."""
 
     def recognise(session: Session) -> bool:
         switched = 0 in session.call(session.cases[name]).changed
@@ -357,7 +372,8 @@ def _mode(name: str) -> Callable[[Session], bool]:
 
 
 def _over_the_batch(session: Session) -> bool:
-    """Whether the largest is taken along the batch: token 0 for one sequence, or as many tokens as words."""
+    """Whether the largest logit is searched along the batch, which gives token 0 for a single sequence, or one token
+    for each word of the vocabulary."""
     case = session.cases[SINGLE]
     outcome = session.call(case)
     if outcome.raised is not None:
@@ -382,7 +398,7 @@ def _gradients(session: Session) -> bool:
 
 
 def _one_column_more(session: Session) -> bool:
-    """Where not all sequences end, there are max_length columns after bos."""
+    """Whether max_length columns follow bos where not all sequences end."""
     case = session.cases[TALKING]
     value = session.call(case).value
     return isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == case.args["max_length"] + 1

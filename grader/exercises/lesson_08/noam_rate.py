@@ -15,20 +15,22 @@ mistake = Words(__file__)
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """Both branches written out: a straight line up to the last step of the warm-up, then the decay with the root."""
+    """The right rate, with both branches written out: a straight line up to step `warmup_steps`, then a decay with the
+    root of the step."""
     rise, fall = step / warmup_steps / math.sqrt(warmup_steps), 1 / math.sqrt(step)
     return (rise if step <= warmup_steps else fall) / math.sqrt(d_model)
 
 
 def _with_powers(of_model: float, of_step: float, of_warmup: float) -> Number:
-    """The formula with these exponents."""
+    """The formula with other exponents, of d_model, of the step and of warmup_steps; right are -0.5, -0.5 and -1.5."""
     return lambda step, d_model, warmup_steps: (
         d_model**of_model * min(float(step) ** of_step, step * float(warmup_steps) ** of_warmup)
     )
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Widths and warm-ups of which none is a root or power of another."""
+    """The cases of a check: widths and warm-ups of which none is a root or a power of another, so that no mistake
+    hides."""
     d_model, warmup = draw.integer(6, 30) * 16 + 7, draw.integer(3, 9) * 100 + 37
     other = draw.integer(2, 5) * 13 + 3
 
@@ -62,7 +64,8 @@ SIGNS = [
 
 
 def _two_branches(of_warmup: float, last: int) -> Number:
-    """The line up to the step `warmup_steps - last`, then the root."""
+    """The line up to step `warmup_steps - last`, then the root. `of_warmup` is the exponent of warmup_steps in the
+    line, rightly -1.5."""
     return lambda step, d_model, warmup_steps: (
         d_model**-0.5 * (step * float(warmup_steps) ** of_warmup if step <= warmup_steps - last else step**-0.5)
     )
@@ -76,13 +79,15 @@ SLOPES = [
 
 
 def _falling(power: float) -> Iterator[Number]:
-    """The decay with another power of the step, where the smaller counts and where the branch is chosen."""
+    """Formulas whose decay is another `power` of the step: the smaller branch counts, or the step chooses the
+    branch."""
     yield _with_powers(-0.5, power, -1.5)
     yield lambda step, d_model, warmup: d_model**-0.5 * (step * warmup**-1.5 if step <= warmup else step**power)
 
 
 def _halved(width: bool, step: bool, warmup: bool) -> Number:
-    """`** -1/2` and `** -3/2` without parentheses, in some of the three powers."""
+    """The formula with `** -1/2` and `** -3/2` without parentheses, so that the power is -1 or -3 and the result is
+    halved, in those of the three powers that are True."""
 
     def rate(at: int, d_model: int, warmup_steps: int) -> float:
         of_warmup = float(warmup_steps) ** -3 / 2 if warmup else warmup_steps**-1.5
@@ -92,7 +97,7 @@ def _halved(width: bool, step: bool, warmup: bool) -> Number:
 
 
 def _moved(by: int) -> Number:
-    """The step moved by `by`; step 0 has the rate 0."""
+    """The right rate of the step that is `by` steps later; 0 for steps below 1."""
     return lambda step, d_model, warmup_steps: learning_rate(step + by, d_model, warmup_steps) if step + by > 0 else 0.0
 
 

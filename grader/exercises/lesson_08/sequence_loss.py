@@ -22,7 +22,8 @@ mistake = Words(__file__)
 
 
 def reference(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """PyTorch's own, label by label."""
+    """The right `sequence_loss`, by PyTorch, label by label: logits (B, T, V) and labels (B, T) give the mean loss of
+    the labels that aren't padding, a scalar in nats; 0 if all are padding."""
     rows, columns = (labels != pad_idx).nonzero(as_tuple=True)
     if len(rows) == 0:
         return (logits * 0).sum()
@@ -34,7 +35,8 @@ def reference(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
 
 
 def _labels(draw: Draw, lengths: list[int], width: int, vocab: int, pad: int) -> Tensor:
-    """Real labels, id 0 among them, then padding; `lengths` says how many are real."""
+    """Labels, (len(lengths), width), all below `vocab`: each row has as many real ones as `lengths` says, then padding.
+    Id 0 is among the real ones where it isn't the padding's."""
     labels = draw.integers((len(lengths), width), 0, vocab - 1)
     labels += (labels >= pad).long()  # any id but the padding's
     for row, length in enumerate(lengths):
@@ -49,7 +51,7 @@ LOSSES = (25.0, 60.0)  # less than float32 loses: softmax gives 1e-11 and 1e-26 
 
 
 def _ruled_out(case: Case) -> Case:
-    """Losses of about 25 and 60 at every other place: the label's logit is so far below the others."""
+    """The case with logits so far below the others at each label that the losses are about 25 and 60, in turn."""
     logits, labels = case.args["logits"], case.args["labels"]
     below = torch.tensor(LOSSES).repeat(labels.numel())[: labels.numel()].reshape(labels.shape)
     return replace(case, args={**case.args, "logits": logits - below[..., None] * F.one_hot(labels, logits.shape[-1])})
@@ -94,7 +96,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _each(logits: Tensor, labels: Tensor) -> Tensor:
-    """The loss of every label, padding too: (B, T)."""
+    """The loss of every label, padding too, in nats: logits (B, T, V) and labels (B, T) give (B, T)."""
     return F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
 
 
@@ -103,28 +105,28 @@ def _counted(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
 
 
 def _counted_below(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """Padding is left out of the sum, but counted in the divisor."""
+    """A wrong loss: padding is left out of the sum, but counted in the divisor."""
     return (_each(logits, labels) * (labels != pad_idx)).mean()
 
 
 def _counted_above(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """Padding is in the sum; the divisor counts the real labels only."""
+    """A wrong loss: padding is in the sum, while the divisor counts only the real labels."""
     return _each(logits, labels).sum() / (labels != pad_idx).sum().clamp(min=1)
 
 
 def _counted_flat(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """Padding's logits are set to 0: each costs log(vocab)."""
+    """A wrong loss: padding's logits are set to 0, so that each padding costs log(V)."""
     return _counted(logits * (labels != pad_idx)[..., None], labels, pad_idx)
 
 
 def _if_any(variant: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The variant, but NaN if all labels are padding."""
+    """The same loss as `variant`, but NaN if all labels are padding."""
     return lambda logits, labels, pad: variant(logits, labels, pad) / (labels != pad).any()
 
 
 def _per_sequence(empty: bool) -> Callable[..., Tensor]:
     def variant(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-        """`empty`: a sequence without labels counts with a loss of 0."""
+        """A wrong loss: the mean of the means of the sequences. If `empty`, one without labels counts with 0."""
         real = labels != pad_idx
         means = (_each(logits, labels) * real).sum(1) / real.sum(1).clamp(min=1)
         return means.mean() if empty else means[real.any(1)].sum() / real.any(1).sum().clamp(min=1)
@@ -168,18 +170,19 @@ def _no_log(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
 
 
 def _mean(losses: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """The mean over real labels, 0 if there are none."""
+    """The mean of losses (B, T) over the labels (B, T) that aren't padding, a scalar; 0 if there are none."""
     real = labels != pad_idx
     return (losses * real).sum() / real.sum().clamp(min=1)
 
 
 def _picked(scores: Tensor, labels: Tensor) -> Tensor:
-    """The score of each label: (B, T)."""
+    """The score of each label: scores (B, T, V) and labels (B, T) give (B, T)."""
     return scores.gather(-1, labels[..., None])[..., 0]
 
 
 def _guarded(wrong: Callable[..., Tensor]) -> tuple[Callable[..., Tensor], ...]:
-    """With the losses that `wrong` makes from logits and labels: 0 or NaN if all labels are padding."""
+    """Two wrong losses, the mean over real labels of what `wrong` makes, (B, T), from logits and labels. If all labels
+    are padding they are 0 and NaN."""
 
     def safe(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
         return _mean(wrong(logits, labels), labels, pad_idx)
@@ -188,19 +191,19 @@ def _guarded(wrong: Callable[..., Tensor]) -> tuple[Callable[..., Tensor], ...]:
 
 
 def _reshaped(logits: Tensor, labels: Tensor) -> Tensor:
-    """(B, T, V) taken for (B, V, T)."""
+    """Wrong losses, (B, T): logits (B, T, V) are reshaped to (B, V, T) in place of being transposed."""
     batch, length, vocab = logits.shape
     return F.cross_entropy(logits.reshape(batch, vocab, length), labels, reduction="none")
 
 
 def _transposed_rows(logits: Tensor, labels: Tensor) -> Tensor:
-    """Logits by position, labels by sequence."""
+    """Wrong losses, (B, T): logits are laid out by position and labels by sequence."""
     losses = F.cross_entropy(logits.transpose(0, 1).flatten(0, 1), labels.flatten(), reduction="none")
     return losses.view(labels.shape)
 
 
 def _transposed_labels(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """Logits by sequence, labels by position."""
+    """A wrong loss: labels are laid out by position and logits by sequence."""
     other = labels.T.flatten()
     return _mean(F.cross_entropy(logits.flatten(0, 1), other, reduction="none"), other, pad_idx)
 
@@ -210,7 +213,7 @@ def _shifted_again(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
 
 
 def _padding_alone(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """The mean over padding."""
+    """A wrong loss: the mean over the padding."""
     pads = labels == pad_idx
     return (_each(logits, labels) * pads).sum() / pads.sum().clamp(min=1)
 
@@ -222,7 +225,8 @@ def _cut_from_logits(session: Session) -> bool:
 
 
 def _softmax_first(session: Session) -> bool:
-    """Whether all is right but for labels of very small probability: their loss is too small or infinite."""
+    """Whether all is right except for labels of very small probability, whose loss comes out too small or infinite, as
+    from the logarithm of a softmax."""
     others = [case for case in diagnose.comparable(session) if case.name != RULED_OUT]
     if not all(diagnose.right(session, case) for case in others):
         return False
@@ -237,7 +241,8 @@ def _softmax_first(session: Session) -> bool:
 
 
 def _classes_elsewhere(session: Session) -> bool:
-    """`F.cross_entropy` raised, since axis 1 is not the vocabulary's or the batch was flattened too far."""
+    """Whether `F.cross_entropy` raised, because axis 1 of the logits isn't the vocabulary's or too many axes were
+    flattened."""
     raised = [session.call(case).raised for case in session.real_cases()]
     words = ("Expected target size", "Expected input batch_size", "1D target must have size", "only batches of spatial")
     return any(error is not None and any(word in error.message for word in words) for error in raised)
@@ -247,8 +252,8 @@ def _classes_elsewhere(session: Session) -> bool:
 
 
 def _no_padding_no_loss(weight: float) -> Part:
-    """0 if all labels are padding, and a 0 that can be differentiated. Judged after the values: a function that always
-    returns 0 earns nothing."""
+    """A part that passes if the loss of nothing but padding is 0, and a 0 that can be differentiated. It waits until
+    usual losses are right: a function that always returns 0 earns nothing."""
 
     def judge(session: Session) -> Finding | None:
         if parts.inspect_call(session, session.cases["a batch"], FLOAT32) is not None:

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 08 share: functions that return a number instead of a tensor."""
+"""What the exercises of lesson 08 share: numbers that a call returns in place of a tensor, and rows up to their eos."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Number = Callable[..., float]
 
 
 def number(session: Session, case: Case) -> float | None:
-    """The number that was returned; None for anything else, also for a tensor or a bool."""
+    """The number that the call of a case returned; None if it raised or returned anything else, such as a tensor or a
+    bool."""
     outcome = session.call(case)
     return plain_number(outcome.value) if outcome.ok else None
 
@@ -31,18 +32,19 @@ def plain_number(value: object) -> float | None:
 
 
 def right(session: Session, case: Case) -> float:
-    """What the reference gives."""
+    """The number that the reference gives for a case."""
     assert session.exercise.reference is not None
     return float(session.evaluate(case, session.exercise.reference))
 
 
 def close(got: float | None, expected: float) -> bool:
-    """Equal to four digits: right answers in float32 differ in the seventh."""
+    """Whether both agree to four digits: right answers in float32 differ in the seventh. False if `got` is None."""
     return got is not None and math.isclose(got, expected, rel_tol=1e-4, abs_tol=1e-9)
 
 
 def wrong(session: Session, name: str, hide: bool = False) -> Finding | None:
-    """Why a case doesn't pass. With `hide` the message leaves out the arguments, which would fill a screen."""
+    """Why the case `name` doesn't pass, None if it does. With `hide` the message leaves out the arguments, which would
+    fill a screen."""
     case = session.cases[name]
     outcome = session.call(case)
     finding = compare.run_error(outcome, session.exercise)
@@ -74,13 +76,14 @@ def _in_words(value: object) -> str:
 
 
 def numbers(title: str, weight: float, *names: str, hide: bool = False) -> Part:
-    """The numbers are right on the named cases."""
+    """A part that passes if the numbers are right in the named cases. With `hide` its messages leave out the
+    arguments."""
     return Part(title, weight, lambda s: next((f for name in names if (f := wrong(s, name, hide))), None))
 
 
 def matches_any(*variants: Number, where: str | None = None) -> Callable[[Session], bool]:
-    """Whether all numbers are right or those of one variant, and at least one is the variant's. Calls that raised are
-    left out (they may not take widths that differ). `where`: a case in which the mistake always shows."""
+    """A recogniser that says whether all numbers are right or those of one variant, and at least one is the variant's.
+    Calls that raised are left out (they may not take widths that differ). `where`: a case in which it has to show."""
 
     def recognise(session: Session) -> bool:
         cases = {name: case for name, case in session.cases.items() if session.call(case).ok}

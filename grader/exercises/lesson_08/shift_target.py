@@ -22,7 +22,8 @@ PAD, BOS, EOS = 0, 1, 2
 
 
 def reference(trg: Tensor) -> tuple[Tensor, Tensor]:
-    """Column by column."""
+    """The right `shift_target`, column by column: ids (B, T) give the decoder's input and the labels, (B, T - 1)
+    each."""
     last = trg.shape[1] - 1
     return (
         torch.stack([trg[:, column] for column in range(last)], dim=1),
@@ -31,7 +32,7 @@ def reference(trg: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """No token twice in a row, so that a column shows where it comes from."""
+    """The cases of a check. No token comes twice in a row, so that a column shows where it comes from."""
     sizes = draw.sizes("B", "T")
     batch, width = sizes["B"], max(sizes["T"], 5) + 1 + (sizes["T"] == sizes["B"] - 1)
 
@@ -61,8 +62,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def start_of(piece: Tensor, whole: Tensor) -> int | None:
-    """The column of `whole` at which `piece` starts; the last two columns of `piece` may hold something else (a
-    filler)."""
+    """The column of `whole` (B, T), from 0 to 2, at which `piece` (B, N) starts; None if it doesn't. The last two
+    columns of `piece` may hold something else, a filler."""
     if piece.dim() != 2 or len(piece) != len(whole):
         return None
     width = whole.shape[1]
@@ -76,7 +77,8 @@ def start_of(piece: Tensor, whole: Tensor) -> int | None:
 
 
 def _starts(session: Session) -> list[tuple[int, int]]:
-    """Where decoder input and labels start, for each case that shows it."""
+    """The columns at which decoder input and labels start, for each case that shows it; empty if one shows another
+    piece."""
     starts = []
     for case in session.real_cases():
         outcome = session.call(case)
@@ -91,12 +93,12 @@ def _starts(session: Session) -> list[tuple[int, int]]:
 
 
 def _apart(by: int) -> Callable[[Session], bool]:
-    """Labels start `by` columns after the decoder input."""
+    """A recogniser that says whether the labels start `by` columns after the decoder input."""
     return lambda session: bool(_starts(session)) and all(b - a == by for a, b in _starts(session))
 
 
 def _by_value(session: Session) -> bool:
-    """Bos and eos are removed, wherever they stand: all of a row is left where it holds neither."""
+    """Whether bos and eos are removed wherever they stand, so that a row which holds neither stays as it is."""
     whole, padded = session.cases["a batch"], session.cases["a batch with padding"]
     pieces = [compare.leaves(outcome.value, 2) for c in (whole, padded) if (outcome := session.call(c)).ok]
     if len(pieces) < 2 or pieces[0] is None or pieces[1] is None:
@@ -108,7 +110,7 @@ def _by_value(session: Session) -> bool:
 
 
 def _too_wide_or_narrow(session: Session) -> bool:
-    """The shift is right, and the number of columns is not."""
+    """Whether the shift is right, but the number of columns isn't."""
     return _apart(1)(session) and parts.inspect_call(session, session.cases["a batch"], None) is not None
 
 
@@ -117,7 +119,7 @@ def _along_batch(trg: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kept_dtype(weight: float) -> Part:
-    """Ids are whole numbers: an embedding and a cross-entropy take nothing else."""
+    """A part that passes if the ids come back as whole numbers: an embedding and a cross-entropy take nothing else."""
 
     def judge(session: Session) -> Finding | None:
         case = session.cases["a batch"]

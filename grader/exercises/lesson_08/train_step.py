@@ -1,8 +1,8 @@
 """`train_step`: one step of training, with teacher forcing (Vaswani et al. 2017, sections 3.1 and 5.3).
 
 The model is a small one that the subject builds, and its optimiser is gradient descent with momentum
-(`grader.subject.translator`). Every run calls the student's function twice on the same model. What it returns, the
-parameters, the mode and the order of events are compared with a simulation of ours.
+(`grader.subject.translator`). Each run calls the student's function, usually twice on the same model. What it returns,
+the parameters, the mode and the order of events are compared with a simulation of ours.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ WRONG_STEP = (
 
 @dataclass(frozen=True)
 class Run:
-    """A model that is built once and trained with two batches, or with one."""
+    """A model that is built once and trained with one or two batches. `data`: the model's, as `Trainee` takes it;
+    `batches`: pairs of source (B, Ts) and target (B, T) ids."""
 
     name: str
     data: Mapping[str, Any]
@@ -54,12 +55,15 @@ class Run:
 
     @property
     def pad_idx(self) -> int:
+        """The id of the padding in source and target."""
         return int(self.data["pad_idx"])
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What one call gave: what it returned, the parameters and the mode after it, all events so far."""
+    """What one call gave: what it returned, the parameters by name and the mode after it, whether a graph is held,
+    whether ids were changed in place, and the model's `events` so far, from the constants in
+    `grader.subject.translator`."""
 
     returned: Any
     parameters: Mapping[str, Tensor]
@@ -70,7 +74,7 @@ class Observed:
 
 
 def runs(draw: Draw) -> tuple[Run, ...]:
-    """Four runs, on models and batches of their own."""
+    """The four runs of a check, on models and batches of their own."""
     return (
         _run(draw, USUAL, training=True, momentum=0.0, pad_idx=0),
         _run(draw, FROM_EVAL, training=False, momentum=0.0, pad_idx=0),
@@ -103,13 +107,13 @@ def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -
 
 
 def _with_leftover(draw: Draw, run: Run) -> Run:
-    """The same for one batch, on a model whose parameters have gradients already."""
+    """The run with its first batch only, on a model whose parameters have gradients from before."""
     leftover = {f"{name}.grad": draw.normal(run.data[name].shape, 0.1) for name in ("source", "target", "output")}
     return replace(run, data={**run.data, **leftover}, batches=run.batches[:1])
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """What the first call of each run gets. No output of one call is compared: `observed` has both calls."""
+    """A case for each run: what its first call gets. Their outputs aren't compared: `observed` makes all calls."""
     return [Case(run.name, _arguments(run, 0), comparable=False) for run in runs(draw)]
 
 
@@ -123,7 +127,8 @@ def _arguments(run: Run, call: int) -> dict[str, Any]:
 
 
 def observed(session: Session) -> dict[str, tuple[Run, tuple[Observed, ...], Finding | None]]:
-    """By name: every run, what the student's function did call by call, and why it went no further."""
+    """By a run's name: the run, what the student's function did call by call, and the finding that stopped it, None if
+    nothing did."""
     return session.once("runs", lambda: _observe_all(session))
 
 
@@ -171,10 +176,16 @@ CUTS: Mapping[str, slice] = {"all": slice(None), "input": slice(None, -1), "labe
 
 @dataclass(frozen=True)
 class Way:
-    """One way to train: the right one unless told otherwise. `padding`: what is left out of the loss, None for nothing.
-    `from_nothing`: whether gradients are cleared, "always", "later" (only those of an earlier call) or "never".
+    """One way to train, right unless a field is changed.
+
+    `given`, `wanted`: which columns of the target the model reads, and which it should say.
+    `padding`: which labels the loss leaves out, those with the run's "pad_idx" or with id "zero"; None for none.
+    `from_nothing`: when gradients are cleared before a step, "always", "later" (not in the first call) or "never".
     `loss_after`: the loss is that of the parameters after the step, in train mode unless `mode_after` is False.
-    `mode`: None for the model's own. `copied`: the model reads each label, since it is given all of the target."""
+    `summed`: the loss is a sum in place of a mean.
+    `mode`: whether the model is in train mode; None for the mode it came in.
+    `copied`: the model reads each label, since it is given all of the target.
+    """
 
     given: Cut = "input"
     wanted: Cut = "labels"
@@ -188,7 +199,8 @@ class Way:
 
 
 def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
-    """Losses and parameters, in float64, one batch at a time."""
+    """What each call of a run gives if it trains this way: the loss and the parameters, in float64. The other fields
+    keep their defaults."""
     data = {k: v.double() if isinstance(v, Tensor) else v for k, v in run.data.items()}
     model = Trainee(data)
     model.train(model.training if way.mode is None else way.mode)
@@ -215,7 +227,8 @@ def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
 
 
 def _loss(model: Trainee, src: Tensor, trg: Tensor, run: Run, way: Way) -> Tensor:
-    """The mean of minus the logarithm of each label's probability."""
+    """The loss of a batch, ids (B, Ts) and (B, T), in nats: the mean of minus the log of each label's probability, or
+    their sum if the way says so."""
     labels = trg[:, CUTS[way.wanted]]
     logs = model(src, trg[:, CUTS[way.given]]).log_softmax(-1)
     logs = logs[:, 1:] if way.copied else logs
@@ -231,7 +244,7 @@ def _loss(model: Trainee, src: Tensor, trg: Tensor, run: Run, way: Way) -> Tenso
 
 
 def number(value: object) -> float | None:
-    """The loss as it was returned, from a tensor too."""
+    """The loss as it was returned, from a tensor of one number too; None for anything else."""
     if isinstance(value, Tensor) and value.numel() == 1:
         return float(value)
     return plain_number(value)
@@ -251,7 +264,8 @@ def _right(session: Session, run: Run) -> tuple[Observed, ...]:
 
 
 def _returns(name: str, call: int) -> Judge:
-    """The loss before the step, as a number."""
+    """A judge: whether call number `call`, from 0, of the run `name` returns the loss before its step, as a plain
+    number."""
 
     def judge(session: Session) -> Finding | None:
         run, seen, finding = observed(session)[name]
@@ -275,7 +289,7 @@ def _returns(name: str, call: int) -> Judge:
 
 
 def _changes(name: str, call: int) -> Judge:
-    """The parameters after a call."""
+    """A judge: whether the parameters are right after call number `call`, from 0, of the run `name`."""
 
     def judge(session: Session) -> Finding | None:
         run, seen, finding = observed(session)[name]
@@ -295,12 +309,12 @@ def _changes(name: str, call: int) -> Judge:
 
 
 def _learns(name: str) -> Judge:
-    """The parameters after both calls."""
+    """A judge: whether the parameters are right after both calls of the run `name`."""
     return lambda session: next((found for call in (0, 1) if (found := _changes(name, call)(session))), None)
 
 
 def _once(earlier: Judge, later: Judge) -> Judge:
-    """Judged once an earlier part passes: the same fault isn't told twice."""
+    """The judge `later`, whose findings stay unsaid while `earlier` doesn't pass: the same fault isn't told twice."""
 
     def judge(session: Session) -> Finding | None:
         finding = later(session)
@@ -310,7 +324,7 @@ def _once(earlier: Judge, later: Judge) -> Judge:
 
 
 def _after_values(judge: Judge) -> Judge:
-    """Judged once the model learns as it should: a function that does nothing would pass."""
+    """The judge, asked only once the model learns as it should: a function that does nothing would pass."""
 
     def later(session: Session) -> Finding | None:
         _, _, finding = observed(session)[USUAL]
@@ -349,7 +363,8 @@ def _leaves_ids(session: Session) -> Finding | None:
 
 
 def trained(*ways: Way) -> Callable[[Session], bool]:
-    """Whether losses and parameters of all runs are right or those of one way, and one at least is only the way's."""
+    """A recogniser that says whether losses and parameters of all runs are right or those of one way, and at least one
+    is only the way's."""
 
     def recognise(session: Session) -> bool:
         found = list(observed(session).values())
@@ -371,7 +386,8 @@ def _explains(session: Session, way: Way) -> bool:
 
 
 def _happened(*accepted: tuple[int, ...]) -> Callable[[Session], bool]:
-    """Whether the events of the first call were one of these, and no parameter has changed."""
+    """A recogniser that says whether the events of the first call were one of these sequences, and no parameter has
+    changed."""
 
     def recognise(session: Session) -> bool:
         run, seen, _ = observed(session)[USUAL]
@@ -385,21 +401,21 @@ def _has_changed(run: Run, seen: Observed) -> bool:
 
 
 def _by_hand(session: Session) -> bool:
-    """The parameters change, and the optimiser took no step."""
+    """Whether the parameters change, though the optimiser took no step."""
     run, seen, _ = observed(session)[USUAL]
     steps = (STEP, STEP_WITHOUT_GRADIENTS)
     return bool(seen) and _has_changed(run, seen[0]) and not any(event in steps for event in seen[0].events)
 
 
 def _several_steps(session: Session) -> bool:
-    """More than one step in the first call."""
+    """Whether the first call took more than one step."""
     _, seen, _ = observed(session)[USUAL]
     return bool(seen) and seen[0].events.count(STEP) > 1
 
 
 def _multiplied(session: Session) -> bool:
-    """The steps are right, and each loss that is returned is so many times the right one as the batch has sequences,
-    or labels."""
+    """Whether the steps are right, but each returned loss is the right one times the number of sequences, of labels, or
+    of real labels."""
     counts: dict[str, list[bool]] = {"sequences": [], "labels": [], "real labels": []}
     for run, seen, _ in observed(session).values():
         for (_, trg), got, right in zip(run.batches, seen, _right(session, run), strict=False):
@@ -413,14 +429,15 @@ def _multiplied(session: Session) -> bool:
 
 
 def _order(session: Session) -> bool:
-    """A step before the gradients were there, in the first call."""
+    """Whether the first call took a step before its backward pass had made gradients."""
     _, seen, _ = observed(session)[USUAL]
     events = seen[0].events if seen else ()
     return STEP_WITHOUT_GRADIENTS in events and BACKWARD in events[events.index(STEP_WITHOUT_GRADIENTS) :]
 
 
 def _mode_left(training: bool) -> Callable[[Session], bool]:
-    """A model that came in the other mode goes out in this one, and all else is right."""
+    """A recogniser that says whether models that came in the other mode are left in this one, and all others as they
+    came."""
 
     def recognise(session: Session) -> bool:
         found = observed(session).values()
@@ -431,7 +448,7 @@ def _mode_left(training: bool) -> Callable[[Session], bool]:
 
 
 def _holds_graph(session: Session) -> bool:
-    """What is returned is a tensor, or the graph is held in another way."""
+    """Whether a graph is held after the call: a tensor was returned, or it is kept in another way."""
     seen = observed(session)[USUAL][1]
     return bool(seen) and seen[0].graph_held
 
@@ -442,7 +459,7 @@ def _no_gradients(session: Session) -> bool:
 
 
 def _exchanged(session: Session) -> bool:
-    """The model was given ids that only the other language has."""
+    """Whether the model was given ids that only the other language has, so that source and target changed places."""
     return any("out of bounds" in raised.message or "out of range" in raised.message for raised in session.raised[:1])
 
 

@@ -37,7 +37,8 @@ OUTPUTS = (
 
 
 def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
-    """The output and the cache's two tensors, or the finding that says why they are missing."""
+    """The output (B, H, Tq, d_v) and the cache's keys and values (B, H, Tk, ...), or the finding that says why they are
+    missing."""
     outcome = session.call(case)
     finding = compare.run_error(outcome, session.exercise)
     if finding is not None:
@@ -71,7 +72,8 @@ def _arguments(session: Session, case: Case) -> str:
 
 
 def inspect(session: Session, name: str, which: slice, tolerance: Tolerance | None) -> Finding | None:
-    """The first finding for some of the three tensors."""
+    """The first finding for those of the three tensors, output, keys and values, that `which` selects; None if they are
+    right. Without a tolerance only their shapes are compared."""
     case = session.cases[name]
     came_back = _came_back(session, case)
     if isinstance(came_back, Finding):
@@ -96,6 +98,9 @@ OUTPUT, KEPT, ALL = slice(0, 1), slice(1, 3), slice(0, 3)
 
 
 def part(title: str, weight: float, which: slice, *names: str, tolerance: Tolerance | None = FLOAT32) -> Part:
+    """A part that compares those of the three tensors that `which` selects, on the named cases; with a tolerance of
+    None only their shapes."""
+
     def judge(session: Session) -> Finding | None:
         return next((f for name in names if (f := inspect(session, name, which, tolerance))), None)
 
@@ -103,6 +108,7 @@ def part(title: str, weight: float, which: slice, *names: str, tolerance: Tolera
 
 
 def finite(session: Session) -> Finding | None:
+    """Why the output isn't finite for entries up to 50, None if it is. Not judged before a prompt's output is right."""
     finding = inspect(session, "entries up to 50", OUTPUT, None)
     if finding is not None:
         return finding
@@ -113,6 +119,7 @@ def finite(session: Session) -> Finding | None:
 
 
 def float64(session: Session) -> Finding | None:
+    """Why a tensor doesn't have the input's dtype, or float64 values not float64's precision; None if all is right."""
     for name in (PROMPT, ONE, "float64"):
         came_back = _came_back(session, session.cases[name])
         if isinstance(came_back, Finding):
@@ -124,6 +131,8 @@ def float64(session: Session) -> Finding | None:
 
 
 def unchanged(session: Session) -> Finding | None:
+    """Which argument the call changed in place, in a finding; None if it changed none. Not judged before the values are
+    right."""
     case = session.cases[SEVERAL]
     changed = session.call(case).changed
     if changed:
@@ -137,7 +146,8 @@ def unchanged(session: Session) -> Finding | None:
 
 
 def gradients(session: Session) -> Finding | None:
-    """Gradients of query, key, value and the tensors in the cache."""
+    """Why the gradients of query, key, value and the cache's tensors are wrong, None if they are right. Not judged
+    before the values are right."""
     case = session.cases[SEVERAL]
     if inspect(session, SEVERAL, ALL, FLOAT32) is not None:
         return Finding("values-first", "Not judged yet: the values come first.")
@@ -162,7 +172,8 @@ Three = tuple[Tensor, Tensor, Tensor]
 
 
 def reference(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Three:
-    """PyTorch's own attention to all keys, with a mask that hides later ones."""
+    """The right `attend_with_cache`, by PyTorch's attention to all keys, with a mask that hides later ones: query, key
+    and value (B, H, T, ...) and the pair of past keys and values, or None, give the output and all keys and values."""
     keys, values = (
         (key, value) if cache is None else (torch.cat(pair, 2) for pair in zip(cache, (key, value), strict=True))
     )
@@ -216,8 +227,15 @@ def variant(
     seen: Callable[[Cache, Three, Three], Three] = lambda cache, new, all_: all_,
     scale: float | None = None,
 ) -> Callable[..., Any]:
-    """A cached attention with the given parts changed. `visible` gets whether this is the first call; `kept` makes the
-    cache, and `seen` what is attended to, from the cache, the new tensors and all of them."""
+    """A cached attention, right unless a part is changed.
+
+    `visible`: gets whether this is the first call and gives a function that makes the mask, (new, all), from both
+    numbers.
+    `joined`: makes all keys, or values, from the past and the new ones, (B, H, T, ...) each.
+    `kept`, `seen`: what the cache is, and what is attended to, made from the old cache, the new tensors and all of
+    them.
+    `scale`: what scores are multiplied by, None for 1 / sqrt(D).
+    """
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
         new = (query, key, value)
@@ -239,7 +257,7 @@ def _top_left(new: int, held: int) -> Tensor:
 
 
 def _all_later(first: bool) -> Visible:
-    """After a cache, nothing is hidden."""
+    """The function that makes the mask: the right one in the `first` call; after it nothing is hidden."""
     return _past_and_present if first else _everything
 
 
@@ -248,7 +266,7 @@ def _new(cache: Cache, new: Three, all_: Three) -> Three:
 
 
 def _old(cache: Cache, new: Three, all_: Three) -> Three:
-    """What is in the cache; in the first call, what is new."""
+    """The query with the keys and values that are in the cache already; in the first call, what is new."""
     return new if cache is None else (new[0], *cache)
 
 
@@ -267,7 +285,8 @@ NOT_EXTENDED = (
 
 
 def _doubled(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """Without a cache, the new part is taken for one."""
+    """Like `reference`, but in the first call the new keys and values are also taken for a cache, so that they come
+    twice."""
     return variant()(query, key, value, (key, value) if cache is None else cache)
 
 
@@ -276,7 +295,8 @@ def _keys_for_values(query: Tensor, key: Tensor, value: Tensor, cache: Cache) ->
 
 
 def _weighed(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
-    """With weights made from all scores and the mask."""
+    """A cached attention whose weights are made by `weigh` from the scores (B, H, Tq, Tk) and the right mask (Tq,
+    Tk)."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
         keys, values = variant()(query, key, value, cache)[1]
@@ -287,12 +307,13 @@ def _weighed(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
 
 
 def _hidden_by_hand(visible: Visible) -> Callable[..., Any]:
-    """With minus infinity where nothing is to be seen: NaN in a row that sees nothing, where torch's own gives 0."""
+    """A cached attention that puts minus infinity where the mask of `visible` hides: a row that sees nothing gives NaN,
+    where torch's own attention gives 0."""
     return _weighed(lambda scores, _: scores.masked_fill(~visible(*scores.shape[-2:]), -math.inf).softmax(-1))
 
 
 def _divided(by: Callable[[Tensor, Tensor], float]) -> Callable[..., Any]:
-    """With scores divided by a number made from query and keys."""
+    """A cached attention whose scores are divided by the number that `by` makes from query and all keys."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
         keys = variant()(query, key, value, cache)[1][0]
@@ -325,7 +346,7 @@ EXCEPT = re.compile(r"Sizes of tensors must match except in dimension (\d)")
 
 
 def _joined_elsewhere(session: Session) -> bool:
-    """`torch.cat` raised, along another axis than the tokens'."""
+    """Whether `torch.cat` raised along another axis than the tokens', or `torch.stack` raised."""
     outcomes = (session.call(session.cases[name]) for name in (ONE, SEVERAL))
     messages = [o.raised.message for o in outcomes if o.raised is not None]
     matches = [EXCEPT.search(message) for message in messages]
@@ -335,7 +356,8 @@ def _joined_elsewhere(session: Session) -> bool:
 
 
 def _square_mask(session: Session) -> bool:
-    """Right for a prompt; with a cache, a mask of new by new tokens doesn't fit the matrix of new by all."""
+    """Whether a prompt comes out right, but with a cache a mask of new by new tokens doesn't fit the scores of new by
+    all."""
     case = session.cases[SEVERAL]
     raised, new, past = session.call(case).raised, case.args["query"].shape[2], case.args["cache"][0].shape[2]
     unfit = raised is not None and all(f"({size})" in raised.message for size in (new, past + new))

@@ -19,6 +19,7 @@ mistake = Words(__file__)
 
 
 def reference(batch: int, num_heads: int, seq_len: int, bytes_per_element: int) -> int:
+    """The right number of bytes: those of a tensor (batch, num_heads, seq_len, seq_len)."""
     return bytes_of(bytes_per_element, batch, num_heads, seq_len, seq_len)
 
 

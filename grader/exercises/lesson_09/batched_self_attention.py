@@ -26,12 +26,14 @@ INPUTS = {"x": "B T E", "w_query": "E d_k", "w_key": "E d_k", "w_value": "E d_v"
 
 
 def reference(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
-    """PyTorch's own attention."""
+    """The right `batched_self_attention`, by PyTorch: `x` (B, T, E) and the matrices (E, d_k), (E, d_k) and (E, d_v)
+    give (B, T, d_v)."""
     return F.scaled_dot_product_attention(x @ w_query, x @ w_key, x @ w_value)
 
 
 def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
-    """Weights small enough that attention spreads over several keys and a mistake shows everywhere."""
+    """Normal entries of this shape for the argument `name`; those of the matrices are so small that attention spreads
+    over several keys and a mistake shows everywhere."""
     return draw.normal(shape, 1.0 if name == "x" else 1.3 * shape[0] ** -0.5)
 
 
@@ -81,7 +83,9 @@ def variant(
     mix: Table = _mix,
     use: Callable[..., tuple[Tensor, ...]] = lambda *weights: weights,
 ) -> Attend:
-    """A batched attention with the given parts changed. `use`: the weights that query, key and value are made with."""
+    """A batched attention, right unless a part is changed. `scores`: from query and key; `divisor`: of the scores, from
+    `x` and query; `softmax`: makes the weights; `mix`: the output from weights and value; `use`: the matrices that make
+    query, key and value."""
 
     def wrong(x: Tensor, *weights: Tensor) -> Tensor:
         query, key, value = (x @ w for w in use(*weights))

@@ -58,19 +58,21 @@ def _unscaled(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Ten
 
 
 def _turned(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """Softmax over the queries of a chunk."""
+    """A wrong attention, (..., Tq, d_v), with the softmax over the queries of a chunk."""
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return torch.cat([torch.softmax(piece, -2) for piece in scores.split(chunk_size, -2)], -2) @ value
 
 
 def _turned_axis_one(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """Softmax over axis 1, which is the keys' without a batch only."""
+    """A wrong attention, (..., Tq, d_v), with the softmax over axis 1, which is the keys' only where there is no
+    batch."""
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return torch.cat([torch.softmax(piece, 1) for piece in scores.split(chunk_size, -2)], -2) @ value
 
 
 def _overlapping(starts: Callable[[int, int], Iterable[int]]) -> Attend:
-    """Chunks that start at each of `starts`."""
+    """A wrong attention whose chunks of queries begin where `starts` says, made from Tq and chunk_size; all are put
+    together."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
         pieces = [query[..., at : at + chunk_size, :] for at in starts(query.shape[-2], chunk_size)]
@@ -87,14 +89,15 @@ def _joined(axis: int) -> Attend:
 
 
 def _cannot_be_joined(session: Session) -> bool:
-    """`torch.cat` or `torch.stack` raised."""
+    """Whether `torch.cat` or `torch.stack` raised because the sizes of the chunks differ."""
     raised = [session.call(session.cases[name]).raised for name in ("one sequence", "a batch")]
     words = ("Sizes of tensors must match except in dimension", "stack expects each tensor to be equal size")
     return any(error is not None and any(word in error.message for word in words) for error in raised)
 
 
 def _same_place(longest: bool) -> Attend:
-    """Each chunk of queries with the keys at the same positions; `longest`: chunks without keys return nothing."""
+    """A wrong attention in which each chunk of queries meets only the keys at the same positions. With `longest` a
+    chunk of queries without any keys is left out."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
         outputs = []
@@ -108,14 +111,16 @@ def _same_place(longest: bool) -> Attend:
 
 
 def _same_share(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """All three cut into as many pieces as there are chunks of queries; each piece meets its own only."""
+    """A wrong attention in which queries, keys and values are cut into equally many pieces, and each piece of queries
+    meets only its own piece of keys."""
     count = math.ceil(query.shape[-2] / chunk_size)
     pieces = zip(query.split(chunk_size, -2), key.chunk(count, -2), value.chunk(count, -2), strict=False)
     return torch.cat([attention(*piece) for piece in pieces], -2)
 
 
 def _blocks_side_by_side(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """Every chunk of queries with every block of keys, all results concatenated."""
+    """A wrong attention that puts together, along the queries, the results of every chunk of queries with every block
+    of keys."""
     blocks = list(zip(key.split(chunk_size, -2), value.split(chunk_size, -2), strict=True))
     return torch.cat([attention(q, k, v) for q in query.split(chunk_size, -2) for k, v in blocks], -2)
 
@@ -128,8 +133,8 @@ def _last_block_only(query: Tensor, key: Tensor, value: Tensor, chunk_size: int)
 
 
 def _right_rows(session: Session, case: Case) -> tuple[int, int] | None:
-    """How many rows at the start are right, and how many after the first wrong one; None if the result has no such
-    rows."""
+    """How many rows of the output are right at the start, and how many after the first wrong one; None if the result
+    has no such rows."""
     outcome, right = session.call(case), session.expected(case)[0]
     got = outcome.value
     if not outcome.ok or not isinstance(got, Tensor) or got.dim() != right.dim() or got.shape[-1] != right.shape[-1]:
@@ -144,7 +149,8 @@ def _right_rows(session: Session, case: Case) -> tuple[int, int] | None:
 
 
 def _last_chunk_lost(session: Session) -> bool:
-    """All rows up to a multiple of chunk_size are right, the rest, one chunk at most, is missing or wrong."""
+    """Whether all rows up to a multiple of chunk_size are right, and the rest, one chunk at most, is missing or wrong
+    in some case."""
     lost = False
     for case in (session.cases[name] for name in ("one sequence", "a batch", "float64", LONG, ONES)):
         counts = _right_rows(session, case)
@@ -159,8 +165,8 @@ def _last_chunk_lost(session: Session) -> bool:
 
 
 def _count(session: Session) -> bool:
-    """Right, and small where there are as many chunks as queries in a chunk: chunk_size is taken as the number of
-    chunks."""
+    """Whether the output is right, but chunk_size is taken as the number of chunks, which shows where it is 1: the
+    whole matrix is made there, but not for a long sequence."""
     return right_on(session, LONG, ONES) and full_table(session, ONES) and not full_table(session, LONG)
 
 

@@ -42,7 +42,8 @@ MISFITS = ((6, 4), (5, 2), (2, 6))
 
 
 def reference(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """PyTorch's own."""
+    """The right `grouped_query_attention`, by PyTorch: query (..., Hq, Tq, D), key (..., Hkv, Tk, D) and value (...,
+    Hkv, Tk, d_v) give (..., Hq, Tq, d_v)."""
     return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
 
 
@@ -76,7 +77,7 @@ def _refuses(session: Session) -> Finding | None:
 
 
 def reads(head: Callable[[int, int, int], int]) -> Attend:
-    """Query head h reads the key head `head(h, heads, kv_heads)`."""
+    """An attention in which query head h reads the key and value head `head(h, heads, kv_heads)`, numbers from 0."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         heads, kv_heads = query.shape[-3], key.shape[-3]
@@ -87,7 +88,8 @@ def reads(head: Callable[[int, int, int], int]) -> Attend:
 
 
 def _one_interleaved(keys: bool) -> Attend:
-    """Keys or values in the wrong order, the other in the right one."""
+    """A wrong attention that takes the heads of the keys in turn, h % Hkv, if `keys`, else those of the values. The
+    other of both is grouped rightly."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         group = query.shape[-3] // key.shape[-3]
@@ -99,18 +101,19 @@ def _one_interleaved(keys: bool) -> Attend:
 
 
 def _repeated_on_axis_one(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Interleaved, and for exactly one leading axis: without a batch, `repeat` adds one."""
+    """A wrong attention that repeats keys and values as a whole along axis 1, so that groups are interleaved. It
+    expects exactly one leading axis: without a batch, `repeat` adds one."""
     times = (1, query.shape[-3] // key.shape[-3], 1, 1)
     return by_hand()(query, key.repeat(times), value.repeat(times), 0)
 
 
 def _groups_apart(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The axes of the groups and of their heads are left as two."""
+    """The right output with the groups and their heads left as two axes, (..., Hkv, Hq / Hkv, Tq, d_v)."""
     return reference(query, key, value).unflatten(-3, (key.shape[-3], -1))
 
 
 def _of_groups(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> Attend:
-    """Grouped rightly, then something else in place of attention."""
+    """Keys and values grouped rightly, then `attend` in place of attention; its last argument, a size, is 1."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         group = query.shape[-3] // key.shape[-3]
@@ -120,7 +123,8 @@ def _of_groups(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> Atten
 
 
 def _one_head(merge: Callable[[Tensor], Tensor], keys: bool = True, values: bool = True) -> Attend:
-    """The heads of keys, of values or both merged into one, which all query heads read."""
+    """A wrong attention in which `merge` makes one head, (..., 1, Tk, D), of all those of keys, of values or both. All
+    query heads read it."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         group = query.shape[-3] // key.shape[-3]
@@ -141,7 +145,8 @@ def _sum(heads: Tensor) -> Tensor:
 
 
 def _queries_merged(repeated: bool, mean: bool) -> Attend:
-    """The query heads of a group merged; their output once, or for each of them."""
+    """A wrong attention that merges the query heads of a group, by their mean or else their sum. The output comes for
+    each of them if `repeated`, else once for a group."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         groups = query.unflatten(-3, (key.shape[-3], -1))
@@ -152,7 +157,8 @@ def _queries_merged(repeated: bool, mean: bool) -> Attend:
 
 
 def _first_heads_only(count: Callable[[int, int], int], padded: bool = False) -> Attend:
-    """Only the first `count(heads, kv_heads)` query heads are answered, by the first head of keys."""
+    """A wrong attention in which only the first `count(heads, kv_heads)` query heads are answered, by the first head of
+    keys. The others are zeros if `padded`, else they are missing."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         answered = count(query.shape[-3], key.shape[-3])
@@ -164,7 +170,7 @@ def _first_heads_only(count: Callable[[int, int], int], padded: bool = False) ->
 
 
 def _output_regrouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The output heads in the order of a transposed (Hkv, G) matrix."""
+    """The right output with its heads in the order of a transposed (Hkv, Hq / Hkv) matrix of heads."""
     groups = reference(query, key, value).unflatten(-3, (key.shape[-3], -1))
     return groups.transpose(-4, -3).flatten(-4, -3)
 
@@ -173,7 +179,8 @@ def _output_regrouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def _heads_do_not_meet(session: Session) -> bool:
-    """Right where query and key heads meet without sharing; else torch finds that their numbers differ."""
+    """Whether the output is right where there are as many key heads as query heads, while elsewhere torch says that
+    their numbers differ."""
     raised = session.call(session.cases["one sequence"]).raised
     words = ("must match", "broadcast", "same batch size", "Expected size for first two dimensions")
     unfit = raised is not None and any(word in raised.message for word in words)
@@ -181,7 +188,7 @@ def _heads_do_not_meet(session: Session) -> bool:
 
 
 def _repeated_by_another_number(session: Session) -> bool:
-    """Right only where the heads of a group are as many as the groups."""
+    """Whether the output is right only where a group has as many heads as there are groups."""
     right = right_on(session, AS_MANY)
     return right and not any(right_on(session, name) for name in ("one sequence", "a batch"))
 

@@ -24,6 +24,7 @@ mistake = Words(__file__)
 def reference(
     batch: int, num_layers: int, num_kv_heads: int, head_dim: int, seq_len: int, bytes_per_element: int
 ) -> int:
+    """The right number of bytes: those of keys and values (batch, num_kv_heads, seq_len, head_dim) in every layer."""
     both = 2  # keys and values
     return bytes_of(bytes_per_element, num_layers, both, batch, num_kv_heads, seq_len, head_dim)
 

@@ -52,7 +52,8 @@ mistake = Words(__file__)
 
 
 class State(NamedTuple):
-    """What is carried from block to block, for each query."""
+    """What is carried from block to block for each query: `top`, the largest score so far, (..., Tq, 1); `total`, the
+    sum of the exponentials, (..., Tq, 1); `mixed`, the values weighed by them, (..., Tq, d_v)."""
 
     top: Tensor
     total: Tensor
@@ -63,7 +64,8 @@ Step = Callable[[State, Tensor, Tensor], State]
 
 
 def walk(step: Step, divide: bool = True) -> Attend:
-    """An attention that applies `step` to one block of keys after another."""
+    """An attention, (..., Tq, d_v), that applies `step` to one block of keys after another. Unless `divide` is False,
+    `mixed` is divided by `total` at the end."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
         rows = query.new_zeros(*query.shape[:-1], 1)
@@ -76,7 +78,9 @@ def walk(step: Step, divide: bool = True) -> Attend:
 
 
 def step(rescale_total: bool = True, rescale_mixed: bool = True, running: bool = True) -> Step:
-    """A step with the given parts left out. Without `running` each block has a maximum of its own."""
+    """A step that takes in a block, right unless something is False: whether the sum so far, and the values mixed so
+    far, are rescaled to the new maximum, and whether it is that of all blocks so far (`running`), not only of this
+    one."""
 
     def take_block(state: State, scores: Tensor, value: Tensor) -> State:
         top = scores.amax(-1, keepdim=True)
@@ -90,7 +94,8 @@ def step(rescale_total: bool = True, rescale_mixed: bool = True, running: bool =
 
 
 def first_keys(lost: Callable[[int, int], int], empty: float) -> Attend:
-    """Attention to the keys before the last block; `empty` is returned where there are none."""
+    """A wrong attention to the first `lost(Tk, block_size)` keys only, as when the last block is left out. Where none
+    are left it is filled with `empty`."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
         kept = lost(key.shape[-2], block_size)
@@ -102,7 +107,8 @@ def first_keys(lost: Callable[[int, int], int], empty: float) -> Attend:
 
 
 def one_top(axes: int) -> Attend:
-    """One maximum for the scores of the last `axes` axes: a row far below it holds only zeros, and 0/0 is NaN."""
+    """A wrong attention with one maximum for the scores of the last `axes` axes, in place of one for each row. A row
+    far below it has only zeros, and 0 / 0 is NaN."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
         scores = query @ key.mT / math.sqrt(query.shape[-1])
@@ -125,14 +131,16 @@ def _forgets_top(state: State, scores: Tensor, value: Tensor) -> State:
 
 
 def _inverted(state: State, scores: Tensor, value: Tensor) -> State:
-    """The factor is exp(new - old)."""
+    """A wrong step whose factor for what was summed so far is exp(new - old) of the maxima, in place of exp(old -
+    new)."""
     top = torch.maximum(state.top, scores.amax(-1, keepdim=True))
     counts, factor = (scores - top).exp(), (top - state.top).exp()
     return State(top, state.total * factor + counts.sum(-1, keepdim=True), state.mixed * factor + counts @ value)
 
 
 def _inverted_from_second(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-    """The same for a walk that starts with the maximum of the first block."""
+    """A wrong attention that starts with the maximum of the first block, and takes exp(new - old) as the factor from
+    the second block on."""
 
     def take(state: State, scores: Tensor, v: Tensor) -> State:
         first = bool(torch.isinf(state.top).all())
@@ -142,7 +150,7 @@ def _inverted_from_second(query: Tensor, key: Tensor, value: Tensor, block_size:
 
 
 def _all_nan(session: Session) -> bool:
-    """Whether there are numbers nowhere, as from a wrong factor that begins with a maximum of minus infinity."""
+    """Whether all results are NaN throughout, as from a wrong factor that begins with a maximum of minus infinity."""
     values = [outcome.value for _, outcome in session.called() if outcome.ok]
     return bool(values) and all(isinstance(v, Tensor) and v.numel() > 0 and bool(v.isnan().all()) for v in values)
 
@@ -158,7 +166,7 @@ def _until_queries_end(query: Tensor, key: Tensor, value: Tensor, block_size: in
 
 
 def _softmax_in_walk(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-    """A softmax for each block, rescaled as if it held exponentials."""
+    """A wrong attention that takes the softmax of each block, and rescales it as if it held exponentials."""
 
     def take(state: State, scores: Tensor, v: Tensor) -> State:
         top = torch.maximum(state.top, scores.amax(-1, keepdim=True))
@@ -171,6 +179,7 @@ LOST = (lambda length, size: length // size * size, lambda length, size: (length
 
 
 def unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    """A wrong attention, (..., Tq, d_v), whose scores are not divided by the root of D."""
     return attention(query * math.sqrt(query.shape[-1]), key, value)
 
 
@@ -181,7 +190,8 @@ ONE_BLOCK = "few queries, all keys in one block"
 
 
 def _offset_cases(draw: Draw, name: str) -> list[Case]:
-    """Rows of scores that share an offset of 1000 or -1000, in float64: exponentials overflow or vanish there."""
+    """Two cases in float64 whose scores are all near 1000, or near -1000, so that exponentials overflow or vanish.
+    `name` is the argument with the block's size."""
     sizes = draw.sizes("Tq", "d_v", Tk=5, D=3)
     strong = math.sqrt(1000 * math.sqrt(sizes["D"]))  # 41.6: entries up to 50 are promised
 
@@ -217,14 +227,16 @@ FIFTY = "entries up to 50"
 
 
 def _last_lost(session: Session) -> bool:
-    """Without the case in which one block holds all keys: no block is left there, and the result may be anything."""
+    """Whether the last block is left out. The case in which one block holds all keys isn't compared: no block is left
+    there, and the result may be anything."""
     cases = [case for case in session.real_cases() if case.comparable and case.name != LARGER]
     variants = [first_keys(lost, empty) for lost in LOST for empty in (math.nan, 0.0)]
     return any(diagnose.matches(session, variant, cases) for variant in variants)
 
 
 def _global_top(session: Session) -> bool:
-    """Right at ordinary scores. At large ones, NaN in the rows that one maximum for all rows turns into zeros."""
+    """Whether the output is right at ordinary scores, while at large ones NaN fills just the rows that one maximum for
+    all rows turns into zeros."""
     case = session.cases[FIFTY]
     if not right_on(session, *ORDINARY) or not session.call(case).ok or finite_on(session, FIFTY):
         return False
@@ -234,13 +246,13 @@ def _global_top(session: Session) -> bool:
 
 
 def _block_maximum(session: Session) -> bool:
-    """Right where all blocks have scores of about the same size, not finite elsewhere."""
+    """Whether the output is right where all blocks have scores of about the same size, and not finite elsewhere."""
     right = right_on(session, *ORDINARY, OFFSET, NEGATIVE)
     return right and session.call(session.cases[FIFTY]).ok and not finite_on(session, FIFTY)
 
 
 def _underflow(session: Session) -> bool:
-    """Right at ordinary and at large scores, wrong at large negative ones."""
+    """Whether the output is right at ordinary and at large scores, and wrong at large negative ones."""
     finite = session.call(session.cases[NEGATIVE]).ok and finite_on(session, OFFSET)
     close = parts.inspect_call(session, session.cases[OFFSET], FLOAT64) is None
     return finite and close and right_on(session, *ORDINARY) and not right_on(session, NEGATIVE)
@@ -252,19 +264,22 @@ def _operations(session: Session) -> tuple[int, int]:
 
 
 def _same_work(session: Session) -> bool:
-    """Right, but more keys don't take more operations: the loop doesn't run over the keys."""
+    """Whether the output is right, but more keys don't take more operations, so that the loop doesn't run over the
+    keys."""
     short, long = _operations(session)
     return right_on(session, FEW, FEW_LONGER) and short >= long
 
 
 def _queries_instead(session: Session) -> bool:
-    """The whole matrix is made where a block is longer than the queries, or the queries come one at a time."""
+    """Whether the loop runs over chunks of queries: all is right and the whole matrix is made only where block_size is
+    more than the queries, or they come one at a time."""
     cut = full_table(session, FEW) or not full_table(session, ONES)
     return _same_work(session) and right_on(session, LONG) and not full_table(session, LONG) and cut
 
 
 def _count(session: Session) -> bool:
-    """Right, but block_size is taken as the number of blocks: with block_size 1 one block holds the whole matrix."""
+    """Whether block_size is taken as the number of blocks, so that with a block_size of 1 one block holds the whole
+    matrix."""
     return _same_work(session) and full_table(session, ONES) and not full_table(session, FEW)
 
 

@@ -34,7 +34,8 @@ Attend = Callable[..., Tensor]
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, _size: int = 0) -> Tensor:
-    """PyTorch's own."""
+    """The right attention, by PyTorch: query (..., Tq, D), key (..., Tk, D) and value (..., Tk, d_v) give (..., Tq,
+    d_v). The size of a piece, which a student's function takes, makes no difference."""
     return F.scaled_dot_product_attention(query, key, value)
 
 
@@ -44,8 +45,8 @@ def one_of(draw: Draw, *numbers: int) -> int:
 
 
 def piece_cases(draw: Draw, cut: str, name: str) -> list[Case]:
-    """Ordinary cases of an attention that cuts axis `cut` ("Tq" or "Tk") into pieces of `name` ("chunk_size"): with a
-    last piece that is shorter, without one, with one piece for all, with pieces of one."""
+    """Ordinary cases of an attention that cuts axis `cut`, "Tq" or "Tk", into pieces as long as its argument `name`
+    says, such as "chunk_size": with and without a shorter last piece, one piece for all, and pieces of one."""
     length = one_of(draw, 7, 11, 13)
     uneven = draw.sizes(*_axes(cut), "B", "G", **{cut: length, "c": one_of(draw, 3, 5)})
     size = one_of(draw, 3, 5)
@@ -65,6 +66,7 @@ def _axes(cut: str) -> tuple[str, ...]:
 
 
 def cut_into(case: Case, name: str, size: int) -> Case:
+    """The case with its argument `name`, the length of a piece, set to `size`."""
     return replace(case, args={**case.args, name: size})
 
 
@@ -77,7 +79,8 @@ def long_case(
     leading: tuple[int, ...] = (),
     inputs: Axes = ATTEND,
 ) -> Case:
-    """A case whose whole matrix is far larger than any tensor that has to be made."""
+    """A case whose whole matrix of scores is far larger than any tensor that has to be made. `name` is the argument
+    with the length of a piece, `piece` its value; `leading` are the sizes of the leading axes."""
     return cut_into(tensors(draw, title, inputs, sizes, leading), name, piece)
 
 
@@ -90,14 +93,15 @@ def table_size(case: Case) -> int:
 
 
 def full_table(session: Session, name: str) -> bool:
-    """Whether a call made a tensor as large as the whole matrix."""
+    """Whether the call of the case `name` made a tensor as large as the whole matrix of scores."""
     case = session.cases[name]
     outcome = session.call(case)
     return outcome.ok and outcome.largest >= table_size(case)
 
 
 def small_tensors(title: str, weight: float, *names: str) -> Part:
-    """No tensor as large as the whole matrix is made. Judged after the values."""
+    """A part that passes if no tensor as large as the whole matrix of scores is made in the named cases. It waits until
+    their values are right."""
 
     def judge(session: Session) -> Finding | None:
         for name in names:
@@ -120,7 +124,8 @@ ROWS = 50  # that are compared, of each matrix
 
 
 def _out_of_memory(session: Session) -> Finding | None:
-    """Why the call whose scores don't fit is not right in some rows."""
+    """Why a call whose matrix of scores doesn't fit into memory isn't right, None if it is. Only some rows of its
+    output are compared."""
     name, draw = session.exercise.name, session.draw
     query, key, value = (draw.normal((*LEADING, BEYOND, 1)) for _ in range(3))
     outcome = session.ask(Request("call", name, (query, key, value, PIECE)))
@@ -158,7 +163,7 @@ def right_on(session: Session, *names: str) -> bool:
 
 
 def finite_on(session: Session, name: str) -> bool:
-    """Whether a call returned tensors without NaN and inf."""
+    """Whether the call of the case `name` returned tensors without NaN and inf."""
     outcome = session.call(session.cases[name])
     return outcome.ok and all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(outcome.value))
 
@@ -174,7 +179,7 @@ def overflow(*names: str) -> Mistake:
 
 
 def no_scaling(*variants: Attend) -> Mistake:
-    """The mistake of scores that are not divided."""
+    """The mistake of scores that aren't divided, as in `variants`."""
     return mistake("no-scaling", variants)
 
 
@@ -182,8 +187,8 @@ def by_hand(
     divisor: Callable[[Tensor, Tensor, int], float] = lambda query, key, size: math.sqrt(query.shape[-1]),
     softmax: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
 ) -> Attend:
-    """Attention at once, with another divisor or something else in the softmax's place. `divisor` gets query, key and
-    the size of a piece."""
+    """An attention without pieces, (..., Tq, d_v), right unless a part is changed. `divisor` makes what scores are
+    divided by from query, key and the size of a piece; `softmax` makes weights of scores (..., Tq, Tk)."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
         return softmax(query @ key.mT / divisor(query, key, size)) @ value
@@ -192,7 +197,8 @@ def by_hand(
 
 
 def wrong_scales(*more: Callable[[Tensor, Tensor, int], float]) -> tuple[Mistake, ...]:
-    """Mistakes with the number that scores are divided by (`more` are further wrong ones), and with the softmax."""
+    """The mistakes with the number that scores are divided by, and that of no softmax. `more` are further wrong
+    divisors, made from query, key and the size of a piece."""
     others: tuple[Callable[[Tensor, Tensor, int], float], ...] = (
         lambda query, key, size: float(query.shape[-1]),
         lambda query, key, size: math.sqrt(size),
@@ -207,13 +213,15 @@ def wrong_scales(*more: Callable[[Tensor, Tensor, int], float]) -> tuple[Mistake
 
 
 def _by_rows_of_piece(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
-    """Divided by the root of the number of queries in a chunk; the last one may be shorter."""
+    """A wrong attention whose scores are divided by the root of the number of queries in their chunk, which is smaller
+    in a shorter last one."""
     pieces = query.split(size, -2)
     return torch.cat([by_hand(lambda q, k, n: math.sqrt(q.shape[-2]))(piece, key, value, size) for piece in pieces], -2)
 
 
 def blocks_apart(mean: bool) -> Attend:
-    """A softmax for each block of keys; the results are added up, or averaged."""
+    """A wrong attention with a softmax for each block of keys of its own. The results are averaged if `mean`, else
+    added up."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
         pairs = zip(key.split(size, -2), value.split(size, -2), strict=True)
@@ -230,12 +238,12 @@ Count = Callable[..., float]
 
 
 def bytes_of(bytes_per_element: int, *shape: int) -> int:
-    """The bytes of a tensor, as torch counts them. On the meta device nothing is allocated."""
+    """The bytes of a tensor of this shape, as torch counts them. It is on the meta device, so nothing is allocated."""
     return torch.empty(shape, dtype=DTYPES[bytes_per_element], device="meta").nbytes
 
 
 def number(session: Session, name: str) -> float | None:
-    """The number that was returned, whole or not; None for anything else."""
+    """The number that the call of the case `name` returned, int or float; None for anything else."""
     return plain_number(session.call(session.cases[name]).value)
 
 
@@ -269,12 +277,13 @@ def _in_words(value: object) -> str:
 
 
 def counts(title: str, weight: float, *names: str) -> Part:
-    """The numbers are right on the named cases."""
+    """A part that passes if the numbers of bytes are right in the named cases."""
     return Part(title, weight, lambda s: next((f for name in names if (f := _wrong(s, name))), None))
 
 
 def is_whole(weight: float, *names: str) -> Part:
-    """The result is an int, not a float that happens to be whole."""
+    """A part that passes if the number is an int in the named cases, not a float that happens to be whole. It waits
+    until the numbers are right."""
 
     def judge(session: Session) -> Finding | None:
         for name in names:
@@ -291,7 +300,8 @@ def is_whole(weight: float, *names: str) -> Part:
 
 
 def matches_any(*variants: Count) -> Callable[[Session], bool]:
-    """Whether all numbers are right or those of one variant, and at least one is the variant's only."""
+    """A recogniser that says whether all numbers are right or those of one variant, and at least one is only the
+    variant's."""
 
     def recognise(session: Session) -> bool:
         got = {name: number(session, name) for name in session.cases}
@@ -309,6 +319,8 @@ def matches_any(*variants: Count) -> Callable[[Session], bool]:
 
 
 def byte_cases(draw: Draw, names: tuple[str, ...], typical: Mapping[str, int]) -> list[Case]:
+    """Cases with the arguments in `names`, of which the last is bytes_per_element: two of small sizes, one token, and
+    the sizes of a real model, `typical`."""
     # Element sizes that the real models don't have, so that a fixed 2 or 4 is wrong more than once.
     small, other = ({**draw.sizes(*names[:-1]), names[-1]: size} for size in (8, 1))
     return [
@@ -320,7 +332,8 @@ def byte_cases(draw: Draw, names: tuple[str, ...], typical: Mapping[str, int]) -
 
 
 def another_unit(reference: Count) -> Mistake:
-    """The mistake of kilobytes, megabytes or gigabytes."""
+    """The mistake of giving kilobytes, megabytes or gigabytes, by 1000 or by 1024, in place of the bytes that
+    `reference` gives."""
     units = (1000, 1024, 10**6, 2**20, 10**9, 2**30)
     return mistake(
         "another-unit",
@@ -332,7 +345,7 @@ def another_unit(reference: Count) -> Mistake:
 
 
 def bytes_fixed(reference: Count) -> Mistake:
-    """The mistake of a fixed number of bytes for each element."""
+    """The mistake of counting 2, 4 or 8 bytes for each element, whatever `bytes_per_element` says."""
 
     def fixed(size: int) -> Count:
         return lambda **of: reference(**{**of, "bytes_per_element": size})

@@ -21,7 +21,8 @@ EDGES = ("a window of one", "a window as long as the sequence", "a window longer
 
 
 def reference(seq_len: int, window: int) -> Tensor:
-    """Row by row: False, then at most `window` times True up to the token itself, then False."""
+    """The right mask, (seq_len, seq_len) and boolean, row by row: False, then at most `window` times True up to the
+    token itself, then False."""
     seen = [range(max(at - window + 1, 0), at + 1) for at in range(seq_len)]
     return torch.tensor([[at in row for at in range(seq_len)] for row in seen])
 
@@ -43,7 +44,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _where(may_attend: Callable[[Tensor, int], Tensor]) -> Callable[[int, int], Tensor]:
-    """A mask from how far each key is behind each query (negative: ahead), and the window."""
+    """A mask (seq_len, seq_len), made by `may_attend` from how far each key is behind each query, (seq_len, seq_len)
+    and negative where it is ahead, and from the window."""
 
     def wrong(seq_len: int, window: int) -> Tensor:
         at = torch.arange(seq_len)
@@ -53,25 +55,26 @@ def _where(may_attend: Callable[[Tensor, int], Tensor]) -> Callable[[int, int], 
 
 
 def _blocks(seq_len: int, window: int) -> Tensor:
-    """Blocks of `window` tokens that see each other backwards."""
+    """A wrong mask: blocks of `window` tokens in which each token sees itself and those before it."""
     at = torch.arange(seq_len)
     return (at.unsqueeze(-1) // window == at // window) & (at <= at.unsqueeze(-1))
 
 
 def _first_keys(seq_len: int, window: int) -> Tensor:
-    """The first `window` keys, whatever the query."""
+    """A wrong mask: of the first `window` keys each query sees those that are not ahead of it, and no other keys."""
     at = torch.arange(seq_len)
     return (at < window) & (at <= at.unsqueeze(-1))
 
 
 def _wrapped(seq_len: int, window: int) -> Tensor:
-    """The first tokens see the last ones, as neighbours on a ring."""
+    """A wrong mask in which the first tokens see the last ones, as neighbours on a ring."""
     at = torch.arange(seq_len)
     return (at.unsqueeze(-1) - at) % seq_len < window
 
 
 def _first_rows_empty(seq_len: int, window: int) -> Tensor:
-    """Slices from `i - window + 1`, which is negative in the first rows."""
+    """A wrong mask made of slices from `i - window + 1`, which is negative in the first rows, so that these stay
+    empty."""
     mask = torch.zeros(seq_len, seq_len, dtype=torch.bool)
     for i in range(seq_len):
         mask[i, i - window + 1 : i + 1] = True

@@ -23,13 +23,15 @@ CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` o
 
 
 def with_residual(weights: Tensor) -> Tensor:
-    """Half of a token comes from where it attends, half from itself."""
+    """Weights (..., T, T) with the residual: half of a token comes from where it attends, half from itself. Each row
+    sums to one."""
     mixed = (weights + torch.eye(weights.shape[-1], dtype=weights.dtype)) / 2
     return mixed / mixed.sum(-1, keepdim=True)
 
 
 def rollout(layers: Tensor) -> Tensor:
-    """Layer by layer, the last one leftmost."""
+    """The right rollout of `layers` (L, T, T), in their order: a matrix (T, T), with the last layer's matrix
+    leftmost."""
     mixed = with_residual(layers)
     rolled = torch.eye(layers.shape[-1], dtype=layers.dtype)
     for layer in range(len(layers)):
@@ -74,7 +76,7 @@ def _product(prepare: Prepare, backwards: bool = False) -> Callable[[Tensor], Te
 
 
 def _rolled(layers: Tensor) -> Tensor:
-    """The rollout of these layers; of none, the identity."""
+    """The rollout (T, T) of `layers` (L, T, T); the identity if there are none."""
     return rollout(layers) if len(layers) else torch.eye(layers.shape[-1], dtype=layers.dtype)
 
 
@@ -163,8 +165,8 @@ MISTAKES = (
 
 
 def _gradients() -> Part:
-    """Compares gradients without the mean of each row. Rows keep their sum, and normalising by a division instead of by
-    the factor one half changes only that mean."""
+    """A part that compares gradients without the mean of each row. Rows keep their sum, and only that mean changes
+    where rows are normalised by a division in place of the factor one half."""
 
     def judge(session: Session) -> Finding | None:
         case = session.cases[SEVERAL]

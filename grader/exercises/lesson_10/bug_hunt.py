@@ -62,7 +62,8 @@ _USUAL = ("rows", "past", "same", "all", "wrong", "another", "value and output")
 
 
 def _reading(**changed: str) -> dict[str, str]:
-    """What the probes show, by name: the usual readings, except for those given here."""
+    """What the probes show, by probe. `changed` gives readings by the probe's short name; all others are the usual
+    ones."""
     readings = dict(zip(_SHORT, _USUAL, strict=True)) | changed
     return dict(zip(PROBES, readings.values(), strict=True))
 
@@ -90,7 +91,8 @@ READINGS: dict[str, dict[str, str]] = {
 
 
 def ruled_out(named: str, true: str) -> str:
-    """The first probe on which two mistakes differ, and what it would show if the named one were right."""
+    """A hint for who named one mistake where another is true: the first probe on which both differ, and what it would
+    show if the named one were right. ValueError if no probe tells them apart."""
     for probe, words in PROBES.items():
         reading = READINGS[named][probe]
         if reading != READINGS[true][probe]:

@@ -1,6 +1,5 @@
 """`classify_pattern`: a name for a table of weights. Tables without a pattern are far from every pattern, so that
-answers by thresholds and answers by distances are both right.
-"""
+answers by thresholds and answers by distances are both right."""
 
 from __future__ import annotations
 
@@ -30,7 +29,8 @@ def _uniform(seq_len: int) -> Tensor:
 
 
 def _shifted(seq_len: int, by: int) -> Tensor:
-    """Every token attends to the token `by` places to its right, or to the last token where that is off the end."""
+    """Weights (T, T) with which every token attends to the one `by` places to its right, or to the last or first token
+    where that is off the end."""
     keys = (torch.arange(seq_len) + by).clamp(0, seq_len - 1)
     return torch.eye(seq_len, dtype=torch.float64)[keys]
 
@@ -51,7 +51,8 @@ def _last(seq_len: int) -> Tensor:
 
 
 def _weak(pattern: Tensor) -> Tensor:
-    """One third of a pattern on a uniform table: the largest weight of each row stays where it was."""
+    """A table (T, T): one third of `pattern` (T, T) and two thirds of the uniform table. The largest weight of each row
+    stays where it was."""
     return pattern / 3 + 2 / 3 * _uniform(len(pattern))
 
 
@@ -111,12 +112,12 @@ ANSWERS = {form(name): word for name, word in _WORDS.items() for form in (str, _
 
 
 def answer(name: str) -> str:
-    """The right answer for a case."""
+    """The right answer for the case `name`: "other", or the name of a pattern."""
     return ANSWERS.get(name, "other")
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """In an order drawn from the seed, with sizes that give nothing away."""
+    """The cases of a check in an order drawn from the seed, with sizes that give nothing away."""
     weights_of: dict[str, Tensor] = {}
 
     def length(least: int = 6) -> int:
@@ -199,7 +200,7 @@ def _unchanged(weight: float) -> Part:
 
 
 def _argmax_only(session: Session) -> bool:
-    """The largest weight of each row decides, whatever its size."""
+    """Whether only the place of each row's largest weight decides, whatever its size."""
     if verdict(session, "diagonal") != "diagonal" or _nearly_anything(session):
         return False
     weak = [verdict(session, WEAK_DIAGONAL) == "diagonal"]
@@ -209,7 +210,7 @@ def _argmax_only(session: Session) -> bool:
 
 
 def _nearly_anything(session: Session) -> bool:
-    """Even uniform weights are called diagonal."""
+    """Whether even uniform weights are called diagonal."""
     return verdict(session, "diagonal") == verdict(session, "uniform") == "diagonal"
 
 
@@ -218,7 +219,7 @@ def _uniform_called_local(session: Session) -> bool:
 
 
 def _exact(session: Session) -> bool:
-    """The plain patterns are named, but none of them with a little noise."""
+    """Whether the plain patterns are named, but all of them are called "other" with a little noise."""
     right = all(verdict(session, name) == answer(name) for name in PLAIN)
     return right and all(verdict(session, _noisy(name)) == "other" for name in PLAIN)
 
@@ -229,14 +230,15 @@ def _one_radius(session: Session) -> bool:
 
 
 def _never_other(session: Session) -> bool:
-    """Always the most similar of the four patterns."""
+    """Whether every table is given the name of one of the four patterns, and those that have a pattern the right
+    one."""
     right = all(verdict(session, name) == answer(name) for name in (*PLAIN, *LOCAL, *map(_noisy, PLAIN)))
     other_cases = [*FOCUSED, *SPREAD, *WEAK, *RANDOM]
     return right and all(verdict(session, name) in PATTERN_NAMES[:4] for name in other_cases)
 
 
 def _any_width(session: Session) -> bool:
-    """Bands of every radius count as local."""
+    """Whether bands of every radius are called local."""
     return all(verdict(session, name) == "local" for name in (*LOCAL, "a band of radius 3"))
 
 
@@ -245,26 +247,26 @@ def _last_called_first(session: Session) -> bool:
 
 
 def _first_not_found(session: Session) -> bool:
-    """Of the plain patterns only the first token's is not named."""
+    """Whether, of the plain patterns, only that of the first token is called "other"."""
     wrong = [name for name in (*PLAIN, *LOCAL) if verdict(session, name) != answer(name)]
     return wrong == ["first"] and verdict(session, "first") == "other"
 
 
 def _local_not_found(session: Session) -> bool:
-    """Of the plain patterns only the local ones are not named."""
+    """Whether, of the plain patterns, just the local ones are called "other"."""
     wrong = {name for name in (*PLAIN, *LOCAL) if verdict(session, name) != answer(name)}
     return wrong == set(LOCAL) and all(verdict(session, name) == "other" for name in LOCAL)
 
 
 def _band_alone(session: Session) -> bool:
-    """The patterns are named, and bands of another form are called local."""
+    """Whether the patterns are named, but bands of another form are called local."""
     right = all(verdict(session, name) == answer(name) for name in (*PLAIN, *LOCAL))
     others = ("the token before", "the token after", "itself and the two before", "both neighbours, not itself")
     return right and all(verdict(session, name) == "local" for name in others)
 
 
 def _spread_called_uniform(session: Session) -> bool:
-    """The patterns are named, and weights that are spread in another way are called uniform."""
+    """Whether the patterns are named, but weights that are spread in another way are called uniform."""
     right = all(verdict(session, name) == answer(name) for name in (*PLAIN, *LOCAL))
     return right and any(verdict(session, name) == "uniform" for name in (*SPREAD, *WEAK))
 

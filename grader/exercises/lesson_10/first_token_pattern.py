@@ -16,7 +16,7 @@ mistake = Words(__file__)
 
 
 def first_token(seq_len: int) -> Tensor:
-    """Entry by entry: all of every row's weight on token 0."""
+    """The right pattern, weights (seq_len, seq_len), entry by entry: each row has all its weight on token 0."""
     return torch.tensor([[float(key == 0) for key in range(seq_len)] for _ in range(seq_len)], dtype=torch.float64)
 
 

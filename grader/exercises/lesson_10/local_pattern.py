@@ -23,7 +23,8 @@ FEW, WIDE, REST = "radius 1", "a wider radius", ("radius 0", "a radius beyond th
 
 
 def local(seq_len: int, radius: int) -> Tensor:
-    """Row by row: the tokens within the radius, all with the same share."""
+    """The right pattern, weights (seq_len, seq_len), row by row: the tokens within the radius have equal shares, the
+    others none."""
     rows = []
     for query in range(seq_len):
         near = [key for key in range(seq_len) if abs(query - key) <= radius]
@@ -32,7 +33,8 @@ def local(seq_len: int, radius: int) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Long enough for the middle rows to have all their neighbours, and for a wrapped band to leave tokens out."""
+    """The cases of a check: long enough for the middle rows to have all their neighbours, and for a wrapped band to
+    leave tokens out."""
     radius = 2 + draw.integer(0, 2)
     sizes = draw.sizes("T", T2=2 * radius + 4 + draw.integer(0, 3))
     few = max(sizes["T"], 6)
@@ -50,7 +52,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _distances(seq_len: int) -> Tensor:
-    """Key minus query."""
+    """The position of the key minus that of the query, (seq_len, seq_len)."""
     positions = torch.arange(seq_len)
     return positions - positions[:, None]
 
@@ -60,7 +62,7 @@ def _near(seq_len: int, radius: int) -> Tensor:
 
 
 def _around(seq_len: int, radius: int) -> Tensor:
-    """As if the last token came before the first."""
+    """A wrong band, (seq_len, seq_len) of zeros and ones, that treats the last token as the one before the first."""
     distance = _distances(seq_len).abs()
     return (torch.minimum(distance, seq_len - distance) <= radius).double()
 
@@ -83,19 +85,22 @@ def _by(band: Weigh, count: Callable[[int], float]) -> Weigh:
 
 
 def _falling_off(seq_len: int, radius: int) -> Tensor:
-    """As with Python's `range`, the end is left out: one neighbour too few on the right."""
+    """A wrong band, (seq_len, seq_len) of zeros and ones, that leaves the end out, as Python's `range` does: it has one
+    neighbour too few on the right."""
     distance = _distances(seq_len)
     return ((distance >= -radius) & (distance < radius)).double()
 
 
 def _left_around(seq_len: int, radius: int) -> Tensor:
-    """Negative indices: the band goes round at the left end, and is cut at the right one."""
+    """A wrong band, (seq_len, seq_len) of zeros and ones, made with negative indices: it goes round at the left end and
+    is cut at the right one."""
     distance = _distances(seq_len)
     return ((distance.abs() <= radius) | (distance >= seq_len - radius)).double()
 
 
 def _sliced(seq_len: int, radius: int) -> Tensor:
-    """The band as a slice of each row, with a start that may be negative."""
+    """A wrong band, (seq_len, seq_len) of zeros and ones: a slice of each row whose start may be negative, which counts
+    from the end, so that the row loses its beginning or is empty."""
     band = torch.zeros(seq_len, seq_len, dtype=torch.float64)
     for row in range(seq_len):
         band[row, row - radius : row + radius + 1] = 1

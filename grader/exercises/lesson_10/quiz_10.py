@@ -15,12 +15,13 @@ from grader.spec.answers import Question, choice, number, quiz, written
 
 
 def _decimals(key: str, value: Callable[[], float], hint: str, wrong: Mapping[float, str]) -> Question:
-    """A number to two decimals or more."""
+    """A question whose answer is a number, right to two decimals or more. `wrong` gives hints by wrong answer."""
     return number(key, value, 0.006, hint, wrong=written(wrong))
 
 
 def _edge_sum() -> float:
-    """As the question has it: 1/3 for each neighbour that exists."""
+    """The sum of the first row of a band in which each neighbour that exists, and the token itself, weighs 1/3, as the
+    question has it."""
     band = torch.ones(8, 8).triu(-1).tril(1) / 3
     return float(band[0].sum())
 

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 10 share."""
+"""What the exercises of lesson 10 share: the lesson's name."""
 
 from __future__ import annotations
 

@@ -41,11 +41,16 @@ Function = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Model:
-    """A `GPT`, right except for the fields that are changed. `walk`: "chain", "last" (each block starts from the
-    embedding), "first" (only the first runs), "none" or "added" (each block's output is added to its input); `shared`:
-    the block that does the work of all; `norm`: where the last norm acts, "end", "start", "both", "nowhere" or "fresh"
-    (one without parameters); `scale`: the embedding is multiplied by the root of d_model; `drops`: whether dropout
-    acts in the blocks, and on the embedding."""
+    """A `GPT`, right unless a field is changed: ids (B, T) give logits (B, T, V).
+
+    `walk`: "chain" (right), "last" (each block starts from the embedding), "first" (only the first runs), "none" or
+    "added" (each block's output is added to its input).
+    `shared`: the number of the block that does the work of all, None if each does its own.
+    `norm`: where the last norm acts, "end" (right), "start", "both", "nowhere" or "fresh" (at the end, without
+    parameters).
+    `scale`: the embedding is multiplied by the root of d_model. `finish`: what becomes of the logits.
+    `drops`: whether dropout acts in the blocks, and on the embedding.
+    """
 
     walk: str = "chain"
     shared: int | None = None
@@ -111,7 +116,8 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _drops(session: Session) -> Finding | None:
-    """With everything dropped the blocks give nothing; the embedding may be dropped or not."""
+    """Why the module is wrong where everything is dropped, None if it isn't. Then the blocks give nothing, and the
+    embedding may be dropped or not."""
     case = session.cases[TRAIN]
     finding = parts.inspect_call(session, case, FLOAT32)
     if finding is not None and finding.kind == "wrong-values":
@@ -129,12 +135,14 @@ def _cut(tokens: Tensor) -> list[Tensor]:
 
 
 def _with_cache(session: Session) -> list[Tensor] | Finding:
-    """The logits of each piece of a text, from one model and its cache; or why there are none."""
+    """The logits (B, T, V) of each piece of a text, from one model and its cache; the finding that says why if there
+    are none."""
     return session.once("with a cache", lambda: _cached(session))
 
 
 def _cached(session: Session) -> list[Tensor] | Finding:
-    """An empty dict begins a text; a model that wants another empty cache may have it."""
+    """What `_with_cache` gives. An empty dict begins the text; a model that fails with it is tried with other empty
+    caches."""
     starts: tuple[Any, ...] = ({}, [], [None] * first_setup(session).init[2])
     tries = [_through(session, start) for start in starts[:1]]
     if isinstance(tries[0], Finding):
@@ -163,7 +171,7 @@ def _through(session: Session, cache: Any) -> list[Tensor] | Finding:
 
 
 def _opaque(value: Any) -> bool:
-    """Whether it holds something that can't be handed back to the model."""
+    """Whether `value` is or holds something that can't be handed back to the model."""
     if isinstance(value, dict):
         return any(map(_opaque, value.values()))
     return any(map(_opaque, value)) if isinstance(value, tuple | list) else isinstance(value, Opaque)
@@ -179,7 +187,7 @@ def _no_bias(session: Session) -> Finding | None:
 
 
 def _first_logits(session: Session) -> float | None:
-    """The size of a new model's logits (their root mean square); None if there are none."""
+    """The root mean square of a new model's logits, None if there are none."""
 
     def ask() -> float | None:
         case, setup = session.cases["two blocks"], first_setup(session)
@@ -225,7 +233,7 @@ def _same_with_cache(session: Session) -> Finding | None:
 
 
 def _gives(session: Session, variant: Callable[[Setup, Tensor], Tensor]) -> bool:
-    """Whether the pieces of a text give what `variant` makes of the pieces, and the first one is right."""
+    """Whether each piece of a text with a cache gives what `variant` makes of the piece alone."""
     logits, case = _with_cache(session), session.cases["two blocks"]
     if isinstance(logits, Finding) or case.setup is None:
         return False
@@ -271,7 +279,8 @@ def _in_python_list(session: Session) -> bool:
 
 
 def _blocks_made(session: Session, layers: int) -> int:
-    """How many blocks have parameters of their own in a new model."""
+    """How many blocks have parameters of their own in a new model that is asked for `layers` of them; 0 if it can't be
+    made."""
     setup = first_setup(session)
     names = parameter_names(session, replace(setup, init=(*setup.init[:2], layers, *setup.init[3:])))
     return sum(name.endswith("feed_forward.linear1.weight") for name in names)

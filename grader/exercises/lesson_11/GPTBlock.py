@@ -42,7 +42,8 @@ mistake = Words(__file__)
 
 
 def gpt_block(setup: Setup, x: Tensor) -> Tensor:
-    """What `GPTBlock` should give."""
+    """What `GPTBlock` should give for `x` (B, T, E), in the same shape. Where everything is dropped the sub-layers add
+    nothing."""
     return block(setup.state, setup.init[1], x, 0.0 if drops(setup, 3) else 1.0)
 
 
@@ -83,7 +84,7 @@ def _another_attention(session: Session) -> bool:
 
 
 def _with_empty_cache(session: Session) -> Outcome | None:
-    """What a call with an empty cache gives; None from a block that takes no `cache`, or returns something else."""
+    """What a call with an empty cache gives; None if the block takes no `cache` or returns anything but a tensor."""
 
     def ask() -> Outcome | None:
         x = session.cases["two sequences"].args["x"]
@@ -96,7 +97,7 @@ def _with_empty_cache(session: Session) -> Outcome | None:
 
 
 def _same_with_cache(session: Session) -> Finding | None:
-    """An empty cache changes nothing: nothing came before."""
+    """Why an empty cache changes the result, None if it doesn't or no cache is taken: nothing came before."""
     outcome, case = _with_empty_cache(session), session.cases["two sequences"]
     if outcome is None:
         return None
@@ -118,7 +119,8 @@ def _not_causal_with_cache(session: Session) -> bool:
 
 
 def _hands_on(session: Session) -> Finding | None:
-    """An empty cache isn't empty after the call."""
+    """Why a cache isn't handed on to the attention, being still empty after the call. None if it isn't, or no cache is
+    taken."""
     outcome = _with_empty_cache(session)
     if outcome is None or 1 in outcome.changed:
         return None
@@ -137,18 +139,19 @@ def _norms(first: str, second: str) -> Alone:
 
 
 def _ordered(order: str) -> tuple[Alone, ...]:
-    """Another order of norm and addition in both sub-layers, or in one of them."""
+    """Blocks with another order of norm and addition, as in `Layer`: in both sub-layers, in the second, in the
+    first."""
     first, second = Layer("norm1", order), Layer("norm2", order)
     return _but(first=first, second=second), _but(second=second), _but(first=first)
 
 
 def _dropped(first: str, second: str) -> Alone:
-    """Dropout at other places of the two sub-layers."""
+    """A block with its dropouts at other places: `first` and `second` say where, in its two sub-layers."""
     return _but(first=Layer("norm1", "pre", first), second=Layer("norm2", "pre", second))  # type: ignore[arg-type]
 
 
 def _normalised_after(norm: str) -> Callable[[Setup, Tensor], Tensor]:
-    """The right block, with one of its norms once more at its end."""
+    """The right block, with one of its norms, `norm`, once more on its output."""
 
     def variant(setup: Setup, x: Tensor) -> Tensor:
         out = gpt_block(setup, x)
@@ -158,7 +161,7 @@ def _normalised_after(norm: str) -> Callable[[Setup, Tensor], Tensor]:
 
 
 def _one_norm(session: Session) -> bool:
-    """Whether the module has a single LayerNorm."""
+    """Whether a new module has `norm1`, and no other LayerNorm."""
     names = parameter_names(session, first_setup(session))
     return "norm1.weight" in names and sum("norm" in name for name in names) == 2
 

@@ -1,4 +1,4 @@
-"""`bigram_loss`: what a model that knows one token back has to say about a text (Shannon 1948, section 3)."""
+"""`bigram_loss`: what a model that knows only the last token has to say about a text (Shannon 1948, section 3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ mistake = Words(__file__)
 
 
 def reference(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
-    """Counted pair by pair."""
+    """The right `bigram_loss`, counted pair by pair: ids (N,) and (M,) give the mean loss of the test's tokens after
+    the first, in nats."""
     train, test = train_ids.tolist(), test_ids.tolist()
     pairs = Counter(pairwise(train))
     firsts = Counter(train[:-1])
@@ -37,7 +38,7 @@ def _cases(draw: Draw) -> list[Case]:
     small, large = sizes["V"] % 4 + 5, sizes["W"] % 5 + 11
 
     def text(vocab: int, length: int) -> Tensor:
-        """Every token has two favourites that follow it, and the first tokens are more frequent."""
+        """Ids (length,) below `vocab`: each has two favourites that follow it, and small ids come more often."""
         follows = torch.stack([torch.randperm(vocab, generator=draw.generator) for _ in range(vocab)]).tolist()
         tokens = [0]
         while len(tokens) < length:
@@ -52,8 +53,8 @@ def _cases(draw: Draw) -> list[Case]:
     known = text(large, 70)
 
     def between(train: Tensor, test: Tensor) -> Tensor:
-        """From the most frequent token of train to its rarest: divided by the sum of the second token's row, not of
-        the first one's, all other rows of a text cancel out."""
+        """The ids `test` between the most frequent token of `train` and its rarest. Were the counts divided by the sum
+        of the second token's row in place of the first one's, all other rows of the text would cancel out."""
         seen = torch.bincount(train, minlength=large)
         return torch.cat([seen.argmax().view(1), test, seen[: large - 1].argmin().view(1)])
 
@@ -76,10 +77,14 @@ def _cases(draw: Draw) -> list[Case]:
 
 @dataclass(frozen=True)
 class Bigrams:
-    """The loss with parts changed. `rows`: how a row is made a distribution ("rows", "columns", "across", "all" or
-    "transposed"), `added`: what is added to each count, `below` to each of those in the sum of a row; `how`: "counts",
-    "seen" (each
-    pair counts once), "floor" (the one only where nothing was seen); `reads`: whose pairs are counted."""
+    """The loss, right unless a field is changed.
+
+    `rows`: what the counts are divided by, the sums of "rows" or "columns", of row j for column j ("across"), of "all"
+    counts, or of rows after swapping the tokens of each pair ("transposed").
+    `added`: what is added to each count; `below`: to each of those in the sum, None for the same.
+    `how`: "counts", "seen" (each pair counts once) or "floor" (1 only where nothing was seen).
+    `reads`: whose pairs are counted, those of "train" or "test".
+    """
 
     rows: str = "rows"
     added: float = 1.0
@@ -88,7 +93,7 @@ class Bigrams:
     reads: str = "train"
 
     def table(self, ids: Tensor, vocab: int) -> Tensor:
-        """The probabilities, (V, V)."""
+        """The probabilities, (V, V), by first and second token, from ids (N,); `vocab` is V."""
         counts = torch.bincount(ids[:-1] * vocab + ids[1:], minlength=vocab**2).view(vocab, vocab).double()
         counts = counts.clamp(max=1) if self.how == "seen" else counts
         counts = counts.mT if self.rows == "transposed" else counts
@@ -106,7 +111,7 @@ class Bigrams:
         )
 
     def losses(self, train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> Tensor:
-        """One for each token after the first."""
+        """The loss of each of the test's tokens after the first, in nats: (M - 1,) for M test tokens."""
         table = self.table(train_ids if self.reads == "train" else test_ids, vocab_size)
         return -table[test_ids[:-1], test_ids[1:]].log()
 
@@ -115,7 +120,8 @@ class Bigrams:
 
 
 def _unigrams(added: float, skipped: int, last: int = 0) -> Number:
-    """Every token by itself; `skipped` of the test's first tokens and the `last` of train's are left out."""
+    """The loss of every token by itself, after adding `added` to each count. The test's first `skipped` tokens are left
+    out, and train's last `last` ones, or its first one if `last` is negative."""
 
     def loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
         train = train_ids[: len(train_ids) - last] if last >= 0 else train_ids[1:]
@@ -126,7 +132,7 @@ def _unigrams(added: float, skipped: int, last: int = 0) -> Number:
 
 
 def _from_losses(end: str) -> Number:
-    """Another number made from the right losses."""
+    """A wrong number made from the right losses; `end` is its kind, such as "bits" or "sum"."""
 
     def loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
         losses = Bigrams().losses(train_ids, test_ids, vocab_size)
@@ -147,12 +153,12 @@ def _from_losses(end: str) -> Number:
 
 
 def _one_in_the_sum(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
-    """One is added to the sum of a row, as if the row had a single count."""
+    """The loss with one added to the sum of a row, as if the row had a single count."""
     return Bigrams(below=1 / vocab_size)(train_ids, test_ids, vocab_size)
 
 
 def _one_above(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
-    """One is added to the counts alone, and a sum of 0 becomes 1."""
+    """The loss with one added to the counts only above the line; a sum of 0 becomes 1."""
     counts = torch.bincount(train_ids[:-1] * vocab_size + train_ids[1:], minlength=vocab_size**2)
     counts = counts.view(vocab_size, vocab_size).double()
     table = (counts + 1) / counts.sum(1, keepdim=True).clamp(min=1)
@@ -160,7 +166,7 @@ def _one_above(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
 
 
 def _largest_id(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
-    """The vocabulary ends with the largest id of the two texts."""
+    """The loss with a vocabulary that ends with the largest id of the two texts."""
     return Bigrams()(train_ids, test_ids, int(torch.cat([train_ids, test_ids]).max()) + 1)
 
 
@@ -171,7 +177,8 @@ def _not_smoothed(session: Session) -> bool:
 
 
 def _test_pair_lost(session: Session) -> bool:
-    """Whether the first or the last pair of each test text is left out, so that a text of two tokens has none."""
+    """Whether the first or the last pair of each test text is left out. A text of two tokens has none left then, so it
+    isn't compared."""
     cases = [case for name, case in session.cases.items() if name != TWO]
     losses = [session.evaluate(case, Bigrams().losses) for case in cases]
     got = [number(session, case) for case in cases]

@@ -29,7 +29,8 @@ Result = tuple[Gradients, float]  # the gradients afterwards, and what is return
 
 @dataclass(frozen=True)
 class Run:
-    """Parameters with gradients, and how they are handed over: as a list, or as what can be walked over `once`."""
+    """Parameters with gradients, in order, `values` and `gradients` being tensors of one shape, or None for a gradient.
+    With `once` they are handed over as an iterator that can be walked over a single time, else as a list."""
 
     name: str
     values: tuple[Tensor, ...]
@@ -40,8 +41,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a call has left: what it returned, the gradients, the tensors that were the gradients before it, and whether
-    the parameters are as they were."""
+    """What a call has left: what it returned, the gradients now, the tensors that were the gradients `first`, and
+    whether the parameters were `kept` as they were."""
 
     returned: object
     gradients: Gradients
@@ -50,7 +51,7 @@ class Seen:
 
 
 def right(gradients: Gradients, max_norm: float) -> Result:
-    """All entries in one vector, in float64."""
+    """The right answer, in float64: the gradients after the call, and the norm of all their entries in one vector."""
     everything = torch.cat([g.double().flatten() for g in gradients if g is not None])
     norm = math.sqrt(math.fsum(entry * entry for entry in everything.tolist()))
     factor = max_norm / norm if norm > max_norm else 1.0
@@ -76,11 +77,11 @@ WITHOUT_ONCE = (LARGE, SMALL, EACH, NONE, DOUBLE)
 
 
 def runs(draw: Draw) -> dict[str, Run]:
-    """By name. The gradients have one, two and three axes and norms of their own; none of them is a multiple."""
+    """The runs by name. The gradients have one, two and three axes and norms of their own."""
     sizes = draw.sizes("A", "B", "C")
 
     def run(name: str, share: float, scale: float = 1.0, dtype: torch.dtype = torch.float32, **how: bool) -> Run:
-        """`share`: max_norm as a share of the norm."""
+        """A run of this name. `share`: max_norm as a share of the norm of all; `scale`: of the gradients' entries."""
         shapes = ((sizes["A"],), (sizes["B"], sizes["C"]), (2, sizes["C"], 3), (sizes["B"],))
         gradients = [draw.normal(shape, scale * (1 + i / 2)).to(dtype) for i, shape in enumerate(shapes)]
         values = tuple(draw.normal(shape).to(dtype) for shape in shapes)
@@ -101,7 +102,8 @@ def runs(draw: Draw) -> dict[str, Run]:
 
 
 def _each_below(run: Run) -> Run:
-    """The same with gradients of about one length, so that `max_norm` lies between the largest and all of them."""
+    """The run with gradients of about one length, so that `max_norm`, 5, lies between the largest of them and the norm
+    of all."""
     gradients = tuple(g * (3 + i / 4) / g.norm() for i, g in enumerate(run.gradients) if g is not None)
     return Run(run.name, run.values, gradients, 5.0)
 
@@ -110,12 +112,12 @@ def _each_below(run: Run) -> Run:
 
 
 def observed(session: Session, name: str) -> Seen | Finding:
-    """What the student's function did in one run, or why it did nothing."""
+    """What the student's function did in the run `name`, or the finding that says why it came to no end."""
     return session.once(("seen", name), lambda: _observe(session, drawn(session)[name]))
 
 
 def drawn(session: Session) -> dict[str, Run]:
-    """The runs of this check."""
+    """The runs of this check, by name."""
     return session.once("runs", lambda: runs(session.draw))
 
 
@@ -184,8 +186,8 @@ def _part(title: str, weight: float, *names: str, norm: bool = False, values: bo
 
 
 def _right_where(names: tuple[str, ...], part: Part) -> Part:
-    """The same part, judged once the gradients are right in these runs: one fault isn't told twice, and doing nothing
-    passes nothing."""
+    """The part, which waits until the gradients are right in the named runs: one fault isn't told twice, and doing
+    nothing passes nothing."""
 
     def judge(session: Session) -> Finding | None:
         finding = part.judge(session)
@@ -197,7 +199,7 @@ def _right_where(names: tuple[str, ...], part: Part) -> Part:
 
 
 def _in_place(session: Session) -> Finding | None:
-    """Whether the tensors that the gradients were before the call hold the rescaled numbers."""
+    """Why the tensors that held the gradients before the call don't hold the rescaled numbers, None if they do."""
     seen, run = observed(session, LARGE), drawn(session)[LARGE]
     if isinstance(seen, Finding):
         return seen
@@ -213,7 +215,7 @@ def _replaced(session: Session) -> bool:
 
 
 def _leaves(session: Session) -> Finding | None:
-    """Whether the parameters themselves are as they were."""
+    """Why the parameters themselves aren't as they were, None if they are."""
     seen = observed(session, LARGE)
     if isinstance(seen, Finding):
         return seen
@@ -232,7 +234,7 @@ def _norms(gradients: Gradients) -> list[float]:
 
 
 def _one_by_one(below: bool) -> Variant:
-    """Each gradient by its own norm; `below`: also where that is small."""
+    """A wrong clipping of each gradient by its own norm, also where that is small if `below`."""
 
     def variant(gradients: Gradients, max_norm: float) -> Result:
         factors = [max_norm / n if below else min(1.0, max_norm / n) for n in _norms(gradients)]
@@ -243,7 +245,8 @@ def _one_by_one(below: bool) -> Variant:
 
 
 def _by(norm: Callable[[Gradients], float], factor: Callable[[float, float], float]) -> Variant:
-    """All by one factor, made from a norm of some kind and max_norm; the norm is returned."""
+    """A wrong clipping of all gradients by one factor, which `factor` makes from the norm and max_norm. `norm` makes
+    the norm, which is also returned."""
     return lambda gradients, max_norm: (_scaled(gradients, factor(norm(gradients), max_norm)), norm(gradients))
 
 
@@ -268,8 +271,8 @@ def _clamped_to(share: float) -> Variant:
 
 
 def _fits(*variants: Variant, among: tuple[str, ...] = WITHOUT_ONCE, norms: bool = False) -> Callable[[Session], bool]:
-    """Whether in every run the gradients are right or those of one variant, and in one at least the variant's. `norms`:
-    what is returned has to be the variant's as well, in every run."""
+    """A recogniser that says whether in every run of `among` the gradients are right or those of one variant, and in
+    one at least the variant's. `norms`: what is returned has to be the variant's too, in every run."""
 
     def recognise(session: Session) -> bool:
         return any(_is(session, variant, among, norms) for variant in variants)
@@ -309,7 +312,7 @@ def _of_the_weights(session: Session) -> bool:
 
 
 def _returns_after(session: Session) -> bool:
-    """Whether the gradients are right, and the norm that is returned is theirs."""
+    """Whether the gradients are right, and the number that is returned is their norm after the clipping."""
     for name in (LARGE, DOUBLE):
         seen, run = observed(session, name), drawn(session)[name]
         if isinstance(seen, Finding) or _wrong_gradients(session, name) is not None:
@@ -336,7 +339,7 @@ def _none_met(session: Session) -> bool:
 
 
 def _zero_met(session: Session) -> bool:
-    """Whether gradients of zeros raise, or become NaN, while others are treated right."""
+    """Whether gradients of zeros raise or come out wrong, NaN for example, while others are treated right."""
     others = all(_wrong_gradients(session, name) is None for name in (LARGE, SMALL))
     return others and _wrong_gradients(session, ZERO) is not None
 
@@ -351,7 +354,7 @@ def _nothing_happens(session: Session) -> bool:
 
 
 def _kept(session: Session) -> bool:
-    """Whether the parameters are as they were."""
+    """Whether the parameters themselves are as they were, or the function raised."""
     seen = observed(session, LARGE)
     return isinstance(seen, Finding) or seen.kept
 

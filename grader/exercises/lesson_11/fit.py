@@ -1,6 +1,6 @@
 """`fit`: the loop that trains a language model, with clipped gradients (Pascanu et al. 2013, algorithm 1).
 
-The model is a small one that the subject builds, its optimiser gradient descent with momentum
+The model is a small one that the subject builds, and its optimiser is gradient descent with momentum
 (`grader.subject.translator`). What the student's function returns, the parameters, the mode and the order of events are
 compared with a simulation of ours.
 """
@@ -47,7 +47,9 @@ WRONG_STEP = (
 
 @dataclass(frozen=True)
 class Run:
-    """A model that is built once, and the pieces of each call: `starts` (steps, B). `max_norm` None: not given."""
+    """A model that is built once and trained by one or two calls. `data`: the model's; `ids`: the text, (N,); `calls`:
+    each call's `starts`, (steps, B), where its pieces of `block_size` tokens begin. `max_norm` None: the argument isn't
+    given."""
 
     name: str
     data: Mapping[str, Any]
@@ -59,7 +61,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Observed:
-    """What one call gave: what it returned, the parameters and the mode after it, all events so far."""
+    """What one call gave: what it returned, the parameters by name and the mode after it, whether a graph is held,
+    whether ids were changed in place, and the model's `events` so far, from the constants in
+    `grader.subject.translator`."""
 
     returned: Any
     parameters: Mapping[str, Tensor]
@@ -70,7 +74,7 @@ class Observed:
 
 
 def runs(draw: Draw) -> tuple[Run, ...]:
-    """Six runs, on models and texts of their own; the first has two calls."""
+    """The six runs of a check, on models and texts of their own; the first has two calls."""
     usual, clipped, default, from_eval, leftover, one = (
         _run(draw, name) for name in (USUAL, CLIPPED, DEFAULT, FROM_EVAL, LEFTOVER, ONE)
     )
@@ -98,12 +102,12 @@ def _run(draw: Draw, name: str) -> Run:
 
 
 def _steep(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A model that is so sure of nonsense that its gradients are longer than 1."""
+    """The data with a model that is so sure of nonsense that its gradients are longer than 1."""
     return {**data, "output": 6 * data["output"]}
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """What the first call of each run gets. No output of one call is compared: `observed` has both calls."""
+    """A case for each run: what its first call gets. Their outputs aren't compared: `observed` makes all calls."""
     return [Case(run.name, _arguments(run, 0), comparable=False) for run in runs(draw)]
 
 
@@ -120,7 +124,8 @@ Seen = tuple[Run, tuple[Observed, ...], Finding | None]
 
 
 def observed(session: Session) -> dict[str, Seen]:
-    """By name: every run, what the student's function did call by call, and why it went no further."""
+    """By a run's name: the run, what the student's function did call by call, and the finding that stopped it, None if
+    nothing did."""
     return session.once("runs", lambda: _observe_all(session))
 
 
@@ -164,11 +169,16 @@ def _facts(outcome: Outcome, state: Outcome) -> Observed:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to train: the right one unless told otherwise. `row`: whose pieces a step takes, "each", "first", "last"
-    or "backwards"; `labels`: how many places further they are. `from_nothing`: whether gradients are cleared, "always",
-    "later" (only those of earlier steps of the call), "calls" (once a call) or "never". `clips`: whether it does;
-    `max_norm`: a fixed one, whatever is given. `loss_after`: each loss is that of the parameters after the step.
-    `steps`: how many of them, None for all. `mode`: None for the model's own."""
+    """One way to train, right unless a field is changed.
+
+    `row`: whose pieces a step takes, "each" (its own), "first", "last" or "backwards" (from the last row to the first).
+    `labels`: how many places after the inputs the labels begin.
+    `from_nothing`: when gradients are cleared before a step, "always", "later" (not before the very first), "calls"
+    (only before the first of a call) or "never".
+    `clips`: whether gradients are clipped; `max_norm`: to which norm, None for what the call says.
+    `loss_after`: each loss is that of the parameters after its step. `steps`: how many, None for all.
+    `mode`: whether the model is in train mode; None for the mode it came in.
+    """
 
     row: Literal["each", "first", "last", "backwards"] = "each"
     labels: int = 1
@@ -181,7 +191,8 @@ class Way:
 
 
 def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
-    """Losses and parameters, in float64."""
+    """What each call of a run gives if it trains this way: the losses and the parameters, in float64. The other fields
+    keep their defaults."""
     model = Speaker({k: v.double() if isinstance(v, Tensor) else v for k, v in run.data.items()})
     model.train(model.training if way.mode is None else way.mode)
     parameters = dict(model.named_parameters())
@@ -220,7 +231,8 @@ def _loss(model: Speaker, run: Run, starts: Tensor, way: Way) -> Tensor:
 
 
 def _losses(value: object) -> list[float] | None:
-    """The losses as they were returned, from tensors too; None if they are anything else."""
+    """The losses as they were returned, tensors too; None if what came back is not a list, a tuple or a vector of
+    numbers."""
     items = value.tolist() if isinstance(value, Tensor) and value.dim() == 1 else value
     if not isinstance(items, list | tuple):
         return None
@@ -248,7 +260,8 @@ def _right(session: Session, run: Run) -> tuple[Observed, ...]:
 
 
 def _returns(name: str) -> Judge:
-    """The loss before each step of the first call, as a list of numbers."""
+    """A judge: whether the first call of the run `name` returns the loss before each of its steps, as a list of plain
+    numbers."""
 
     def judge(session: Session) -> Finding | None:
         run, seen, finding = observed(session)[name]
@@ -274,7 +287,7 @@ def _returns(name: str) -> Judge:
 
 
 def _not_floats(value: object) -> str:
-    """What is wrong with a value that should be a list of floats, in words; "" if nothing."""
+    """What a value that should be a list of floats is instead, in words; "" if it is one."""
     if not isinstance(value, list | tuple):
         return compare.in_words(value)
     if any(isinstance(item, Tensor) for item in value):
@@ -288,7 +301,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _changes(name: str, call: int = 0) -> Judge:
-    """The parameters after a call."""
+    """A judge: whether the parameters are right after call number `call`, from 0, of the run `name`."""
 
     def judge(session: Session) -> Finding | None:
         run, seen, finding = observed(session)[name]
@@ -308,7 +321,8 @@ def _changes(name: str, call: int = 0) -> Judge:
 
 
 def _once(later: Judge) -> Judge:
-    """Judged once the usual run is right: the same fault isn't told twice."""
+    """The judge `later`, whose findings stay unsaid while the usual run's parameters aren't right: the same fault isn't
+    told twice."""
 
     def judge(session: Session) -> Finding | None:
         finding = later(session)
@@ -318,7 +332,7 @@ def _once(later: Judge) -> Judge:
 
 
 def _after_values(judge: Judge) -> Judge:
-    """Judged once the model learns as it should: a function that does nothing would pass."""
+    """The judge, asked only once the usual run's parameters are right: a function that does nothing would pass."""
 
     def later(session: Session) -> Finding | None:
         finding = observed(session)[USUAL][2] or judge(session)
@@ -355,8 +369,8 @@ def _leaves_text(session: Session) -> Finding | None:
 
 
 def trained(*ways: Way, losses: bool = True) -> Callable[[Session], bool]:
-    """Whether all runs are right or those of one way, and one at least is only the way's. `losses`: what is returned
-    has to be the way's as well."""
+    """A recogniser that says whether all runs are right or those of one way, and one at least is only the way's.
+    `losses`: what is returned has to be the way's as well."""
 
     def recognise(session: Session) -> bool:
         found = list(observed(session).values())
@@ -388,7 +402,8 @@ def _has_changed(session: Session) -> bool:
 
 
 def _happens(*events: int, changes: bool = False) -> Callable[[Session], bool]:
-    """Whether only these events came in the first call, each at least once."""
+    """A recogniser that says whether only these events came in the first call, each at least once, and whether the
+    parameters changed just if `changes`."""
 
     def recognise(session: Session) -> bool:
         seen = _usual(session)
@@ -398,21 +413,21 @@ def _happens(*events: int, changes: bool = False) -> Callable[[Session], bool]:
 
 
 def _order(session: Session) -> bool:
-    """A first step before any gradients were there."""
+    """Whether the first step of the first call was taken before its backward pass had made gradients."""
     seen = _usual(session)
     events = seen.events if seen else ()
     return events[:2] in ((FORWARD, STEP_WITHOUT_GRADIENTS), (STEP_WITHOUT_GRADIENTS, FORWARD)) and BACKWARD in events
 
 
 def _cleared_too_late(session: Session) -> bool:
-    """Each step finds the gradients gone."""
+    """Whether gradients are cleared after the backward pass, so that a step finds none."""
     seen = _usual(session)
     return seen is not None and seen.events[:3] == (FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS)
 
 
 def _summed(session: Session) -> bool:
-    """The first loss is as many times the right one as the batch has labels. (Such steps are so long that what follows
-    can't be simulated.)"""
+    """Whether the first loss is the right one times the number of labels in the batch. Such steps are so long that what
+    follows can't be simulated."""
     run, seen, _ = observed(session)[USUAL]
     got = _losses(seen[0].returned) if seen else None
     labels = run.calls[0].shape[1] * run.block_size
@@ -420,14 +435,15 @@ def _summed(session: Session) -> bool:
 
 
 def _one_number(session: Session) -> bool:
-    """The model learns, and a single number comes back."""
+    """Whether a single number comes back in place of a list."""
     seen = _usual(session)
     value = seen.returned if seen else None
     return (plain_number(value) is not None) or (isinstance(value, Tensor) and value.numel() == 1)
 
 
 def _mode_left(training: bool) -> Callable[[Session], bool]:
-    """A model that came in the other mode goes out in this one."""
+    """A recogniser that says whether models that came in the other mode are left in this one, and all others as they
+    came."""
 
     def recognise(session: Session) -> bool:
         found = observed(session).values()
@@ -438,7 +454,7 @@ def _mode_left(training: bool) -> Callable[[Session], bool]:
 
 
 def _holds_graph(session: Session) -> bool:
-    """Tensors are returned, or the graph is held in another way."""
+    """Whether a graph is held after the call: tensors were returned, or it is kept in another way."""
     seen = _usual(session)
     return seen is not None and seen.graph_held
 

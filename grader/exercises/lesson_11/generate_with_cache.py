@@ -45,7 +45,8 @@ mistake = Words(__file__)
 
 
 def _by_generate(session: Session) -> Tensor | None:
-    """What the student's own `generate` draws from the same generator; ours, if there is none."""
+    """The text (B, T + N) that the student's own `generate` draws from the same generator; ours, if that function
+    doesn't give one. None if the model refuses ours."""
     run = drawn_runs(session)[DRAWN]
     outcome = call(session, run, "generate")
     shape = (len(run.prompt), run.prompt.shape[1] + run.new_tokens)
@@ -72,7 +73,8 @@ def _fed(session: Session) -> list[list[int]]:
 
 
 def _one_by_one(session: Session) -> Finding | None:
-    """Every token goes through the model once at most, and finds all before it in the cache."""
+    """Why the cache isn't used as it should: every token goes through the model once at most, and finds all before it
+    in the cache. None if that is so."""
     seen, run = observed(session, SURE), drawn_runs(session)[SURE]
     if isinstance(seen, Finding):
         return seen
@@ -91,7 +93,8 @@ def _one_by_one(session: Session) -> Finding | None:
 
 
 def _last_not_fed(session: Session) -> Finding | None:
-    """Judged after the rest: whatever feeds no tokens would pass."""
+    """Why the last new token went through the model, None if it didn't. Not judged before the rest is right, since
+    whatever feeds no tokens would pass."""
     finding = _one_by_one(session)
     if finding is not None:
         return finding if finding.kind == "raised" else not_judged("values-first")
@@ -142,7 +145,8 @@ def _twice(session: Session) -> bool:
 
 
 def _first_position(model: Any, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: Any) -> Tensor:
-    """The prompt's first position is read; later calls have one position only."""
+    """Like `generate`, (B, T) to (B, T + new_tokens), but the first new token is drawn from the logits of the prompt's
+    first position. The calls after it have one position only."""
     tokens = torch.cat([prompt, _next(model, prompt[:, :1], generator, sampling)], dim=1)
     return RIGHT(model, tokens, new_tokens - 1, generator, **sampling)
 
@@ -152,7 +156,7 @@ def _next(model: Any, tokens: Tensor, generator: torch.Generator, sampling: dict
 
 
 def _last_again(model: Any, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: Any) -> Tensor:
-    """The prompt's last token is fed once more."""
+    """Like `generate`, (B, T) to (B, T + new_tokens), but the prompt's last token is fed once more."""
     text = RIGHT(model, torch.cat([prompt, prompt[:, -1:]], dim=1), new_tokens, generator, **sampling)
     return torch.cat([prompt, text[:, prompt.shape[1] + 1 :]], dim=1)
 

@@ -1,4 +1,4 @@
-"""`head_that_remembers`: the head that looks back at the token to come (Olsson et al. 2022, induction heads)."""
+"""`head_that_remembers`: the head that looks back at where its next token was (Olsson et al. 2022, induction heads)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Head = tuple[int, int]
 
 
 def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
-    """Place by place and head by head."""
+    """The right head, as (layer, head), place by place: weights (L, H, T, T), labels (T,), -1 where none counts, and
+    ids (T,)."""
     read, coming = ids.tolist(), labels.tolist()
     totals: dict[Head, float] = {}
     for layer, heads in enumerate(weights.tolist()):
@@ -39,11 +40,14 @@ def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
 
 @dataclass(frozen=True)
 class Looks:
-    """How heads are compared. `past`: which occurrences count, "so far" (the place itself too), "before" or "all";
-    `known`: the same for the occurrences that a place needs to count; `of`: the token whose occurrences are looked
-    for, "labels", "ids" (the place's own) or "next" (also where there is no label); `by`: what counts as an
-    occurrence; `only`: its "first" or "last" occurrence alone, or the "largest" weight on one; `turned`: rows and
-    columns exchanged; `most`: the largest weight of all in place of the average.
+    """How heads are compared, right unless a field is changed.
+
+    `past`: which occurrences count, "so far" (the place itself too), "before" it or "all"; `known`: among which of them
+    there has to be one for a place to count.
+    `of`: whose occurrences are looked for, those of the "labels", of the "ids" (each place's own token) or of the
+    "next" token (also where there is no label); `by`: which ids count as an occurrence.
+    `only`: just the "first" or "last" occurrence counts, or the "largest" weight on one; "" for the sum.
+    `turned`: rows and columns change places; `most`: a head's largest share counts in place of its average.
     """
 
     past: Literal["so far", "before", "all"] = "so far"
@@ -55,7 +59,7 @@ class Looks:
     most: bool = False
 
     def places(self, labels: Tensor, ids: Tensor) -> Tensor:
-        """(T, T): which columns count in which rows."""
+        """A boolean matrix (T, T) from labels (T,) and ids (T,): which columns count in which rows."""
         wanted = {"labels": labels, "ids": ids.where(labels >= 0, -1), "next": torch.cat([ids[1:], -ids.new_ones(1)])}
         same = self.by(ids, wanted[self.of][:, None])
         counted = (same & _until(self.known, len(ids))).any(1)
@@ -122,8 +126,9 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _case(draw: Draw, name: str, shape: tuple[int, int], length: int, decoy: Looks | None = None) -> Case:
-    """Weights in which one head looks back, and another does what `decoy` counts and the right way doesn't. Only the
-    decoys of a model that looks ahead see what is later."""
+    """A case of `shape` (L, H) and `length` T, in which one head looks back, and another does what the wrong way
+    `decoy` counts and the right one doesn't (None: no such head). Only the decoys of a model that looks ahead see what
+    is later."""
     words = 16 if name == NEW else 9  # among many words more are new
     while True:
         layers, heads = shape
@@ -161,7 +166,7 @@ def _case(draw: Draw, name: str, shape: tuple[int, int], length: int, decoy: Loo
 
 
 def _looking(rows: Tensor, places: Tensor, share: float) -> Tensor:
-    """Rows that put a share of their weight on these places, where there are any."""
+    """The rows (T, T) with `share` of each one's weight moved to those places (T, T, boolean), where it has any."""
     some = places.any(1, keepdim=True)
     there = places / places.sum(1, keepdim=True).clamp(min=1)
     return torch.where(some, (1 - share) * rows + share * there, rows)
@@ -171,7 +176,7 @@ def _looking(rows: Tensor, places: Tensor, share: float) -> Tensor:
 
 
 def _answer(session: Session, name: str) -> Head | None:
-    """What the student's function says of a case, None unless it is two whole numbers."""
+    """What the student's function says of the case `name`; None unless it is two whole numbers."""
     outcome = session.call(session.cases[name])
     value = outcome.value if outcome.ok else None
     if isinstance(value, tuple | list) and len(value) == 2 and all(type(number) is int for number in value):
@@ -202,7 +207,8 @@ def _wrong(session: Session, name: str) -> Finding | None:
 
 
 def _finds(title: str, weight: float, *names: str) -> Part:
-    """One of few heads is found by chance, too: so the plain text comes first."""
+    """A part that passes if the head is found in the named cases. It waits until the plain text's is: one of few heads
+    is found by chance, too."""
 
     def judge(session: Session) -> Finding | None:
         first = None if PLAIN in names else _wrong(session, PLAIN)
@@ -222,7 +228,7 @@ def _unchanged(session: Session) -> Finding | None:
 
 
 def _as(*ways: Callable[..., Head]) -> Callable[[Session], bool]:
-    """Whether every answer is right or that of one way, and one at least only the way's."""
+    """A recogniser that says whether every answer is right or that of one way, and one at least is only the way's."""
 
     def recognise(session: Session) -> bool:
         cases = [case for case in session.real_cases() if case.comparable]
@@ -240,14 +246,14 @@ def _fits(got: list[Head | None], right: list[Head], wrong: list[Head]) -> bool:
 
 
 def _exchanged(session: Session) -> bool:
-    """(head, layer) in place of (layer, head)."""
+    """Whether all answers are (head, layer) in place of (layer, head)."""
     cases = [case for case in session.real_cases() if case.comparable]
     got = [_answer(session, case.name) for case in cases]
     return got == [session.evaluate(case, reference)[::-1] for case in cases]
 
 
 def _one_number(session: Session) -> bool:
-    """The place in a table that is laid out flat; also twice, for the layer and for the head."""
+    """Whether the answer is the head's place in a table that is laid out flat, alone or twice in a pair."""
     case = session.cases[PLAIN]
     outcome = session.call(case)
     value = outcome.value if outcome.ok else None

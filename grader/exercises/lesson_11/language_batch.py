@@ -19,7 +19,8 @@ Pair = tuple[Tensor, Tensor]
 
 
 def reference(ids: Tensor, starts: Tensor, block_size: int) -> Pair:
-    """Piece by piece, token by token."""
+    """The right `language_batch`, token by token: ids (N,) and starts (B,) give inputs and labels, (B, block_size)
+    each."""
     text = ids.tolist()
     inputs = [[text[start + t] for t in range(block_size)] for start in starts.tolist()]
     labels = [[text[start + t + 1] for t in range(block_size)] for start in starts.tolist()]
@@ -30,7 +31,7 @@ BATCH, END, ONE_PIECE, ONE_TOKEN = "a batch", "the end of the text", "one piece"
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """A text in which no token comes twice, so that every entry shows where it comes from."""
+    """The cases of a check. In their texts no token comes twice, so that every entry shows where it comes from."""
     sizes = draw.sizes("B", "T")
     batch, width = max(sizes["B"], 3), max(sizes["T"], 5) + (sizes["T"] == max(sizes["B"], 3))
 
@@ -61,12 +62,12 @@ def _places(starts: Tensor, block_size: int) -> Tensor:
 
 
 def _apart(inputs: int, labels: int) -> Callable[..., Pair]:
-    """Inputs and labels begin so many places after the start."""
+    """Wrong batches whose inputs and labels begin this many tokens after the start."""
     return lambda ids, starts, size: (ids[_places(starts + inputs, size)], ids[_places(starts + labels, size)])
 
 
 def _rows(first: Callable[[Tensor], int], along: bool = True) -> Callable[..., Pair]:
-    """The text folded into rows from one place on; without `along` it is read column by column."""
+    """Wrong batches, the text from `first(starts)` on folded into rows, or read column by column unless `along`."""
 
     def variant(ids: Tensor, starts: Tensor, block_size: int) -> Pair:
         begin, count = first(starts), len(starts) * block_size
@@ -79,7 +80,7 @@ def _rows(first: Callable[[Tensor], int], along: bool = True) -> Callable[..., P
 
 
 def _blocks(ids: Tensor, starts: Tensor, block_size: int) -> Pair:
-    """`starts` read as numbers of blocks."""
+    """Wrong batches that take `starts` for the numbers of blocks in place of places in the text."""
     return _apart(0, 1)(ids, starts * block_size, block_size)
 
 
@@ -88,7 +89,7 @@ def _next_block(ids: Tensor, starts: Tensor, block_size: int) -> Pair:
 
 
 def _rolled(shift: int) -> Callable[..., Pair]:
-    """Labels made from the inputs alone."""
+    """Wrong batches whose labels are the inputs, rolled by `shift` places along each row."""
 
     def variant(ids: Tensor, starts: Tensor, block_size: int) -> Pair:
         inputs = ids[_places(starts, block_size)]

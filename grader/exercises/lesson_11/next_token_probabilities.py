@@ -1,4 +1,4 @@
-"""`next_token_probabilities`: temperature, top-k (Fan et al. 2018, 5.4), top-p (Holtzman et al. 2020, section 3.1)."""
+"""`next_token_probabilities`: temperature, top-k (Fan et al. 2018, 5.4) and top-p (Holtzman et al. 2020, 3.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ mistake = Words(__file__)
 
 
 def reference(logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """(…, V) logits → (…, V) probabilities of the logits' dtype: row by row, token by token."""
+    """The right `next_token_probabilities`, row by row and token by token: logits (..., V) give probabilities (..., V)
+    of their dtype. None leaves out top-k or top-p."""
     rows = [_row(row, temperature, top_k, top_p) for row in logits.reshape(-1, logits.shape[-1])]
     return torch.stack(rows).reshape(logits.shape)
 
@@ -53,13 +54,19 @@ def _kept(chances: Tensor, stay: list[int]) -> Tensor:
 
 @dataclass(frozen=True)
 class Sampler:
-    """The distribution with parts changed. `heat`: what temperature does, "divides", "multiplies", "nothing",
-    "probabilities" (they are divided) or "twice" (they are divided and go through a softmax again); `cold`: whether
-    temperature 0 is seen to; `descending`: the order; `more_k`, `more_p`: how many more tokens stay; `at_least`: the
-    fewest that top-p keeps; `threshold`: top-p is compared with each probability; `first`: "k", "p" or "both" (top-p
-    doesn't know of top-k); `ends`: what becomes of the others after top-k and after top-p, "divided" (by the sum of
-    the rest), "left", or "zero logit"; `back`: how the order of the vocabulary comes back, "right", "never", "gather";
-    `back_from`: after which steps it is lost, "any", "k", "p" or "always"; `result`: what is made of the result."""
+    """The distribution (..., V), right unless a field is changed.
+
+    `heat`: what temperature does, "divides", "multiplies", "nothing", "probabilities" (they are divided) or "twice"
+    (they are divided and go through a softmax again); `cold`: whether temperature 0 is treated on its own.
+    `descending`: the order in which tokens stay; `more_k`, `more_p`: how many more stay; `at_least`: the fewest that
+    top-p keeps.
+    `threshold`: top-p is compared with each probability; `together`: top-p doesn't know of top-k.
+    `ends`: what becomes of the others after top-k and after top-p, "divided" (by the sum of the rest), "left" or "zero
+    logit".
+    `back`: how the order of the vocabulary comes back, "right", "never" or "gather"; `back_from`: after which steps it
+    is lost, "any", "k", "p" or "always".
+    `result`: what is made of the result.
+    """
 
     heat: str = "divides"
     cold: bool = True
@@ -123,7 +130,8 @@ TOGETHER = replace(RIGHT, together=True)
 
 
 def _zero_logits(by_k: bool, by_p: bool) -> Callable[..., Tensor]:
-    """The others get the logit 0 in place of -inf: the logits after the temperature, not those of the probabilities."""
+    """A wrong distribution, (..., V), whose excluded tokens get the logit 0 in place of -inf, after top-k if `by_k` and
+    after top-p if `by_p`. The logits are those after the temperature, not the log of the probabilities."""
 
     def variant(
         logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
@@ -143,7 +151,7 @@ def _zero_logits(by_k: bool, by_p: bool) -> Callable[..., Tensor]:
 def _times_stays(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> Tensor:
-    """The logits are multiplied by which of them stay."""
+    """A wrong distribution, (..., V), made of logits that are multiplied by True or False, for which of them stay."""
     stays = RIGHT(logits, temperature, top_k, top_p)
     return stays if temperature == 0 else (logits / temperature * (stays > 0)).softmax(-1)
 
@@ -190,13 +198,13 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _some(draw: Draw, batch: int, words: int) -> Tensor:
-    """Three places of every row."""
+    """A boolean table, (batch, words), that is True at three places of every row."""
     return torch.stack([torch.randperm(words, generator=draw.generator) < 3 for _ in range(batch)])
 
 
 def _clear(draw: Draw, shape: tuple[int, ...], *how: float | None) -> Tensor:
-    """Logits without close calls: no two alike, and no sum of probabilities near `top_p`. Where there is both a top-k
-    and a top-p, their order makes a difference in every row."""
+    """Logits of this shape without close calls: no two alike, and no sum of probabilities near top-p. Where there is
+    both a top-k and a top-p, their order makes a difference in every row. `how`: temperature, top_k, top_p."""
     temperature, top_k, top_p = (*how, *(1.0, None, None)[len(how) :])
     rows: list[Tensor] = []
     while len(rows) < math.prod(shape[:-1]):
@@ -223,14 +231,14 @@ def _decided(row: Tensor, temperature: float | None, top_k: float | None, top_p:
 
 
 def _cold(weight: float) -> Part:
-    """Temperature 0 in both dtypes: the smallest numbers of float64 are zero in float32."""
+    """A part for temperature 0 in both dtypes: the smallest numbers of float64 are zero in float32."""
     single, double = parts.values("", weight, COLD_SINGLE), parts.float64(COLD, COLD_SINGLE, weight)
     return Part("temperature 0: all on the largest", weight, lambda s: single.judge(s) or double.judge(s))
 
 
 def _gradients(weight: float) -> Part:
-    """Through the softmax, through top-k alone, and through all three steps: what is divided by later hides what came
-    before."""
+    """A part for gradients, through the softmax, through top-k alone and through all three steps: what is divided by
+    later hides what came before."""
     warm = parts.gradients(WARM)
     steps = {"With top-k": parts.gradients(TOP_K), "With all three steps": parts.gradients(ALL)}
 
@@ -252,7 +260,7 @@ def _nothing_where_plain(session: Session) -> bool:
 
 
 def _only(*names: str) -> Callable[[Session], bool]:
-    """Whether the named cases raise or give NaN, and all others are right."""
+    """A recogniser that says whether the named cases raise or give NaN, and all others are right."""
 
     def recognise(session: Session) -> bool:
         others = [case for case in session.real_cases() if case.comparable and case.name not in names]

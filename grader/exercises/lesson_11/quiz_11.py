@@ -7,7 +7,7 @@ from grader.spec.answers import choice, number, quiz, written
 
 
 def _kept() -> int:
-    """How many of the sorted probabilities reach 0.8."""
+    """How many of the sorted probabilities it takes to reach 0.8."""
     total, count = 0.0, 0
     for chance in (0.4, 0.25, 0.2, 0.1, 0.05):
         if total < 0.8:

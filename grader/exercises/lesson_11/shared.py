@@ -24,7 +24,8 @@ State = dict[str, Tensor]
 
 
 def whole_numbers(case: str, weight: float = 0.5) -> Part:
-    """Ids are whole numbers: an embedding and a cross-entropy take nothing else."""
+    """A part that passes if the case's tensors are int64: an embedding and a cross-entropy take nothing else. It waits
+    until the values are right."""
 
     def judge(session: Session) -> Finding | None:
         if parts.inspect_call(session, session.cases[case], FLOAT32) is not None:
@@ -38,7 +39,8 @@ def whole_numbers(case: str, weight: float = 0.5) -> Part:
 
 
 def rotary_sizes(draw: Draw, *others: str, but: int) -> dict[str, int]:
-    """Distinct sizes with E = H * D, an even D (rotary positions turn pairs), not `but` heads, six tokens or more."""
+    """Distinct sizes by axis, with E = H * D, an even D (rotary positions turn pairs), 6 tokens or more and not `but`
+    heads. `others` are further axes."""
     heads = [n for n in (2, 3, 5) if n != but][draw.integer(0, 2)]
     width = (6, 8, 10)[draw.integer(0, 3)]
     length = (7, 11, 13)[draw.integer(0, 3)]
@@ -46,7 +48,8 @@ def rotary_sizes(draw: Draw, *others: str, but: int) -> dict[str, int]:
 
 
 def two_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws with different heads and widths, so that no fixed number fits both."""
+    """Two draws of sizes with different heads and widths, so that no fixed number fits both. `others` are further
+    axes."""
     first = second = rotary_sizes(draw, *others, but=2)
     while second["E"] == first["E"] or second["F"] == first["F"]:
         second = rotary_sizes(draw, *others, but=first["H"])
@@ -54,7 +57,7 @@ def two_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]
 
 
 def gpt_state(draw: Draw, sizes: Mapping[str, int]) -> State:
-    """The parameters of a `GPT` of `sizes["L"]` blocks; its embedding is its head's weight."""
+    """The parameters of a `GPT` of `sizes["L"]` blocks, by name; its embedding is also the weight of its head."""
     table = draw.normal((sizes["V"], sizes["E"]), sizes["E"] ** -0.5)
     state = {"token_embedding.weight": table, "head.weight": table}
     for block in range(sizes["L"]):
@@ -74,7 +77,8 @@ def _norm(state: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
 
 
 def block(state: Mapping[str, Tensor], heads: int, x: Tensor, kept: float = 1.0) -> Tensor:
-    """A pre-norm block (Xiong et al. 2020, figure 1b) with PyTorch's attention; `kept` is what dropout leaves."""
+    """A pre-norm block (Xiong et al. 2020, figure 1b) with PyTorch's attention, for `x` (B, T, E), in the same shape.
+    `kept` is the share that dropout leaves of what a sub-layer adds."""
     normed = _norm(state, "norm1", x)
     query, key, value = (
         _linear(state, f"attention.{name}_proj", normed).unflatten(-1, (heads, -1)).transpose(1, 2) for name in "qkv"
@@ -91,8 +95,9 @@ def block(state: Mapping[str, Tensor], heads: int, x: Tensor, kept: float = 1.0)
 
 @dataclass(frozen=True)
 class Rotary(Attention):
-    """Attention of a block, all from what would be its query; `turns`: whether queries and keys get their positions,
-    `causal`: whether later tokens are hidden, or with "too much" the token itself as well."""
+    """The attention of a block, (B, T, E), with query, key and value all made from its query. `turns`: whether
+    queries and keys get their positions; `causal`: "yes" hides later tokens, "no" nothing, "too much" the token
+    itself as well."""
 
     turns: bool = True
     causal: str = "yes"
@@ -115,7 +120,7 @@ PRE_NORM = Block(first=Layer("norm1", "pre"), second=Layer("norm2", "pre"), atte
 
 @dataclass(frozen=True)
 class Alone:
-    """A block of one input, as `GPTBlock` is."""
+    """A block of one input, `x` (B, T, E), as `GPTBlock` is: it is value, key and query."""
 
     block: Block = PRE_NORM
 
@@ -124,5 +129,5 @@ class Alone:
 
 
 def blocks_of(state: Mapping[str, Tensor], layers: int) -> list[dict[str, Tensor]]:
-    """The parameters of each block of a model."""
+    """The parameters of each of the `layers` blocks of a model, in order."""
     return [below(state, f"blocks.{layer}.") for layer in range(layers)]

@@ -1,5 +1,5 @@
 """What `generate` and `generate_with_cache` are judged by: a model that the subject builds from a table
-(`grader.subject.writer`), runs in which only one token can be drawn, and one in which drawn tokens are counted."""
+(`grader.subject.writer`), runs in which only one text can come out, and one in which drawn tokens are counted."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ Write = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Run:
-    """A model, a prompt and how the next tokens are drawn. `drawn`: how many numbers came out of the generator before.
-    `exact`: only one text can come out."""
+    """A model by its `table` (K, V), a prompt (B, T) and how the next tokens are drawn. `training`: the model's first
+    mode; `drawn`: how many numbers came out of the generator before the call; `sampling`: the keywords, such as
+    temperature."""
 
     name: str
     table: Tensor
@@ -52,17 +53,19 @@ class Run:
 
     @property
     def exact(self) -> bool:
+        """Whether only one text can come out."""
         return self.name != DRAWN
 
     @property
     def data(self) -> dict[str, Any]:
+        """What `Writer` is made from."""
         return {"table": self.table, "training": self.training, "max_length": self.max_length}
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a call has left: the text, the model's mode, what the model was fed (as `Writer` has it), whether gradients
-    were recorded and whether the prompt was changed."""
+    """What a call has left: the text, the model's mode, what the model was fed (as in `Writer`, a row for each call),
+    whether gradients were recorded and whether the prompt was changed."""
 
     text: Any
     training: bool
@@ -72,7 +75,7 @@ class Seen:
 
 
 def runs(draw: Draw, long: bool) -> dict[str, Run]:
-    """By name; `long`: with texts beyond max_length."""
+    """The runs of a check, by name. With `long` there are texts beyond max_length, too."""
     sizes = draw.sizes("V", "B", "T")
     words, batch, length = 7 + sizes["V"] % 5, 3 + sizes["B"] % 3, 3 + sizes["T"] % 3
 
@@ -98,7 +101,7 @@ def runs(draw: Draw, long: bool) -> dict[str, Run]:
 
 
 def _sure(draw: Draw, words: int) -> Tensor:
-    """Logits so far apart that the largest is drawn for certain, in another order in each row."""
+    """Logits, (ROWS, words), so far apart that the largest is drawn for certain, in another order in each row."""
     order = torch.stack([torch.randperm(words, generator=draw.generator) for _ in range(ROWS)])
     return 60.0 * order
 
@@ -108,10 +111,14 @@ def _sure(draw: Draw, words: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Writing:
-    """Writing with parts changed. `reads`: the position whose logits count; `given`: what the model gets, "end" (the
-    last max_length tokens), "start", "all", "last" (one token), "prompt"; `eval`: whether it is in eval mode; `draws`:
-    "each", "argmax" or "once" (one token for all rows); `sampled`: whether `sampling` is used; `returns`: "all", "new"
-    or "window" (what the model got last, and the last token)."""
+    """A way to write, right unless a field is changed: a prompt (B, T) gives (B, T + new_tokens).
+
+    `reads`: the position whose logits count. `given`: what the model gets, "end" (the last max_length tokens), "start",
+    "all", "last" (one token) or "prompt".
+    `eval`: whether it is in eval mode. `draws`: "each", "argmax" or "once" (one token for all rows). `sampled`: whether
+    `sampling` is used.
+    `returns`: "all", "new" or "window" (what the model got last, and the last token).
+    """
 
     reads: int = -1
     given: str = "end"
@@ -148,7 +155,7 @@ RIGHT = Writing()
 
 
 def written(run: Run, write: Write = RIGHT) -> Tensor | None:
-    """What one of our ways writes in a run; None where the model refuses."""
+    """The text (B, T + new_tokens) that `write` makes in a run; None where the model refuses it."""
     generator = torch.Generator().manual_seed(run.seed)
     try:
         with torch.no_grad():
@@ -161,17 +168,18 @@ def written(run: Run, write: Write = RIGHT) -> Tensor | None:
 
 
 def drawn_runs(session: Session) -> dict[str, Run]:
-    """The runs of this check."""
+    """The runs of this check, by name."""
     return session.once("runs", lambda: runs(session.draw, long=session.exercise.name == "generate"))
 
 
 def observed(session: Session, name: str) -> Seen | Finding:
-    """What the student's function did in one run, or why it came to no end."""
+    """What the student's function did in the run `name`, or the finding that says why it came to no end."""
     return session.once(("seen", name), lambda: observe(session, drawn_runs(session)[name]))
 
 
 def call(session: Session, run: Run, target: str, torch_seed: int = 11) -> Outcome:
-    """The outcome of a student's function in one run, on a fresh model under "@writer"."""
+    """The outcome of the student's function `target` in one run, on a fresh model under "@writer". `torch_seed`: of
+    torch's own generator."""
     session.ask(Request("build", handle="writer", args=(Given("writer", run.data),)))
     generator = Given("generator", {"seed": run.seed, "drawn": run.drawn})
     args = (Given("built", {"handle": "writer"}), run.prompt, run.new_tokens, generator)
@@ -179,7 +187,8 @@ def call(session: Session, run: Run, target: str, torch_seed: int = 11) -> Outco
 
 
 def observe(session: Session, run: Run, torch_seed: int = 11) -> Seen | Finding:
-    """The same, with what was seen of the model."""
+    """What the exercise's function did in a run, with what was seen of the model, or the finding that says why it came
+    to no end."""
     outcome = call(session, run, session.exercise.name, torch_seed)
     finding = compare.run_error(outcome, session.exercise)
     if finding is not None and finding.kind != "raised":
@@ -196,7 +205,7 @@ def observe(session: Session, run: Run, torch_seed: int = 11) -> Seen | Finding:
 
 
 def ids(session: Session, name: str) -> Tensor | None:
-    """The text of a run; None if there is none, or if it is no table of ids."""
+    """The text (B, T) of a run; None if there is none, or if it is no table of whole numbers."""
     seen = observed(session, name)
     if isinstance(seen, Finding) or not isinstance(seen.text, Tensor) or seen.text.dim() != 2:
         return None
@@ -204,7 +213,7 @@ def ids(session: Session, name: str) -> Tensor | None:
 
 
 def wrong(session: Session, name: str) -> Finding | None:
-    """Why a run with one right text doesn't pass."""
+    """Why a run with one right text doesn't pass, None if it does."""
     finding = misshapen(session, name)
     if finding is not None:
         return finding
@@ -223,7 +232,7 @@ def _columns(session: Session, name: str) -> int:
 
 
 def misshapen(session: Session, name: str) -> Finding | None:
-    """Why a run gave no text of the right shape."""
+    """Why a run gave no text of the right shape, None if it did."""
     seen, run = observed(session, name), drawn_runs(session)[name]
     if isinstance(seen, Finding):
         return seen
@@ -246,7 +255,7 @@ def misshapen(session: Session, name: str) -> Finding | None:
 
 
 def writes(title: str, weight: float, *names: str) -> Part:
-    """The texts of runs with one right text."""
+    """A part that passes if the texts of the named runs, which have one right text each, are right."""
     return Part(title, weight, lambda s: next((f for name in names if (f := wrong(s, name))), None))
 
 
@@ -255,7 +264,8 @@ def _after(session: Session, *names: str) -> Finding | None:
 
 
 def keeps_mode(weight: float) -> Part:
-    """The model is in the mode that it was in. Judged after the texts, as what follows."""
+    """A part that passes if the model is in the mode that it was in. It waits until the text of the plainest run is
+    right."""
 
     def judge(session: Session) -> Finding | None:
         for name in (TRAINING, SURE):
@@ -271,7 +281,7 @@ def keeps_mode(weight: float) -> Part:
 
 
 def records_nothing(weight: float) -> Part:
-    """No gradients."""
+    """A part that passes if no gradients are recorded. It waits until the text of the plainest run is right."""
 
     def judge(session: Session) -> Finding | None:
         seen = observed(session, SURE)
@@ -286,7 +296,7 @@ def records_nothing(weight: float) -> Part:
 
 
 def leaves_prompt(weight: float) -> Part:
-    """The prompt is as it was."""
+    """A part that passes if the prompt isn't changed in place. It waits until the text of the plainest run is right."""
 
     def judge(session: Session) -> Finding | None:
         seen = observed(session, SURE)
@@ -300,13 +310,13 @@ def leaves_prompt(weight: float) -> Part:
 
 
 def again(session: Session, run: Run, torch_seed: int) -> Tensor | None:
-    """The text of a run once more, with another state of torch's own generator."""
+    """The text of a run once more, with another seed for torch's own generator; None if there is none."""
     seen = session.once(("again", run.seed, run.drawn, torch_seed), lambda: observe(session, run, torch_seed))
     return seen.text if isinstance(seen, Seen) and isinstance(seen.text, Tensor) else None
 
 
 def draws_by_generator(weight: float) -> Part:
-    """The generator decides, and torch's own doesn't."""
+    """A part that passes if the text follows from `generator`, and torch's own generator makes no difference."""
 
     def judge(session: Session) -> Finding | None:
         finding = misshapen(session, DRAWN)
@@ -317,7 +327,7 @@ def draws_by_generator(weight: float) -> Part:
 
 
 def _not_by_generator(session: Session) -> str | None:
-    """In words, why the draws don't come from the generator, or not from it alone."""
+    """Why the draws don't come from `generator`, or not from it alone, in words; None if they do."""
     run, first = drawn_runs(session)[DRAWN], ids(session, DRAWN)
     assert first is not None
     same, other, used = (
@@ -334,7 +344,7 @@ def _not_by_generator(session: Session) -> str | None:
 
 
 def draws_by_chance(weight: float) -> Part:
-    """The drawn tokens are as frequent as they are probable."""
+    """A part that passes if the drawn tokens are as frequent as they are probable."""
 
     def judge(session: Session) -> Finding | None:
         finding = misshapen(session, DRAWN)
@@ -372,8 +382,8 @@ def _unlikely(run: Run, text: Tensor | None) -> Finding | None:
 
 
 def fits(*ways: Write, where: str | None = None) -> Callable[[Session], bool]:
-    """Whether in every run with one right text the text is that or the one of one way, and in one at least the way's;
-    `where`: the run in which it has to show. Runs that raised don't count."""
+    """A recogniser that says whether in every run with one right text the text is that or that of one way, and in one
+    at least the way's. `where`: the run in which it has to show. Runs that raised don't count."""
 
     def recognise(session: Session) -> bool:
         return any(_is(session, way, where) for way in ways)
@@ -404,19 +414,19 @@ def only_new(session: Session) -> bool:
 
 
 def only_one(session: Session) -> bool:
-    """Whether one new token comes back, and several are asked for."""
+    """Whether the prompt comes back with one new token, though several are asked for."""
     got, run = ids(session, SURE), drawn_runs(session)[SURE]
     return got is not None and got.shape == (len(run.prompt), run.prompt.shape[1] + 1)
 
 
 def _one_off(session: Session) -> bool:
-    """Whether the prompt comes back with one new token too few or too many."""
+    """Whether the text has one new token too few or too many."""
     got, run = ids(session, SURE), drawn_runs(session)[SURE]
     return got is not None and abs(got.shape[1] - run.prompt.shape[1] - run.new_tokens) == 1
 
 
 def raises(*words: str) -> Callable[[Session], bool]:
-    """Whether the plainest run ends in an error whose message holds one of these."""
+    """A recogniser that says whether the first error that was raised has one of these words in its message."""
 
     def recognise(session: Session) -> bool:
         return any(word in error.message for error in session.raised[:1] for word in words)
@@ -425,7 +435,8 @@ def raises(*words: str) -> Callable[[Session], bool]:
 
 
 def _mode(name: str) -> Callable[[Session], bool]:
-    """Whether the texts are right, and the model is in another mode after this run than before it."""
+    """A recogniser that says whether the texts are right, but the model is in another mode after the run `name` than
+    before it."""
 
     def recognise(session: Session) -> bool:
         seen, run = observed(session, name), drawn_runs(session)[name]
@@ -456,14 +467,14 @@ def _one_for_all(session: Session) -> bool:
 
 
 def _own_seed(session: Session) -> bool:
-    """Whether the draws don't follow the generator."""
+    """Whether the draws don't follow from `generator`, though all else is right."""
     if wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None:
         return False
     return _not_by_generator(session) is not None
 
 
 def _not_sampled(session: Session) -> bool:
-    """Whether `sampling` makes no difference: right where there is none, and drawn as without it elsewhere."""
+    """Whether `sampling` makes no difference: runs without it are right, and others are drawn as if there were none."""
     if wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None or wrong(session, FEW) is None:
         return False
     return _unlikely(replace(drawn_runs(session)[DRAWN], sampling={}), ids(session, DRAWN)) is None
