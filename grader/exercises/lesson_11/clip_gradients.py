@@ -98,7 +98,7 @@ def runs(draw: Draw) -> dict[str, Run]:
         run(DOUBLE, 0.4, dtype=torch.float64),
         replace(run(ZERO, 0.5, scale=0.0), max_norm=1.0),
     )
-    return {mistake.name: mistake for mistake in made}
+    return {each.name: each for each in made}
 
 
 def _each_below(run: Run) -> Run:
