@@ -46,7 +46,7 @@ Step = RunStep | CheckStep | TestStep
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in order, and sentences on what was odd about the notebook."""
+    """Steps in order, and `notes`: sentences on what was odd about the notebook."""
 
     steps: tuple[Step, ...]
     notes: tuple[str, ...]
@@ -118,8 +118,8 @@ class _Planner:
         return [RunStep(cell.source, exercise=exercise if role == "solution" else "", example=example)]
 
     def _places_of_checks(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-        """For every cell the exercises that are checked there: where their check cell stands, and where it had to be
-        put back."""
+        """By cell, the exercises that are checked there: first where their own check cell stands, then where it had to
+        be put back."""
         before: dict[int, list[str]] = {}
         after: dict[int, list[str]] = {}
         for name in self.outline.exercises:
@@ -142,12 +142,13 @@ class _Planner:
         return self.roles[i] == ("solution", name) or (name in cell.source and defines(cell.source, name))
 
     def _original(self, places: list[int]) -> int:
-        """Of copies, the one that still has the cell's own id; else the first."""
+        """The place, of those of copies, of the one that still has the cell's own id; the first if none has."""
         ids = {cell.id for cell in self.outline.cells if cell.id}
         return next((i for i in places if self.cells[i].id in ids), places[0])
 
     def _places_of_given(self) -> dict[int, list[Step]]:
-        """Given cells that are missing, by the cell that they are put back behind (-1: before all)."""
+        """The given cells that are missing, as steps, by the place of the cell that they are put back behind (-1:
+        before all)."""
         places: dict[int, list[Step]] = {}
         for k, own in enumerate(self.outline.cells):
             if own.role == "given" and own.kind == "code" and k not in self.matches:

@@ -44,7 +44,8 @@ def as_text(result: ExerciseResult) -> str:
 
 
 def _reasons(result: ExerciseResult) -> Iterator[str]:
-    """What else has to be mended first, what a second check gave, which mistake it looks like: a sentence each."""
+    """A sentence each on what else has to be mended first, what a second check gave, and which mistake it looks like;
+    none where there is nothing of the kind."""
     if result.first_fix:
         yield first_fix(result.name, result.first_fix, result.first_fix_why)
     if result.carried:
@@ -60,7 +61,7 @@ def as_html(result: ExerciseResult) -> str:
 
 
 def findings(result: ExerciseResult) -> str:
-    """An exercise's findings as plain text, without the line with its points."""
+    """An exercise's findings as HTML that holds nothing active, without the line with its points."""
     parts = []
     if result.broken:
         parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")
@@ -94,13 +95,13 @@ def test_as_html(test: TestResult, points: float) -> str:
 
 
 def said_of(test: TestResult) -> str:
-    """Whether a teacher's own tests passed."""
+    """A sentence, without its full stop, on whether a teacher's own tests passed."""
     return "The tests passed" if test.passed else "The tests did not pass"
 
 
 def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
-    """Each part, or the first of several that waited for the same thing; their names, each with the points that it
-    earned of those that it could: "attends (0 of 1.41)", where it is worth anything by itself."""
+    """Each part, or the first of several that wait for the same thing, with their names. A name has the points that the
+    part earned of those it could, "attends (0 of 1.41)", where it is worth anything by itself."""
     points = iter(result.part_points)
     for group in grouped(result.parts):
         named = []
@@ -129,7 +130,7 @@ def _sentence(words: str) -> str:
 
 
 def preface(result: SubmissionResult) -> list[str]:
-    """Sentences about the submission as a whole."""
+    """Sentences about the submission as a whole, such as why nothing was graded; none where there is nothing to say."""
     said = []
     if result.unreadable:
         said.append(result.unreadable)

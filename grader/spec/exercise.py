@@ -41,9 +41,10 @@ class Setup:
 
 @dataclass(frozen=True)
 class Case:
-    """One set of arguments. `sizes`: the length of every axis. `diagnostic` cases earn nothing: they recognise mistakes
-    that raise on distinct sizes. `comparable`: right answers agree closely enough to recognise a mistake by its values.
-    `setup`: for the module that gets the arguments; references and variants get it as their first argument."""
+    """One set of arguments, by name. `sizes`: the length of every axis; `leading`: those of the axes before.
+    `diagnostic` cases earn nothing: they recognise mistakes that raise on distinct sizes. `comparable`: right answers
+    agree closely enough to recognise a mistake by its values. `setup`: for a module, which references and variants get
+    as their first argument."""
 
     name: str
     args: Mapping[str, Any]
@@ -83,13 +84,14 @@ NOT_JUDGED: Mapping[str, str] = {
 
 
 def not_judged(kind: str) -> Finding:
-    """A finding that judges nothing, with what comes first."""
+    """A finding that judges nothing: its message says what has to come first. `kind` is a key of `NOT_JUDGED`."""
     return Finding(kind, NOT_JUDGED[kind])
 
 
 @dataclass(frozen=True)
 class Part:
-    """A share of the points. `compares_values`: the part passes only if the numbers are right."""
+    """A share of the points. `judge` returns why it doesn't pass, or None. `weight` counts beside those of the other
+    parts. `compares_values`: the part passes only if the numbers are right."""
 
     name: str
     weight: float
@@ -150,7 +152,8 @@ class Exercise:
 
 
 class Letter(NamedTuple):
-    """What a letter or symbol stands for: the field's name for it ("" where there is none but the letter)."""
+    """What a letter or symbol stands for. `name`: what the field calls it, "" if it has no name there; `meaning`: in
+    words."""
 
     name: str
     meaning: str

@@ -53,7 +53,8 @@ def _are_questions(session: Session) -> bool:
 
 
 def _unwritten(session: Session, findings: Sequence[Finding | None]) -> Finding | None:
-    """What says that there is nothing to judge, if there is nothing."""
+    """The finding that there is nothing to judge, since the code isn't written or defined; None if there is
+    something."""
     found = [finding for finding in findings if finding is not None]
     name = session.exercise.name
     if _are_questions(session):

@@ -22,7 +22,7 @@ def read() -> tuple[Any, ...]:
 
 
 def put_back(before: tuple[Any, ...]) -> tuple[str, ...]:
-    """Set what is no longer as it was before; the keys of what was changed."""
+    """Set whatever is no longer as `before`, what `read` gave, to what it was; the keys of what was changed."""
     changed = []
     for (key, (getter, setter)), value in zip(SETTINGS.items(), before, strict=True):
         if getter() != value:

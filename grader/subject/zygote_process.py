@@ -66,7 +66,8 @@ print(attend(torch.randn(2, 3), torch.randn(4, 3))[0])
 
 
 def main(control: socket.socket, limits: Confinement | None) -> None:
-    """Fork on request until the other end of the socket is closed."""
+    """Fork on request until the other end of `control` is closed. `limits` confine the children; None leaves them
+    free."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever a worker of a class blocks
     # Where memory runs out, the kernel shall take a submission, not the judge.
@@ -163,7 +164,8 @@ class Children:
                 os.kill(pid, signal.SIGKILL)
 
     def fork(self, control: socket.socket, descriptor: int, less_memory: int) -> None:
-        """Another one, with its end of a pipe, and so many bytes of memory less than others."""
+        """Fork another child, which gets the `descriptor` of its end of a pipe and `less_memory` bytes less than
+        others."""
         if self._scratch:
             self.end_all()
         self._forks += 1
