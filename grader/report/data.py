@@ -90,7 +90,8 @@ class Report:
         return "" if any(result.message == said for result in self.results) else said
 
     def hint(self, number: int = 1) -> str:
-        """Hint `number`, from 1; each says more than the one before."""
+        """Hint `number`, from 1; each says more than the one before. A number without a hint gives a sentence on how
+        many there are."""
         if 1 <= number <= len(self.hints):
             return self.hints[number - 1]
         return f"There {'is' if len(self.hints) == 1 else 'are'} {len(self.hints)} hint(s) for this report."

@@ -27,7 +27,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Step:
-    """One of the nineteen steps."""
+    """One of the nineteen steps: its title, a sentence or two on it, and the tensors that go in and come out."""
 
     title: str
     story: str
