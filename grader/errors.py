@@ -52,7 +52,8 @@ class Interrupted(CourseError):
 
 
 class BrokenNotebook(CourseError):
-    """It can't be read. `line` is where, if that is known."""
+    """A notebook of the course's own can't be read. `line` is where, 0 if that isn't known; `why` is the message
+    without the place."""
 
     def __init__(self, path: Path, message: str, line: int = 0) -> None:
         super().__init__(f"{path}{f':{line}' if line else ''}: {message}")
@@ -99,11 +100,12 @@ class SandboxUnavailable(RuntimeError):
 
 
 class GradebookUnavailable(RuntimeError):
-    """The database can't be written now: locked, gone, or written by another. Nothing of the batch was stored."""
+    """The gradebook's database can't be written now: locked, gone, or written by another. Nothing of the batch was
+    stored."""
 
 
 class SchedulerLost(RuntimeError):
-    """The scheduler is gone, and with it what was under way."""
+    """Dask's scheduler is gone, and with it the work that was under way."""
 
 
 class OtherVersion(RuntimeError):
@@ -111,7 +113,7 @@ class OtherVersion(RuntimeError):
 
 
 class NotReleased(Exception):
-    """Students don't have the check of this exercise."""
+    """Students don't have the check of this exercise yet."""
 
 
 class CheckFailed(AssertionError):

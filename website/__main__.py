@@ -29,7 +29,8 @@ MADE = ROOT / "build" / "website"
 @click.option("--solutions", is_flag=True, help="With the model solutions, for teachers.")
 @click.option("--zip/--no-zip", "with_zip", default=True, help="With the student's package to download, or without.")
 def main(out: Path, solutions: bool, with_zip: bool) -> None:
-    """Build the course's web site. Nothing is run and nothing is fetched."""
+    """Build the course's web site in `out`, without running or fetching anything, and exit with Sphinx's code.
+    `solutions` and `with_zip` are those of `Course`."""
     start = time.monotonic()
     course = Course(solutions=solutions, with_zip=with_zip)
     try:
@@ -68,7 +69,8 @@ def write_sources(course: Course, folder: Path) -> None:
 
 
 def build(made: Path, out: Path) -> int:
-    """Run Sphinx; its exit code. A warning is an error, all are shown, and then `out` stays as it was."""
+    """Run Sphinx on the sources in `made`; returns its exit code. A warning counts as an error; all of them are shown,
+    and then `out` stays as it was."""
     from sphinx.cmd.build import build_main
 
     fresh = made / "html"  # myst-nb puts a folder beside the pages

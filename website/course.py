@@ -66,7 +66,8 @@ class Course:
 
     @cached_property
     def terms(self) -> dict[str, dict[str, Any]]:
-        """The glossary: term -> meaning, the lesson that introduces it, the words that it has there."""
+        """The glossary by term. An entry has its meaning, the lesson that introduces it, and the words that it has
+        there."""
         return self._toml(GLOSSARY)
 
     def _toml(self, name: str) -> dict[str, Any]:
@@ -85,15 +86,16 @@ class Course:
 
     @cached_property
     def times(self) -> dict[str, Times]:
-        """How long each lesson takes."""
+        """How long each lesson takes, in minutes, by name."""
         return {name: times(lesson) for name, lesson in self.lessons.items()}
 
     def solved(self, lesson: Lesson) -> NotebookNode:
-        """The executed notebook, with the lesson's cells. `LessonError` where the lesson has changed since."""
+        """The executed notebook, with the lesson's cells. `LessonError` if the lesson has changed since it was
+        executed."""
         return self._built(lesson, "solutions")
 
     def students(self, lesson: Lesson) -> NotebookNode:
-        """The students' notebook."""
+        """The students' notebook of a lesson."""
         return self._built(lesson, "notebooks")
 
     def _built(self, lesson: Lesson, folder: str) -> NotebookNode:
@@ -129,12 +131,12 @@ def _wrong_setting(key: str, value: object) -> str:
 
 
 def points_of(exercise: Exercise) -> str:
-    """What an exercise earns, in words."""
+    """The points that an exercise is worth, in words."""
     return f"{exercise.points:g} point{'' if exercise.points == 1 else 's'}"
 
 
 def line_of(cell: LessonCell, at: int) -> int:
-    """The line in the lesson of a place in a cell's source."""
+    """The line of the lesson's file that has the character `at` of a cell's source."""
     return cell.first + cell.source.count("\n", 0, at)
 
 
