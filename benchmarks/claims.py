@@ -110,7 +110,7 @@ def edited(cells: Sequence[LessonCell], edit: Mapping[str, str]) -> list[str]:
 
 @contextlib.contextmanager
 def seed_moved(by: int) -> Iterator[None]:
-    """Inside the block, every generator that is given a seed starts from that seed plus `by`; torch and random start anew."""
+    """Inside the block, every seed given to a generator is raised by `by`; torch and random start from `by` itself."""
     kept = torch.manual_seed, torch.Generator, random.Random, random.seed
 
     class Generator(torch.Generator):
@@ -167,7 +167,7 @@ def run(sources: Sequence[str], seed: int) -> Names:
 
 
 def table(name: str, claim: Claim, cells: Sequence[LessonCell]) -> Iterator[tuple[str, bool]]:
-    """The lines of a claim's table, and whether each holds."""
+    """The lines of a claim's table, each with whether it holds; `cells` are those that the claim needs."""
     threads = {"two threads": {"set_num_threads(1)": "set_num_threads(2)"}}
     several = any("set_num_threads(1)" in cell.source for cell in cells)
     yield f"{name}: {claim.says}", True
@@ -191,7 +191,7 @@ WIDTH = {"half as wide": 0.5, "twice as wide": 2}
 
 
 def times(text: str, factors: Mapping[str, float]) -> dict[str, dict[str, str]]:
-    """Edits that multiply the number at the end of a text of the lesson, by title.
+    """Edits, by title, that multiply the number at the end of a text of the lesson; `factors` has the factors by title.
 
     >>> times("steps=300", {"four times the steps": 4})
     {'four times the steps': {'steps=300': 'steps=1200'}}
@@ -240,7 +240,8 @@ def deep_losses(names: Names) -> list[float]:
 
 
 def forty_eight_fail(post: float, warm: float, pre: float) -> bool:
-    """Whether forty-eight blocks know the rhyme in pre-norm only; `pre` is the largest loss at any depth."""
+    """Whether forty-eight blocks know the rhyme in pre-norm only, by losses: `post` and `warm` at 48, `pre` the largest
+    at any depth."""
     return min(post, warm) > 1 and pre < 0.2
 
 

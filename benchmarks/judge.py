@@ -45,7 +45,8 @@ VARIED = "def attention_scores(query, key):\n    # student {i}\n    return query
 
 
 class Peak:
-    """The largest memory that a process and its descendants hold at once (shared pages counted once), in MB."""
+    """The largest memory, `most`, that a process and its descendants hold at once (shared pages counted once), in MB,
+    while the block runs."""
 
     def __init__(self, pid: int) -> None:
         self.pid, self.most, self._stop = pid, 0.0, threading.Event()

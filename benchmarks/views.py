@@ -51,7 +51,7 @@ LISTEN = """view => {
 
 
 class Wire:
-    """Counts the bytes of all WebSocket messages of a page."""
+    """Counts, in `bytes`, all WebSocket messages of a page."""
 
     def __init__(self, page: Page) -> None:
         self.bytes = 0

@@ -116,7 +116,7 @@ class Course:
 
 
 def submission(lesson: str, number: int) -> bytes:
-    """The solved notebook of a lesson, with a text of its own."""
+    """The solved notebook of a lesson as bytes, with a text of its own for each `number`."""
     return nb.dump([*nb.solved(lesson), nb.code(f"# hand-in {number}", id=f"note-{number}")])
 
 

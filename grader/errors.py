@@ -69,7 +69,7 @@ class LessonError(CourseError):
 
 
 class Unreadable(ValueError):
-    """The file is not a notebook. The message is for the student."""
+    """What somebody handed in can't be read as a notebook. The message is for the student."""
 
 
 class FileTooLarge(Unreadable):

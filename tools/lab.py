@@ -56,7 +56,7 @@ LEARNERS = Path(__file__).parents[1] / "release" / "student" / "jupyter" / "lab.
 
 @dataclass(frozen=True)
 class Lab:
-    """A running server: its folder, its address and its token."""
+    """A running JupyterLab: its folder, its address and its token."""
 
     folder: Path
     url: str
@@ -140,7 +140,8 @@ def running_browser() -> Iterator[Browser]:
 
 
 def page_of(browser: Browser, width: int = 1280, height: int = 1000) -> Page:
-    """A page with cookies of its own. Nothing but 127.0.0.1 can be reached from it."""
+    """A page of a browser with cookies of its own, in this size in pixels. Nothing but 127.0.0.1 can be reached from
+    it."""
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.set_default_timeout(60_000)
     page.refused = []  # type: ignore[attr-defined]  # for a test to look at
@@ -283,7 +284,7 @@ def press(target: Locator, *keys: str) -> None:
 
 
 def application(view: Locator) -> Locator:
-    """The part of a view that arrow keys move in."""
+    """The element of a view in which arrow keys move."""
     return view.get_by_role("application")
 
 

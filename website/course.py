@@ -61,7 +61,7 @@ class Course:
 
     @cached_property
     def by_number(self) -> dict[str, Lesson]:
-        """All lessons by their two digits."""
+        """All lessons by their two digits, as text."""
         return {lesson.number: lesson for lesson in self.lessons.values()}
 
     @cached_property
@@ -79,7 +79,7 @@ class Course:
             raise LessonError([Problem(name, int(place[1]) if place else 1, "", message)]) from None
 
     def line_in(self, name: str, key: str) -> int:
-        """The line in a TOML file at which a key or its table begins."""
+        """The line in the TOML file `name` at which a key or its table begins."""
         begin = re.compile(rf"""\[?(["']?){re.escape(key)}\1\s*[\]=]""")
         lines = _read(self.root / name).splitlines()
         return next((number for number, line in enumerate(lines, 1) if begin.match(line)), 1)
@@ -113,7 +113,7 @@ class Course:
         return notebook
 
     def level(self, exercise: Exercise) -> int:
-        """How difficult an exercise is, from 1 to 5."""
+        """The difficulty of an exercise, from 1 to 5."""
         text = "\n".join(cell.source for cell in self.lessons[exercise.lesson].cells if not cell.is_code)
         return next((int(level) for _, name, level in DIFFICULTY.findall(text) if name == exercise.name), 1)
 

@@ -88,7 +88,7 @@ def _prose(course: Course, lesson: Lesson, name: str, text: str, first: bool) ->
 
 
 def _do_it(course: Course, lesson: Lesson) -> str:
-    """The line of links by which a reader downloads the notebook or opens it elsewhere."""
+    """The line of links by which a reader downloads the lesson's notebook or opens it elsewhere."""
     links = [f'<a href="../downloads/{lesson.name}.ipynb" download>Download the notebook</a>']
     if course.with_zip:
         package = f"../downloads/{FOLDER}-{__version__}-student.zip"

@@ -15,7 +15,7 @@ LEGIBLE = 0.81  # a plot isn't made narrower than this share: its letters of 8 p
 
 @dataclass(frozen=True)
 class Pictures:
-    """The pictures of one lesson, written into `folder`, which the page finds at `address`."""
+    """The pictures of one lesson, written as files into `folder`, which the page finds at `address`."""
 
     folder: Path
     address: str
@@ -42,7 +42,7 @@ class Pictures:
 
 
 def _size(png: str) -> tuple[int, int]:
-    """Width and height of a picture in base64, in pixels."""
+    """The width and height, in pixels, of a PNG in base64."""
     width, height = struct.unpack(">II", base64.b64decode(png)[16:24])
     return width, height
 

@@ -102,7 +102,7 @@ NO_ADDRESS = (
 
 
 def citation(cff: str) -> str:
-    """CITATION.cff as a line of a list of references.
+    """The text of a CITATION.cff as one line of a list of references.
 
     >>> citation("authors: [{name: The authors}]\\ntitle: A course\\nversion: 1.0.0\\nlicense: MIT\\n")
     'The authors. A course. Version 1.0.0. Licence: MIT.'

@@ -55,7 +55,8 @@ class GradingSettings:
 
     @cached_property
     def basis(self) -> dict[str, str]:
-        """What marks depend on, piece by piece: the same text or digest means that the piece is the same."""
+        """What marks depend on, piece by piece, by the pieces' names: the same text or digest means that the piece is
+        the same."""
         judge, outline = set(files_that_decide(())), self.outline
         pieces = {}
         for name in outline.exercises:
@@ -146,7 +147,7 @@ def _source(module: str) -> Path | None:
 
 @cache
 def _imports(source: Path) -> tuple[str, ...]:
-    """Every name of this package that a file imports: modules, and names inside them."""
+    """Every dotted name of this package that a file imports: modules, and names inside them."""
     return tuple(_imported(ast.parse(source.read_bytes())))
 
 

@@ -135,8 +135,8 @@ class _SecondRun:
         return score, used
 
     def _run_until(self, runner: Runner, name: str, solutions: Mapping[str, str]) -> None:
-        """Run the notebook up to the check of an exercise, with some solutions of the course's in place of the
-        student's, which may stand in any cell."""
+        """Run the notebook up to the check of the exercise `name`. `solutions` are the course's, by exercise, that run
+        in place of the student's, which may stand in any cell."""
         for step in self._steps[: self._steps.index(plan.CheckStep(name))]:
             if isinstance(step, plan.RunStep):
                 runner.run(step)
@@ -146,7 +146,7 @@ class _SecondRun:
             runner.run(plan.RunStep(source))
 
     def tests(self) -> tuple[TestResult, ...]:
-        """The results of the teacher's own test cells, in order."""
+        """The results of the teacher's own test cells, in order; empty if there are none."""
         names, limits = self._outline.tests, self._limits
         hides = any(visible(cell.source) != cell.source for cell in self._outline.cells if cell.role == OWN_TEST)
         found: dict[str, TestResult] = {}
@@ -249,7 +249,7 @@ def without_unneeded_examples(names_of: Callable[[tuple[str, ...]], set[str] | N
 
 
 def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseResult:
-    """Check an exercise as it now is in the student's process."""
+    """The result of an exercise as it now is in the student's process; `secret_seed` decides its inputs."""
     if not runner.ready():
         return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
     seconds = runner.seconds_for_check(exercise)

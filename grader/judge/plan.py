@@ -17,8 +17,9 @@ from grader.judge.reader import OWN_TEST, NotebookCell
 
 @dataclass(frozen=True)
 class RunStep:
-    """Run a cell; `definitions`: only its functions, classes and imports. `exercise`: whose solution cell it is.
-    `example`: a worked example of the course's, unchanged, which may be left out if nothing needs it."""
+    """A step of the plan: run a cell, or with `definitions` only its functions, classes and imports. `exercise`: whose
+    solution cell it is, "" if it is none. `example`: a worked example of the course's, unchanged, which may be left out
+    if nothing needs it."""
 
     source: str
     definitions: bool = False
@@ -35,7 +36,7 @@ class CheckStep:
 
 @dataclass(frozen=True)
 class TestStep:
-    """Run a test cell of the teacher's own here."""
+    """A step of the plan: run a test cell of the teacher's own, when all cells before have run."""
 
     grade_id: str
     source: str
@@ -73,7 +74,7 @@ class _Planner:
         return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
 
     def _unchanged(self, i: int) -> bool:
-        """Whether the student left a cell of the course's as it was."""
+        """Whether the submission's cell `i` is one of the course's that the student left as it was."""
         found = self.matches[i]
         return found is not None and self.texts[i] == self.outline.texts[found]
 

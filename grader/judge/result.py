@@ -71,8 +71,8 @@ class ExerciseResult:
 
     @property
     def part_points(self) -> tuple[tuple[float, float], ...]:
-        """Of each part the points earned and possible, to two decimals: they add up to what the exercise earned by
-        itself, without what was `carried`, and to its points."""
+        """For each part the points earned and possible, to two decimals. They add up to what the exercise earned by
+        itself, without what was `carried`, and to the points that it is worth."""
         alone = round(self.points * (self.score - self.carried), 2)
         whole, own = round(100 * self.points), round(100 * alone)
         right = [part.weight * part.passed for part in self.parts]
@@ -85,7 +85,8 @@ class ExerciseResult:
 
 
 def _divided(cents: int, weights: Sequence[float]) -> list[int]:
-    """Whole cents by these weights, which add up: those that lose most by rounding down get one more."""
+    """Whole cents in the proportions of these weights, which add up to `cents`: those that lose most by rounding down
+    get one more."""
     total = sum(weights)
     if not total:
         return [0] * len(weights)

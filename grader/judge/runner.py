@@ -69,7 +69,7 @@ class Runner:
         self.subject = Timed(self._child, self._deadline, self.limits.patience)
 
     def left(self) -> float:
-        """Seconds by the clock left for the submission."""
+        """Seconds by the clock that are left for the submission."""
         return self._deadline - time.monotonic()
 
     def ready(self) -> bool:
@@ -87,7 +87,7 @@ class Runner:
         return False
 
     def names(self, sources: tuple[str, ...]) -> set[str] | None:
-        """The names that sources use, without running them; None if that can't be told."""
+        """The names that sources use, without running them; None if they can't be told."""
         outcome = self.subject.ask(Request("names", args=sources, seconds=self.limits.cell_seconds))
         return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
 

@@ -210,14 +210,14 @@ def environment(home: str) -> dict[str, str]:
 
 
 def readable() -> list[str]:
-    """What a child may read, but for what is `hidden`: Python's library, packages, shared objects."""
+    """The paths that a child may read, but for what is `hidden`: Python's library, packages, shared objects."""
     python = [sysconfig.get_path("stdlib"), f"{sys.base_prefix}/lib"]
     found = [*LIBRARIES, *python, *packages_folders()]
     return list(dict.fromkeys(os.path.realpath(path) for path in found if os.path.exists(path)))
 
 
 def hidden() -> list[str]:
-    """The course's own package, in every place where it may be installed: it holds the references."""
+    """The folders of the course's own package, wherever it may be installed: it holds the references."""
     found = [str(PACKAGE), *(f"{folder}/grader" for folder in packages_folders())]
     for root in readable():
         found += glob.glob(f"{glob.escape(root)}/python3*/*-packages/grader")
@@ -225,7 +225,7 @@ def hidden() -> list[str]:
 
 
 def packages_folders() -> list[str]:
-    """Where installed packages lie."""
+    """The folders of installed packages, as real paths."""
     paths = sysconfig.get_paths()
     found = [paths["purelib"], paths["platlib"]]
     if sys.prefix == sys.base_prefix:

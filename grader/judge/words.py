@@ -20,7 +20,7 @@ COMMENT_BYTES = 4000
 
 
 def as_text(result: ExerciseResult) -> str:
-    """One exercise as plain text."""
+    """One exercise's result as plain text, its parts and hints included."""
     lines = [f"{result.name}: {result.mark:g} of {result.points:g} points"]
     if result.broken:
         lines.append(BROKEN)
@@ -81,14 +81,14 @@ def findings(result: ExerciseResult) -> str:
 
 
 def carried(result: ExerciseResult) -> str:
-    """What a second check gave, as a sentence."""
+    """What a second check gave, as a sentence; for a result with a `carried` share."""
     names = " and ".join(f"`{name}`" for name in result.carried_with)
     points = round(result.points * result.carried, 2)
     return f"Checked once more with the course's own {names}: that adds {points:g} points."
 
 
 def test_as_html(test: TestResult, points: float) -> str:
-    """A test cell of the teacher's own, as HTML that holds nothing active."""
+    """The result of a teacher's own test cell, worth `points`, as HTML that holds nothing active."""
     head = f"<h3>{said_of(test)}: {test.mark(points):g} of {points:g} points</h3>"
     why = f"<pre>{escape(test.message)}</pre>" if test.message else ""
     return nh3.clean(f"<section>{head}{why}</section>", tags=TAGS, attributes={})
@@ -145,7 +145,7 @@ def footer(result: SubmissionResult) -> str:
 
 
 def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
-    """What a student reads beside the exercise, short: the check's own output has the rest."""
+    """What a student reads beside the exercise, kept short: the check's own output has the rest."""
     said = preface(result) if result.unreadable or result.confinement == UNSAFE else []
     if exercise.broken:
         said.append(BROKEN)

@@ -31,7 +31,8 @@ PLAIN = (str, int, float, bool, type(None))
 
 @dataclass(frozen=True)
 class ToldPart:
-    """One part, as the learner's report has it."""
+    """One part as the learner's report has it: its name, state, weight, the id of its finding ("" if it passed), and
+    the message."""
 
     name: str
     state: str

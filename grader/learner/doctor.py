@@ -63,7 +63,7 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """The result of all observations in a sentence."""
+        """The result of all observations, in a sentence."""
         if self.ready:
             return "Everything is ready."
         count = sum(finding.word == "fix" for finding in self.findings)

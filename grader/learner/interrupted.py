@@ -140,7 +140,7 @@ UNFINISHED = Unfinished()
 
 
 def watch_for_interrupts() -> None:
-    """Ask and listen from now on. Once is enough for a kernel."""
+    """From now on, in this kernel, hold back cells that wait for an interrupted one. Once is enough for a kernel."""
     running = shell()
     if running is not None and UNFINISHED not in running.ast_transformers:
         running.ast_transformers.append(UNFINISHED)

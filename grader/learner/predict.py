@@ -106,7 +106,7 @@ def _is_open(name: str) -> bool:
 
 
 def _example(name: str) -> str:
-    """A guess that would be possible: a letter, or the middle of what a number may be."""
+    """A guess that would be possible for a prediction: a letter, or the middle of what a number may be."""
     shown = _shown.get(name)
     if shown is None or shown.choices:
         return "a"

@@ -103,7 +103,7 @@ def record_solution(name: str) -> None:
 
 
 def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
-    """Change one exercise's record in the file, under a lock."""
+    """Change one exercise's record in the file, under a lock: `change` returns the fields that are new."""
 
     def edit(document: dict[str, Any]) -> None:
         entry = document["exercises"].get(name, {})
@@ -240,7 +240,7 @@ def _row(lesson: str, name: str, record: Record, points: float | None) -> list[s
 
 
 def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tuple[float, float]:
-    """Points earned by each exercise's best check, and points in all."""
+    """The points earned by each exercise's best check, added up, and the points of all exercises."""
     earned = sum(round(e.points * known.get(e.name, Record()).best, 2) for e in exercises.values())
     return round(earned, 2), sum(e.points for e in exercises.values())
 

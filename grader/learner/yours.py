@@ -195,7 +195,8 @@ class _Notebook:
 
 
 def _needed(cells: Sequence[Sequence[Statement]], wanted: Iterable[str]) -> list[tuple[int, Statement]]:
-    """The statements that bind the wanted names, or names that such statements use, with the number of their cell."""
+    """The statements that bind the wanted names, or names that such statements use, in order, each with the number of
+    its cell."""
     every = [(number, statement) for number, cell in enumerate(cells, 1) for statement in cell]
     names, before = set(wanted), -1
     while len(names) > before:

@@ -105,8 +105,8 @@ class TrainedGPT(PlainGPT):
 
 
 def as_gpt(model: Any, tokens: Tensor) -> PlainGPT | None:
-    """A model of lesson 11's kind as its numbers; None if it hasn't the parts of a `GPT`, or if its own logits of the
-    tokens (T,) are others."""
+    """A model of lesson 11's kind as its numbers; None if it hasn't the parts of a `GPT`, or if its own logits for the
+    tokens (T,) differ from those of these numbers."""
     if isinstance(model, PlainGPT):
         return model
     try:

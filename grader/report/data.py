@@ -13,9 +13,9 @@ if TYPE_CHECKING:  # the teacher's commands read results without torch
 
 @dataclass(frozen=True)
 class PartReport:
-    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape"; empty if it passed.
-    `judged` is False where something else has to come first: such a part has neither passed nor failed, and earns
-    nothing yet. `message` then says what comes first."""
+    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape", "" if it passed; `got` and
+    `expected` are tensors to show, or None. `judged` is False where something else has to come first: such a part has
+    neither passed nor failed, and earns nothing yet. `message` then says what comes first."""
 
     name: str
     passed: bool
@@ -75,12 +75,13 @@ class Report:
 
     @property
     def first_failure(self) -> PartReport | None:
-        """The first part that failed; where nothing has failed yet, the first that did not pass."""
+        """The first part that failed; where nothing has failed yet, the first that did not pass; None if all passed."""
         return first_failure(self.results)
 
     @property
     def unwritten(self) -> PartReport | None:
-        """The part that says that the code is not written or not defined, if that is all that there is to say."""
+        """The part that says that the code is not written or not defined, if that is all that there is to say; else
+        None."""
         return unwritten(self.results)
 
     @property

@@ -23,9 +23,9 @@ KEEP = 'data-lm-suppress-shortcuts="true"'
 
 
 def as_html(report: Report, file: bytes = b"") -> str:
-    """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other, and only
-    then the numbers, which a screen reader reads one by one; they are in a fold, which is the way past them. `file` is
-    what a learner can save who thinks that the report is wrong."""
+    """The report as HTML: the parts, the first failure, the likely mistake, hints that unfold one after the other, and
+    then the numbers, in a fold, because a screen reader reads them one by one. `file` is what a learner can save who
+    thinks that the report is wrong; empty for no link."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))

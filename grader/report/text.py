@@ -32,7 +32,8 @@ def points(report: Report) -> str:
 
 
 def as_text(report: Report) -> str:
-    """The report as plain text."""
+    """The report as plain text: a line for each part, with why it failed, then the likely mistake and the first
+    hint."""
     lines = [headline(report)]
     if report.broken:
         lines += [BROKEN, *_indented(report.broken)]
@@ -107,7 +108,7 @@ def number(value: float) -> str:
 
 
 def side_by_side(got: Tensor, expected: Tensor) -> str:
-    """Two matrices side by side, as text."""
+    """Two vectors or matrices, got and expected, side by side, as lines of text."""
     left, right = _block(got), _block(expected)
     height = max(len(left), len(right))
     width = max(len("got"), *(len(line) for line in left))

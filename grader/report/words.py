@@ -36,13 +36,14 @@ def state_of(passed: bool, judged: bool) -> str:
 
 
 def first_failure(parts: Sequence[P]) -> P | None:
-    """The first part that failed; where nothing has failed yet, the first that did not pass."""
+    """The first part that failed; where nothing has failed yet, the first that did not pass; None if all passed."""
     waiting = [part for part in parts if not part.passed]
     return next((part for part in waiting if part.judged), waiting[0] if waiting else None)
 
 
 def unwritten(parts: Sequence[P]) -> P | None:
-    """The part that says that the code is not written or not defined, if that is all that there is to say."""
+    """The part that says that the code is not written or not defined, if that is all that there is to say; else
+    None."""
     first = first_failure(parts)
     if first is None or first.kind not in UNWRITTEN:
         return None

@@ -19,7 +19,7 @@ TOKENS = ("T", "Tq", "Tk", "S", "Ts", "Tt")  # axes of tokens
 
 
 def normal_entries(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """Standard normal entries, whatever the argument."""
+    """Standard normal entries (float32) in a shape, whatever the argument is called."""
     return draw.normal(shape)
 
 
@@ -67,8 +67,8 @@ def length_one(draw: Draw, inputs: Axes, sizes: Mapping[str, int], make: Make = 
 
 
 def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
-    """One sequence, a batch, batch and heads, float64, entries up to ±50, and those of `length_one`; all other sizes
-    are distinct.
+    """The usual cases: one sequence, a batch, batch and heads, float64, entries up to ±50, and those of `length_one`;
+    all other sizes are distinct.
 
     Batch and heads are small, so that code that loops over leading axes in Python finishes in time.
     """

@@ -31,7 +31,7 @@ def _is_real(value: object) -> bool:
 
 
 def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
-    """Why a call gave no value, or None if it gave one."""
+    """The finding on why a call gave no value; None if it gave one."""
     name = exercise.name
     if outcome.status == "missing":
         return Finding("missing", f"`{outcome.value}` is not defined. Run the cell that defines it, then check again.")
@@ -108,7 +108,8 @@ def place(raised: Raised, name: str) -> str:
 
 
 def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tuple[str, ...] = ()) -> Finding | None:
-    """Why a call that has to raise a ValueError with `numbers` in its message did something else; None if it did so.
+    """The finding on why a call that has to raise a ValueError with `numbers` in its message did something else; None
+    if it did raise it.
 
     `call` is the call in words, a sentence without its full stop. `hints` go with what is found.
     """
@@ -191,7 +192,7 @@ def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding 
 
 
 def arguments_in_words(case: Case, exercise: Exercise) -> str:
-    """The shapes and numbers of a call, for a message; for a module also its constructor's."""
+    """The shapes and numbers of a call, for a message; for a module also those of its constructor."""
     shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
     shown += [f"{name} = {arg}" for name, arg in case.args.items() if type(arg) in (int, float)]
     constructed = ""
@@ -305,7 +306,7 @@ def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:
 
 
 def expected_leaves(value: Any, count: int) -> list[Tensor]:
-    """The tensors that a reference returned. Anything else is a fault of ours: TypeError."""
+    """The tensors that a reference returned, `count` of them. Anything else is a fault of ours: TypeError."""
     tensors = leaves(value, count)
     if tensors is None:
         raise TypeError(f"a reference gave {in_words(value)}, not {count} tensor(s)")

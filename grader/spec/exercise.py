@@ -58,7 +58,7 @@ class Case:
 @dataclass(frozen=True)
 class Finding:
     """Why a part did not pass. `kind` is a stable id, such as "wrong-shape". `message` holds no secrets; `got` and
-    `expected` are for the learner's kernel only."""
+    `expected`, the first wrong tensor and the right one, are for the learner's kernel only (None: nothing to show)."""
 
     kind: str
     message: str
@@ -104,7 +104,7 @@ class Mistake:
     """A known mistake: a stable id, one sentence about what happens, and hints that say more and more.
 
     `variants`, wrong on purpose, run on the same cases, and their outputs are compared with the student's. `recognise`
-    is for mistakes that outputs alone don't show.
+    is for mistakes that outputs alone don't show; None if they do.
     """
 
     id: str
@@ -116,9 +116,8 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Functions that an exercise must do without. `matches` returns whether a logged call (see `grader.subject.watch`)
-    is one of them.
-    """
+    """Functions that an exercise must do without; `title` names them in messages. `matches` returns whether a logged
+    call (see `grader.subject.watch`) is one of them."""
 
     title: str
     matches: Callable[[str], bool]
@@ -126,9 +125,10 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to the right tensor or tuple of
-    tensors, `parts` are in reading order. `seconds` limits the check; None means `grader.spec.evaluate.SECONDS`.
-    `memory` is how many bytes beyond torch's own a judge gives the whole notebook, if less than its limit."""
+    """One exercise. `signature` and `outputs` are as in the call, `cases` draws its arguments, `reference` maps them to
+    the right tensor or tuple of tensors, `parts` are in reading order; of `mistakes` the first that fits is named.
+    `builds_on`: earlier exercises. `seconds` limits the check (None: `grader.spec.evaluate.SECONDS`); `memory`: bytes
+    beyond torch's own that a judge gives the whole notebook, if less than its limit."""
 
     name: str
     lesson: str
@@ -245,5 +245,5 @@ def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
 
 
 def _name(letter: str) -> str:
-    """The field's name for a letter, or the letter."""
+    """What the field calls a letter, or the letter itself if it has no name for it."""
     return NOTATION[letter].name or letter if letter in NOTATION else letter

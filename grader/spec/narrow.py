@@ -157,8 +157,8 @@ def _quoted(names: list[str]) -> str:
 
 
 def _reach(session: Session, case: Case, output: int, name: str) -> str:
-    """A sentence on an argument that doesn't change the result and should, or changes it where it shouldn't; '' if
-    there is none."""
+    """A sentence on an argument that doesn't change the result and should, or changes it where it shouldn't; "" if
+    there is none. `output` is the index of the result, `name` its words."""
     found = ""
     for words, other in _changes(case):
         got = [compare.leaves(session.call(which).value, len(session.exercise.outputs)) for which in (case, other)]
@@ -177,8 +177,8 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
 
 
 def _changes(case: Case) -> Iterator[tuple[str, Case]]:
-    """The case with the last column or row of an argument changed, in words and as a case; a number is one larger
-    where there are only numbers (a number beside a tensor can't change alone)."""
+    """The case with the last column or row of one argument changed, as (words, case), for each argument. A number is
+    made one larger, but only if there are only numbers, since one beside a tensor can't change alone."""
     only_numbers = all(type(arg) is int for arg in case.args.values())
     for name, arg in case.args.items():
         if only_numbers:
@@ -294,7 +294,7 @@ def _as_size(factor: float, case: Case) -> str:
 
 
 def _sizes(case: Case) -> dict[str, int]:
-    """The sizes that a case's arguments have, by letter."""
+    """The sizes of the axes of a case's arguments, by letter."""
     shapes = [arg.shape if isinstance(arg, Tensor) else (arg,) for arg in case.args.values()]
     met = {n for shape in shapes for n in shape if type(n) is int}
     return {letter: n for letter, n in case.sizes.items() if n in met and n > 1}

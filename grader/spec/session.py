@@ -92,7 +92,8 @@ class Session:
         return self._remembered[key]
 
     def call(self, case: Case, gradients: bool = False) -> Outcome:
-        """The outcome of the student's function (or module, after its setup) on a case's arguments. Runs once."""
+        """The outcome of the student's function (or module, after its setup) on a case's arguments, with `gradients`
+        asked for or not. Runs once."""
         key = (case.name, gradients)
         if key not in self._outcomes:
             self._outcomes[key] = self._call(case, gradients)
@@ -138,7 +139,8 @@ class Session:
         return self._expected[case.name]
 
     def evaluate(self, case: Case, function: Callable[..., Any]) -> Any:
-        """The result of a function of ours on copies of a case's arguments (after its setup, if any)."""
+        """The result of a function of ours, such as a reference, on copies of a case's arguments (after its setup, if
+        any)."""
         return function(*_setup(case), *(_copy(arg) for arg in case.args.values()))
 
     def cotangents(self, case: Case) -> list[Tensor]:

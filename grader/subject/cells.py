@@ -79,7 +79,8 @@ def compile_cell(source: str, name: str, definitions_only: bool = False) -> Code
 
 
 def _code(source: str, name: str, definitions_only: bool) -> CodeType:
-    """Compile without inheriting this file's `from __future__`."""
+    """Compile without inheriting this file's `from __future__`; with `definitions_only` functions, classes and imports
+    alone."""
     if not definitions_only:
         return compile(source, name, "exec", dont_inherit=True)
     tree = ast.parse(source, name)

@@ -100,7 +100,7 @@ def _ruleset(limits: Confinement) -> landlock.Ruleset:
 
 
 def _gaps(*kept: int) -> Iterator[tuple[int, int]]:
-    """The numbers of descriptors from 3 on, first and last, between those that are kept."""
+    """The ranges of descriptors, first and last, from 3 on, between those that are kept."""
     first = 3
     for descriptor in (*sorted(kept), 2**31):
         if first < descriptor:

@@ -234,9 +234,9 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 
 
 def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, those without a
-    default, the global names its code uses, those among them that are data in `namespace`, the attributes that its
-    methods set, the numbers in its code that may be sizes, whether it has a loop and whether it does nothing."""
+    """Facts about a student's object: its kind, its parameters' names, their numeric defaults and those without one,
+    the global names its code uses and which are data in `namespace`, the attributes its methods set, the numbers that
+    may be sizes, whether it has a loop, and whether it does nothing."""
     facts: dict[str, Any] = {
         "kind": _kind(thing),
         "type": type(thing).__name__[:MAX_NAME],
@@ -263,7 +263,7 @@ def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str
 
 
 def _short(names: set[str]) -> list[str]:
-    """Names in order, without those that are too long to be sent: no name of the course's is."""
+    """Names in order, without those that are too long to be sent; none of the course's own is."""
     return sorted(name for name in names if len(name) <= MAX_NAME)[:MAX_ITEMS]
 
 
@@ -278,7 +278,7 @@ def _kind(thing: object) -> str:
 
 
 def _codes(thing: object) -> list[CodeType]:
-    """The code of a function, or of each method of a class."""
+    """The code of a function, or of each method of a class; none for anything else."""
     members = vars(thing).values() if isinstance(thing, type) else (thing,)
     codes = [getattr(member, "__code__", None) for member in members]
     return [code for code in codes if inspect.iscode(code)]

@@ -36,7 +36,7 @@ def abi() -> int:
 
 
 def why_missing(error: OSError) -> str:
-    """In words, why the kernel offers no Landlock."""
+    """The reason, in words, why the kernel offers no Landlock."""
     if error.errno == errno.EOPNOTSUPP:
         return "this kernel has Landlock switched off: its start parameter `lsm=` has to name landlock too"
     if error.errno == errno.ENOSYS:

@@ -17,7 +17,7 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 
 
 def read() -> tuple[Any, ...]:
-    """The settings as they are."""
+    """The settings as they are, in the order of `SETTINGS`."""
     return tuple(getter() for getter, _ in SETTINGS.values())
 
 

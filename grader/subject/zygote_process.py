@@ -100,7 +100,8 @@ def _count_memory_in_use() -> None:
 
 
 def _make_ordinary_calls() -> None:
-    """What Python and torch make at first use is there for every child, which would else make it again."""
+    """Make the ordinary calls once, so that what Python and torch create at first use is there for every child, which
+    would otherwise create it again."""
     x = torch.rand(2, 5, 4)
     executor = Executor(notebook_namespace({"__name__": "__main__"}))
     for request in (
@@ -233,8 +234,8 @@ def _silence() -> None:
 
 
 def serve(channel: Channel, refused: str) -> None:
-    """Answer requests from `channel` with an executor of an empty namespace, until it is closed. `refused` is said
-    where something is not permitted."""
+    """Answer requests from `channel` with an executor of an empty namespace, until it is closed. `refused` is a
+    sentence added to an error about permission, "" for none."""
 
     def answer(callback: Callback, args: tuple[object, ...]) -> object:
         channel.send({"callback": callback.number, "args": args})

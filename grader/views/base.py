@@ -33,8 +33,8 @@ Layout = dict[str, list[int]]
 
 
 class View(anywidget.AnyWidget):
-    """A widget whose start Python gives and describes, and which then computes, draws and describes itself in the
-    browser: what is chosen there stays there."""
+    """A widget that Python starts and describes, and which from then on computes, draws and describes itself in the
+    browser: what is chosen there stays there. `opening` begins its sentences."""
 
     opening: ClassVar[str] = ""  # how its sentences begin, if not with the name of the class in words
 
@@ -50,8 +50,8 @@ class View(anywidget.AnyWidget):
         return None
 
     def kept(self) -> dict[str, Any]:
-        """What a page without a kernel needs besides the synced traits to answer as this class does: JSON values and
-        bytes, for `website/answers/`."""
+        """JSON values and bytes that a page without a kernel needs, besides the synced traits, to answer as this class
+        does (see `website/answers/`)."""
         return {}
 
     def state(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class View(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The view and its summary, with the picture for whoever shows no widgets. Where the server can't draw widgets,
-        an error would stand in their place: there it is the picture alone, and a sentence."""
+        an error would stand in their place: there it is only the picture and a sentence."""
         drawn = drawing(self.picture)
         reason = missing_widgets(anywidget.__version__)
         if reason:

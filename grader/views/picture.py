@@ -25,7 +25,7 @@ EMPTY = "#dddddd"  # of NaN and of infinities, which are not on the scale
 
 
 def written(value: float) -> str:
-    """A number in few characters.
+    """A number in few characters, for a cell.
 
     >>> written(0.12345), written(-2.0), written(-float("inf")), written(-1e20)
     ('0.123', '-2', '-inf', '-1e20')
@@ -121,7 +121,7 @@ def drawing(picture: Callable[[], Figure | None]) -> str | None:
 
 
 def names(count: int) -> list[str]:
-    """Numbers from 0, for rows or columns without names."""
+    """Numbers from 0 as texts, for rows or columns without names."""
     return [str(at) for at in range(count)]
 
 

@@ -21,7 +21,7 @@ class Piece:
     broadcasts: bool = False
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape, given the size of each axis."""
+        """The shape for these sizes of the axes."""
         return tuple(int(a) if a.isdigit() else math.prod(sizes[f] for f in a.split("*")) for a in self.axes.split())
 
 

@@ -59,7 +59,7 @@ def trace_model(model: nn.Module) -> Trace:
 
 
 def _read_heads(trace: Trace) -> None:
-    """Take the number of heads from the first attention's weights, if it returns any."""
+    """Take the number of heads in `trace` from the first attention's weights, if it returns any."""
     weights, width = trace.shapes.get("encoder.layers.0.attention:weights", ()), trace.sizes["E"]
     if len(weights) == 4 and weights[1] > 0 and width % weights[1] == 0:
         trace.sizes |= {"H": weights[1], "D": width // weights[1]}
@@ -95,7 +95,7 @@ def _tokens(sizes: Mapping[str, int], length: str, vocab: str) -> Tensor:
 
 
 def _sizes(model: nn.Module) -> dict[str, int]:
-    """The model's sizes, from its tables and layers; those it doesn't show are the large example's."""
+    """The model's sizes by letter, from its tables and layers; those it doesn't show are the large example's."""
 
     def of(path: str, attribute: str, otherwise: int) -> int:
         part: Any = model

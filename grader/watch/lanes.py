@@ -33,8 +33,8 @@ UNDER_WAY = 2  # submissions for each worker: more than one, so that none waits 
 
 @dataclass
 class _Slow:
-    """A submission that takes long: `future` while it is graded, `graded` once it is. `quick`: still in the quick
-    lane."""
+    """A submission that takes long: `future` while it is graded, by `worker`; `graded` once it is. `quick`: still in
+    the quick lane."""
 
     lesson: str
     task: Task

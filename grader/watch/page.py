@@ -112,7 +112,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection, and make room for another."""
+        """Close a connection, which makes room for another."""
         super().shutdown_request(request)
         with suppress(ValueError):
             self._open.remove(request)
