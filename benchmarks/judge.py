@@ -130,6 +130,7 @@ def run(place: Path, *command: str) -> Cost:
 
 
 def children() -> float:
+    """Seconds of the processors that this program's ended children have used."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

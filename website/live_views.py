@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    """Have Sphinx make each page's views live."""
     app.connect("html-page-context", _enliven)
     app.connect("build-finished", _write_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
