@@ -45,8 +45,8 @@ class _Slow:
 
 
 class Lanes:
-    """A context manager around the workers: `workers` of them (None: one for each core), or those of a Dask
-    `scheduler`."""
+    """A context manager around the workers: `workers` of them (None: one for each core, at least two), or those of a
+    Dask `scheduler`, by its address."""
 
     def __init__(self, workers: int | None, scheduler: str | None) -> None:
         self._wanted, self._scheduler = workers or max(2, len(os.sched_getaffinity(0))), scheduler

@@ -65,9 +65,9 @@ StudentLesson = tuple[str, str]  # lesson and student
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """What the command line asks for. `workers`: how many judges (None: one for each core); `scheduler`: the address of
-    Dask's; `add_students`: take whoever hands in into the roster; `port`: serve the page there too (0: any that is
-    free, None: not at all)."""
+    """What the command line asks for. `workers`: how many (None: one for each core, at least two); `scheduler`: the
+    address of Dask's; `add_students`: take whoever hands in into the roster; `port`: serve the page there too (0: any
+    that is free, None: not at all)."""
 
     workers: int | None = None
     scheduler: str | None = None
