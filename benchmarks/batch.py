@@ -46,12 +46,13 @@ T = TypeVar("T")
 
 
 def submission(i: int) -> bytes:
-    """A right one, unlike all others."""
+    """The right answers of student number `i` as a notebook, unlike all others."""
     return nb.submission(attention_scores=VARIED.format(i=i))
 
 
 def course(folder: Path, stock: bool, count: int) -> Path:
-    """A course directory with lesson 01 generated and so many submissions collected."""
+    """A course directory with lesson 01 generated and `count` submissions collected; with `stock` nbgrader's own
+    preprocessors."""
     solutions = folder / "solutions"
     solutions.mkdir(parents=True)
     shutil.copy(ROOT / "solutions" / f"{nb.LESSON}.ipynb", solutions)
@@ -68,7 +69,7 @@ def course(folder: Path, stock: bool, count: int) -> Path:
 
 
 def submit(place: Path, start: int, count: int) -> None:
-    """Hand in for the students from `start` on."""
+    """Hand in for `count` students, from number `start` on."""
     for i in range(start, start + count):
         folder = place / "submitted" / f"student{i:04}" / nb.LESSON
         folder.mkdir(parents=True)
@@ -77,14 +78,15 @@ def submit(place: Path, start: int, count: int) -> None:
 
 
 def run(place: Path, *command: str) -> tuple[float, str]:
-    """Seconds and output of one command."""
+    """The seconds that a command takes in a course, by the clock, and what it prints."""
     start = time.perf_counter()
     _run(place, command, contextlib.nullcontext)
     return time.perf_counter() - start, (place / "out.txt").read_text()
 
 
 def memory(place: Path, *command: str) -> float:
-    """Peak memory of one command in MB. Its time would not count: to look at memory takes a good part of a core."""
+    """Peak memory of one command in MB. Its time wouldn't count, since looking at memory takes a good part of a
+    core."""
     return _run(place, command, Peak).most
 
 
@@ -99,7 +101,7 @@ def _run(place: Path, command: Sequence[str], watch: Callable[[int], AbstractCon
 
 
 def ours(place: Path, workers: int) -> tuple[float, str]:
-    """One run of our command on a course that has not been graded yet."""
+    """The seconds and the output of one run of our command on a course that has not been graded yet."""
     return run(place, *_ours(workers))
 
 
@@ -108,7 +110,8 @@ def _ours(workers: int) -> tuple[str, ...]:
 
 
 def measure_stock(count: int, part: int) -> None:
-    """nbgrader's own, and ours on 1 and 2 workers."""
+    """Print the table of nbgrader's own command, and ours on 1 and 2 workers, for `count` submissions. Of stock only
+    `part` are measured, if that isn't all."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = [ours_row(folder / f"ours{workers}", workers, count) for workers in (1, 2)]
@@ -130,7 +133,7 @@ def measure_stock(count: int, part: int) -> None:
 
 
 def ours_row(folder: Path, workers: int, count: int) -> tuple[str, float, float, float]:
-    """A row of the table."""
+    """A row of the table: its title, seconds, seconds for one more, and the peak memory in MB."""
     few, _ = ours_often(folder / "few", workers, 4)
     seconds, last = ours_often(folder / "all", workers, count)
     most = memory(last, *_ours(workers), "--force")
@@ -138,7 +141,7 @@ def ours_row(folder: Path, workers: int, count: int) -> tuple[str, float, float,
 
 
 def ours_often(folder: Path, workers: int, count: int) -> tuple[float, Path]:
-    """The median of `RUNS`, each on a copy of the same course; and the last of these."""
+    """The median seconds of `RUNS` runs, each on a copy of the same course, and the folder of the last copy."""
     made, times = course(folder, False, count), []
     for i in range(RUNS):
         place = shutil.copytree(made, folder / f"copy{i}")
@@ -149,7 +152,7 @@ def ours_often(folder: Path, workers: int, count: int) -> tuple[float, Path]:
 
 
 def measure_throughput(sizes: list[int]) -> None:
-    """Ours at several sizes of the class, on 2 workers."""
+    """Print seconds and rates of ours for classes of several sizes, on 2 workers."""
     print("ours on 2 workers")
     print(f"{'submissions':>11} {'seconds':>8} {'a second':>9} {'without the start':>18} {'at most':>9}")
     start = 0.0
@@ -169,7 +172,7 @@ def measure_throughput(sizes: list[int]) -> None:
 
 
 def measure_loop(count: int) -> None:
-    """One submission that never ends, among others, on one worker."""
+    """Print what one submission that never ends does to the others, of `count`, on one worker."""
     with tempfile.TemporaryDirectory() as name:
         times = []
         for loops in (False, True):

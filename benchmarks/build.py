@@ -20,7 +20,8 @@ GRADER = [str(Path(sys.executable).parent / "grader"), "build"]
 
 
 def copy_of_repository(folder: Path, numbers: tuple[str, ...]) -> None:
-    """All that a build reads; its kernels import the installed grader."""
+    """Copy everything that a build reads, of the lessons whose numbers are given (or all); its kernels import the
+    installed grader."""
     for name in ("lessons", "grader"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "requirements.lock"):
@@ -31,13 +32,13 @@ def copy_of_repository(folder: Path, numbers: tuple[str, ...]) -> None:
 
 
 def edit_one_lesson(folder: Path) -> None:
-    """As an author would: a few words more in the last lesson."""
+    """Add a few words to the last lesson, as an author would."""
     last = sorted((folder / "lessons").glob("*.py"))[-1]
     last.write_text(last.read_text("utf-8") + "\n# %% [markdown]\n# One more sentence.\n", "utf-8")
 
 
 def seconds(folder: Path, *options: str) -> float:
-    """The wall time of one command."""
+    """The seconds that one build takes, by the clock."""
     environment = {name: value for name, value in os.environ.items() if name != "CI"}  # CI ignores the cache
     start = time.monotonic()
     subprocess.run([*GRADER, *options], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)

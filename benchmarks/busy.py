@@ -33,7 +33,7 @@ from grader.exercises.registry import exercises  # noqa: E402
 
 @contextlib.contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """So many processes that compute for nothing."""
+    """Inside the block, so many processes compute for nothing."""
     code = "while True: pass"
     processes = [subprocess.Popen([sys.executable, "-c", code], start_new_session=True) for _ in range(loops)]
     try:
@@ -45,7 +45,7 @@ def busy(loops: int) -> Iterator[None]:
 
 
 def answers(wanted: str) -> Iterator[tuple[str, str, str]]:
-    """The exercise, what kind of answer, and its source."""
+    """The exercise, the kind of answer, and its source, for exercises whose name holds `wanted`."""
     right = [one for one in submissions() if not one.mistake]
     for name, exercise in exercises().items():
         if wanted in name:

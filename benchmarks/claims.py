@@ -57,11 +57,10 @@ Figures = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Claim:
-    """`figures` takes its numbers out of the names that the lesson's cells leave behind, `holds` judges them; `says`
-    is the conclusion, with the figures in order. Each edit has a title and, by the text that stands in a cell, what a
-    student writes in its place. `exceptions` has by its title what holds under an edit of which the text itself says
-    that something else comes out.
-    """
+    """A conclusion of a lesson, `says`, with its figures in order: `figures` takes them out of the names that the
+    lesson's cells leave behind, `holds` judges them. `edits` have a title and, by the text in a cell, what a student
+    writes in its place. `exceptions` are judges by an edit's title, for edits of which the text says that something
+    else comes out."""
 
     says: str
     figures: Callable[[Names], Sequence[float]]
@@ -111,7 +110,7 @@ def edited(cells: Sequence[LessonCell], edit: Mapping[str, str]) -> list[str]:
 
 @contextlib.contextmanager
 def seed_moved(by: int) -> Iterator[None]:
-    """Every generator that is given a seed meanwhile starts from another one."""
+    """Inside the block, every seed given to a generator is raised by `by`; torch and random start from `by` itself."""
     kept = torch.manual_seed, torch.Generator, random.Random, random.seed
 
     class Generator(torch.Generator):
@@ -123,7 +122,7 @@ def seed_moved(by: int) -> Iterator[None]:
             super().__init__(seed + by if isinstance(seed, int) else seed)
 
     torch.manual_seed, torch.Generator = (lambda seed: kept[0](seed + by)), Generator  # type: ignore[misc]
-    random.Random, random.seed = Random, (lambda seed=None: kept[3](seed + by))  # type: ignore[misc]
+    random.Random, random.seed = Random, (lambda seed=None: kept[3]((seed or 0) + by))  # type: ignore[misc]
     try:
         torch.manual_seed(0)
         random.seed(0)
@@ -134,7 +133,8 @@ def seed_moved(by: int) -> Iterator[None]:
 
 @functools.cache
 def translator(seed: int) -> Trained:
-    """The model that lesson 10 looks into: the stored one, for another seed than 0 one that lesson 08's cells train."""
+    """The model that lesson 10 looks into: the stored one for seed 0, for another seed one that lesson 08's cells
+    train."""
     stored = trained_dates()
     if seed == 0:
         return stored
@@ -145,7 +145,7 @@ def translator(seed: int) -> Trained:
 
 @contextlib.contextmanager
 def another_translator(sources: Sequence[str], seed: int) -> Iterator[None]:
-    """Cells that ask for the trained model get that of the seed."""
+    """Inside the block, cells that ask for the trained model get that of the seed, if the `sources` ask for it."""
     if any("trained_dates()" in source for source in sources):
         trained = translator(seed)
         grader.trained_dates = lambda: trained
@@ -156,7 +156,7 @@ def another_translator(sources: Sequence[str], seed: int) -> Iterator[None]:
 
 
 def run(sources: Sequence[str], seed: int) -> Names:
-    """The names that cells leave behind when their seeds are moved."""
+    """The names that cells leave behind when their generators' seeds are moved by `seed`."""
     namespace: dict[str, Any] = {"__name__": "lesson"}
     asked = another_translator(sources, seed)
     with asked, seed_moved(APART * seed), contextlib.redirect_stdout(io.StringIO()):
@@ -167,7 +167,7 @@ def run(sources: Sequence[str], seed: int) -> Names:
 
 
 def table(name: str, claim: Claim, cells: Sequence[LessonCell]) -> Iterator[tuple[str, bool]]:
-    """The lines of a claim's table, and whether each holds."""
+    """The lines of a claim's table, each with whether it holds; `cells` are those that the claim needs."""
     threads = {"two threads": {"set_num_threads(1)": "set_num_threads(2)"}}
     several = any("set_num_threads(1)" in cell.source for cell in cells)
     yield f"{name}: {claim.says}", True
@@ -191,7 +191,7 @@ WIDTH = {"half as wide": 0.5, "twice as wide": 2}
 
 
 def times(text: str, factors: Mapping[str, float]) -> dict[str, dict[str, str]]:
-    """Edits that multiply the number at the end of a text of the lesson, by title.
+    """Edits, by title, that multiply the number at the end of a text of the lesson; `factors` has the factors by title.
 
     >>> times("steps=300", {"four times the steps": 4})
     {'four times the steps': {'steps=300': 'steps=1200'}}
@@ -211,15 +211,16 @@ RHYME = MASKED | {
 
 
 def strange_pairs(names: Names, model: str, starts: Sequence[str] = STARTS) -> int:
-    """Of lesson 04's rhyme: how many pairs of words a model wrote after these starts that the rhyme doesn't have."""
+    """The number of pairs of words in what a model of lesson 04 wrote after these starts, that the rhyme doesn't
+    have."""
     known = set(pairwise(names["words"]))
     written = [names["go_on"](names[model], start).split() for start in starts]
     return sum(pair not in known for words in written for pair in pairwise(words))
 
 
 def cheats(names: Names) -> list[float]:
-    """Of lesson 04's first model: its right answers, those from the words so far, and its strange pairs after two short
-    starts and after one as long as what it reads."""
+    """Figures of lesson 04's first model: its share of right answers, the share that the words so far give, and its
+    strange pairs after two short starts and after one as long as what it reads."""
     seen = names["right"](names["cheat"], names["read"], names["wanted"]).mean()
     hidden = sum(names["so_far"]) / names["length"]
     longest = " ".join(names["words"][: names["length"]])
@@ -227,23 +228,26 @@ def cheats(names: Names) -> list[float]:
 
 
 def last_ten(losses: Sequence[float]) -> float:
-    """The mean of the last ten."""
+    """The mean of the last ten losses."""
     return sum(losses[-10:]) / 10
 
 
 def deep_losses(names: Names) -> list[float]:
-    """The last losses of lesson 05's towers: post-norm, with a warm-up at 24 blocks, both at 48; pre-norm's largest."""
+    """The last losses of lesson 05's towers: at 24 blocks post-norm and that with a warm-up, both at 48, and pre-norm's
+    largest."""
     (_, middle, deep), pre = names["losses"].tolist(), names["losses"][:, 2]
     return [*middle[:2], *deep[:2], float(pre.max())]
 
 
 def forty_eight_fail(post: float, warm: float, pre: float) -> bool:
-    """Whether forty-eight blocks know the rhyme in pre-norm only; `pre` is the largest loss at any depth."""
+    """Whether forty-eight blocks know the rhyme in pre-norm only, by losses: `post` and `warm` at 48, `pre` the largest
+    at any depth."""
     return min(post, warm) > 1 and pre < 0.2
 
 
 def first_by_last(names: Names) -> list[float]:
-    """Of lesson 05's stacks, the first layer's gradient by the last one's: post-norm, where it is a power, by layer."""
+    """Of lesson 05's stacks, the first layer's gradient divided by the last one's. For post-norm it is the factor for
+    one layer, then for pre-norm the whole ratio; both for each kind of layer."""
     lengths, kinds = names["lengths"], ("ReLU and a bias", "strong tanh")
     post, pre = ([lengths[kind, pre][0] / lengths[kind, pre][-1] for kind in kinds] for pre in (False, True))
     return [ratio ** (1 / (names["layers"] - 1)) for ratio in post] + pre
@@ -253,9 +257,9 @@ TWICE_AS_LONG = {"steps=1200": "steps=2400", "until=1200": "until=2400"}
 
 
 def late_and_sudden(names: Names) -> list[float]:
-    """Of the training of lesson 11's model: the step at which it is below the best table; that at which a third of the
-    names are right; the steps from a tenth to half of them; the loss of names where it is below the table. Judged every
-    50 steps; a step never reached counts as 9999."""
+    """Steps in the training of lesson 11's model: when it is below the best table; when a third of the names are right;
+    from a tenth to half of them. Then the loss of names, in nats, where it is below the table. It is judged every 50
+    steps; a step never reached counts as 9999."""
     run = names["my_run"].judged
 
     def first(reached: Callable[[Any], bool]) -> float:
@@ -267,9 +271,9 @@ def late_and_sudden(names: Names) -> list[float]:
 
 
 def remembering(names: Names) -> list[float]:
-    """Of lesson 11's model: its loss and the best table's, the names right with all heads, without the one that
+    """Of lesson 11's model: its loss and the best table's; the names right with all heads, without the one that
     remembers, and without the worst of the others; how many heads put more than half of their weight, before a name, on
-    where it stood, and the weight of the first of them."""
+    where it stood, and the largest such weight."""
     tables = [names["attention_weights"](names["my_gpt"], one[None]) for one in names["test_inputs"]]
     rows = zip(tables, names["test_inputs"], names["name_labels"], strict=True)
     looking = []
@@ -295,14 +299,15 @@ TRAINED_MORE = (
 
 
 def found_at_most(names: Names) -> list[float]:
-    """Of lesson 02's runs: the most tokens that are found without the scale, and at how many step sizes all with it."""
+    """Of lesson 02's runs: the most tokens that are found without the scale, and the number of step sizes at which all
+    are found with it."""
     unscaled, scaled = names["found_at"].values()
     return [max(unscaled), sum(found == 8 for found in scaled)]
 
 
 def ratios(names: Names, model: str) -> list[float]:
-    """Of lesson 02's reader with one layer: the ratio of the weights on the two nouns for one ending, divided by that
-    for another."""
+    """Of lesson 02's reader with one layer: the ratio of its weights on the two nouns for the ending "heavy", divided
+    by that for "weak"."""
     number = names["vocabulary"].index
     said = [[number(word) for word in names["sentence"]("robot", "crate", ending)] for ending in ("heavy", "weak")]
     heavy, weak = names[model](torch.tensor(said))[0]
@@ -311,28 +316,30 @@ def ratios(names: Names, model: str) -> list[float]:
 
 
 def looks(names: Names) -> list[float]:
-    """Of lesson 02's deeper reader: the share of right answers, and where "it" looks in the new sentences, on average:
-    the first layer's weight on the ending, the last one's on the noun that is meant."""
+    """Of lesson 02's deeper reader: the share of right answers; then where "it" looks in the new sentences, on average:
+    the first layer's weight on the ending, the last layer's on the noun that is meant."""
     rows, places = names["two"](names["test_ids"]), names["test_places"]
     meant = rows[-1].gather(1, places[:, None])
     return [names["share"], float(rows[0][:, -1].mean()), float(meant.mean())]
 
 
 def one_by_two(names: Names) -> list[float]:
-    """The worse answer of lesson 03's models, in percent: with one head on average, with two at its lowest."""
+    """The worse of two answers of lesson 03's models, in percent right: with one head on average, with two at its
+    lowest."""
     one, two = names["right"].chunk(2)
     return [one.amin(1).mean(), two.min()]
 
 
 def robots_read(names: Names) -> list[float]:
-    """Of lesson 03's readers: the best share of right answers with one head, in percent; the starts of five at which
-    two heads have more than 90 %; the best share with two heads."""
+    """Of lesson 03's readers, from five starts: the best share of right answers with one head, in percent; how many
+    starts have more than 90 % with two heads; the best share with two, in percent."""
     one, two = names["my_shares"]
     return [one.max(), (two > 90).sum(), two.max()]
 
 
 def saved_by_a_cache(names: Names) -> list[float]:
-    """Of lesson 09's steps: how many times as fast the last is with a cache, and that by what it is after 64 tokens."""
+    """Of lesson 09's steps: how many times as fast the last is with a cache, and by how much more than after 64
+    tokens."""
     plain, cached = names["times"].values()
     last, early = plain[-1] / cached[-1], plain[2] / cached[2]
     return [last, last / early]
@@ -346,9 +353,9 @@ HALF_THE_DATES = {
 
 
 def bugs(names: Names) -> list[float]:
-    """Of lesson 08's runs: what the right one reports, the most that one reports whose answers leak, the share of dates
-    that the right one writes, the largest share that one with a bug writes; of the run that counts padding, its honest
-    loss by what it reports."""
+    """Of lesson 08's runs: what the right one reports, the most that a run reports whose answers leak, the share of
+    dates that the right one writes, and the largest share that a run with a bug writes; then, of the run that counts
+    padding, its honest loss divided by what it reports."""
     right, no_shift, padding, no_mask = names["table"]
     honest = padding[1] / padding[0]
     return [right[0], max(no_shift[0], no_mask[0]), right[3], max(no_shift[3], padding[3], no_mask[3]), honest]
@@ -730,7 +737,8 @@ CLAIMS = {
 
 
 def main() -> int:
-    """Print the table of the claims that are asked for."""
+    """Print the table of the claims asked for. Returns the exit code: 1 if a line fails, 2 for a claim that isn't
+    known."""
     found = claims_of(read_folder(ROOT / "lessons"))
     asked = sys.argv[1:] or list(found)
     if unknown := [name for name in asked if name not in found or name not in CLAIMS]:

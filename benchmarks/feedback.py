@@ -39,7 +39,7 @@ OURS = ("grader", "feedback", ".", nb.LESSON)
 
 
 def seconds(folder: Path, *command: str) -> float:
-    """Of the processor, for one command."""
+    """The seconds of the processor that one command takes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run(folder, *command)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -47,14 +47,14 @@ def seconds(folder: Path, *command: str) -> float:
 
 
 def prepared(folder: Path, submissions: int) -> Path:
-    """A course with so many graded submissions."""
+    """A course with so many graded submissions, in `folder`."""
     place = course(folder / "ours", False, submissions)
     run(place, "grader", "autograde", ".", nb.LESSON)
     return place
 
 
 def measure(place: Path, submissions: int) -> None:
-    """Let the three commands take turns."""
+    """Let the three commands take turns in a course with so many submissions, and print a table."""
     with tempfile.TemporaryDirectory() as name:
         stock = shutil.copytree(place, Path(name, "stock"))
         with (stock / "nbgrader_config.py").open("a") as file:

@@ -52,13 +52,14 @@ HOG = "import torch\nkept = []\nfor _ in range(40):\n    kept.append(torch.ones(
 
 
 class Asker:
-    """Asks the hub and its servers. Tokens of the hub's service open all of them."""
+    """Asks the hub and its servers over HTTP, by `token`, one of the hub's service, which opens all of them."""
 
     def __init__(self, hub: Hub, token: str) -> None:
         self.hub, self.token = hub, token
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, object]:
-        """Status and answer."""
+        """The status and the answer of a request: JSON as plain data, None if it is empty, the first characters of an
+        error's text."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.hub.url}{path}", data, headers, method=method)
@@ -70,7 +71,7 @@ class Asker:
             return error.code, error.read().decode(errors="replace")[:300]
 
     def start_server(self, name: str) -> float:
-        """Seconds until it answers."""
+        """Start a student's server; the seconds until it answers."""
         start = time.monotonic()
         self.ask("POST", f"/hub/api/users/{name}")
         while time.monotonic() - start < PATIENCE:
@@ -91,7 +92,7 @@ class Asker:
         return str(kernel["id"])
 
     def run(self, name: str, kernel: str, code: str, patience: float = PATIENCE) -> str:
-        """Run code; "ok", "error", or "dead" where no answer comes."""
+        """Run code in a kernel; "ok", "error", or "dead" where no answer comes within `patience` seconds."""
         address = f"ws{self.hub.url.removeprefix('http')}/user/{name}/api/kernels/{kernel}/channels"
         header = {"msg_id": secrets.token_hex(8), "msg_type": "execute_request", "session": secrets.token_hex(8)}
         header |= {"username": name, "version": "5.3", "date": ""}
@@ -117,7 +118,7 @@ class Asker:
 
 
 def own_memory(name: str) -> float:
-    """MB that an account's processes share with nobody."""
+    """The MB that an account's processes share with nobody."""
     uid, kilobytes = pwd.getpwnam(name).pw_uid, 0
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -130,13 +131,14 @@ def own_memory(name: str) -> float:
 
 
 def solutions_of(lesson: str) -> str:
-    """All code of a lesson, as one cell: what a kernel has in memory that has gone through it."""
+    """The code of a lesson, all of it, as one cell: what a kernel has in memory that has gone through it."""
     cells = nbformat.read(ROOT / "solutions" / f"{lesson}.ipynb", as_version=4).cells
     return "\n".join(cell.source for cell in cells if cell.cell_type == "code" and "%" not in cell.source)
 
 
 def hand_in(hub: Hub, name: str) -> tuple[float, Path]:
-    """Fetch, solve and submit; when it was submitted, and where its feedback comes to lie."""
+    """Fetch, solve and submit for a student; when it was submitted, in seconds since the epoch, and where its feedback
+    comes to lie."""
     home = hub.folder / "home" / name
     command = ["env", f"JUPYTER_CONFIG_PATH={hub.root / 'settings' / 'students'}", "nbgrader"]
     as_user(name, [*command, "fetch_assignment", LESSON], hub.folder, PROGRAMS, home)
@@ -152,7 +154,7 @@ def hand_in(hub: Hub, name: str) -> tuple[float, Path]:
 
 
 def wait_for(pages: list[tuple[float, Path]]) -> list[float]:
-    """Seconds from each submission to its feedback."""
+    """The seconds from each submission to its feedback, of those whose feedback came."""
     until = time.time() + PATIENCE
     while time.time() < until and not all(page.exists() for _, page in pages):
         time.sleep(0.5)
@@ -161,7 +163,8 @@ def wait_for(pages: list[tuple[float, Path]]) -> list[float]:
 
 @contextmanager
 def limited(megabytes: int) -> Iterator[tuple[Path | None, list[str]]]:
-    """A control group with so much memory, and the words that start a command in it."""
+    """A control group with so much memory, and the words that start a command in it; None and no words for 0 MB,
+    without a limit."""
     if not megabytes:
         yield None, []
         return
@@ -176,7 +179,7 @@ def limited(megabytes: int) -> Iterator[tuple[Path | None, list[str]]]:
 
 
 def until_memory_is_out(asker: Asker, kernels: dict[str, str], group: Path) -> None:
-    """Every kernel takes more and more; what is left afterwards."""
+    """Have every kernel take more and more memory, and print what is left afterwards."""
     with ThreadPoolExecutor(len(kernels)) as pool:
         ends = list(pool.map(lambda name: asker.run(name, kernels[name], HOG, 120), kernels))
     killed = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())["oom_kill"]

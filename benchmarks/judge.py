@@ -45,7 +45,8 @@ VARIED = "def attention_scores(query, key):\n    # student {i}\n    return query
 
 
 class Peak:
-    """The largest memory that a process and its descendants hold at once (shared pages counted once), in MB."""
+    """The largest memory, `most`, that a process and its descendants hold at once (shared pages counted once), in MB,
+    while the block runs."""
 
     def __init__(self, pid: int) -> None:
         self.pid, self.most, self._stop = pid, 0.0, threading.Event()
@@ -86,7 +87,8 @@ class Peak:
 
 
 def course(folder: Path, stock: bool, submissions: list[bytes]) -> Path:
-    """A course directory with lesson 01 generated and the submissions collected."""
+    """A course directory with lesson 01 generated and the submissions collected; with `stock` nbgrader's own
+    preprocessors."""
     solutions = folder / "solutions"
     solutions.mkdir(parents=True)
     shutil.copy(SOLVED, solutions)
@@ -107,7 +109,7 @@ def course(folder: Path, stock: bool, submissions: list[bytes]) -> Path:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the clock and of processors, and the largest memory in MB."""
+    """Seconds on the clock and of the processors, and the largest memory in MB."""
 
     seconds: float
     cpu: float
@@ -115,7 +117,7 @@ class Cost:
 
 
 def run(place: Path, *command: str) -> Cost:
-    """One nbgrader command."""
+    """The cost of one nbgrader command in a course; the program ends if it fails."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     start, before = time.perf_counter(), children()
     with (place / "log.txt").open("w") as log:
@@ -128,12 +130,13 @@ def run(place: Path, *command: str) -> Cost:
 
 
 def children() -> float:
+    """Seconds of the processors that this program's ended children have used."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def autograde(folder: Path, stock: bool, submissions: list[bytes]) -> Cost:
-    """The marginal cost of `nbgrader autograde`."""
+    """What one more submission costs with `nbgrader autograde`; with `stock` its own preprocessors, else ours."""
     place = course(folder, stock, submissions)
     run(place, "autograde", LESSON, "--student=student000")  # makes the gradebook
     one = run(place, "autograde", LESSON, "--student=student001")
@@ -143,8 +146,8 @@ def autograde(folder: Path, stock: bool, submissions: list[bytes]) -> Cost:
 
 
 def judge(submissions: list[bytes], bubblewrap: bool, solved: Path = SOLVED) -> Cost:
-    """The marginal cost of the judge in one worker, with bubblewrap or without, for submissions of the lesson that is
-    solved in `solved`. Its memory is looked at afterwards, which takes time itself."""
+    """What one more submission costs the judge in one worker, with or without bubblewrap; `solved` is the executed
+    notebook of the lesson. Its memory is looked at afterwards, which takes time itself."""
     outline = Outline.of(solved.read_bytes())
 
     def grade_all(some: list[bytes]) -> None:
@@ -165,7 +168,7 @@ def judge(submissions: list[bytes], bubblewrap: bool, solved: Path = SOLVED) -> 
 
 
 def _zygote(sandbox: Sandbox) -> float:
-    """Seconds of processors that a zygote, its ended children and bubblewrap have used."""
+    """The seconds of the processors that a zygote, its ended children and bubblewrap have used."""
     used = 0
     for pid in Peak(sandbox.pid).family():
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -174,7 +177,7 @@ def _zygote(sandbox: Sandbox) -> float:
 
 
 def submission(number: int) -> bytes:
-    """The solved notebook, outputs and all, with one answer in a student's own words."""
+    """The solved notebook of lesson 01 as bytes, outputs and all, with one answer in the words of student `number`."""
     notebook = json.loads(SOLVED.read_text())
     cell = next(cell for cell in notebook["cells"] if cell["id"] == "attention_scores-solution")
     cell["source"] = VARIED.format(i=number)

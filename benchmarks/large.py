@@ -61,14 +61,14 @@ SHAPES: dict[str, Callable[[int], list[Cell]]] = {
 
 
 def notebook(shape: str, size: int) -> bytes:
-    """The lesson's notebook with its model solutions, and `size` bytes more."""
+    """The lesson's notebook with its model solutions and `size` bytes more, in one of the `SHAPES`."""
     whole = json.loads(SOLVED.read_bytes())
     whole["cells"] += SHAPES[shape](size) if size else []
     return json.dumps(whole).encode()
 
 
 def seconds(data: bytes) -> dict[str, float]:
-    """Of the processor, by step."""
+    """The seconds of the processor that each step takes for a notebook, by the name of the step."""
     with tempfile.TemporaryDirectory() as folder:
         place = course(Path(folder), stock=False, submissions=[])
         people = [Person("ann", "Ann", "Lee"), Person("bo", "Bo", "Ng")]
@@ -80,7 +80,8 @@ def seconds(data: bytes) -> dict[str, float]:
 
 
 def _taken(place: Path, words: tuple[str, ...]) -> float:
-    """A command may say that something is odd about the notebook (1), no more."""
+    """The seconds of the processor that a `grader` command takes. Its exit code may be 1, something odd about the
+    notebook, and no other, or the program ends."""
     before = children()
     done = subprocess.run([BIN / "grader", *words], cwd=place, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
@@ -89,7 +90,7 @@ def _taken(place: Path, words: tuple[str, ...]) -> float:
 
 
 def main() -> int:
-    """Measure, print the table; 1 if something is worse than linear."""
+    """Measure, print the table; the exit code, 1 if something takes longer than it should for twice the size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shapes", nargs="*", choices=[[], *SHAPES], default=[])
     usual, worse = seconds(notebook("", 0)), 0

@@ -45,7 +45,7 @@ NAMES = r".*/(?P<student_id>student\d+) Person_\d+_assignsubmission_file_/(?P<fi
 
 
 def moodle(folder: Path, count: int) -> Path:
-    """A list of people, and a zip as Moodle gives it."""
+    """Write a list of people, and a zip as Moodle gives it with `count` hand-ins. Returns the path of the zip."""
     with (folder / "participants.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["First name", "Last name", "ID number"])
@@ -58,7 +58,7 @@ def moodle(folder: Path, count: int) -> Path:
 
 
 def ours(folder: Path, count: int) -> dict[str, Times]:
-    """Seconds of each of our commands. The roster is entered once a term, before them."""
+    """The seconds of each of our commands by its name. The roster is entered before, once a term, and isn't counted."""
     place = course(folder, False, 0)
     moodle(folder, count)
     run(place, "grader", "roster", ".", "../participants.csv")
@@ -68,7 +68,7 @@ def ours(folder: Path, count: int) -> dict[str, Times]:
 
 
 def stock(folder: Path, count: int) -> dict[str, Times]:
-    """Seconds of each of nbgrader's commands, with its own settings."""
+    """The seconds of each of nbgrader's commands by its name, with its own settings."""
     place = course(folder, True, 0)
     with (place / "nbgrader_config.py").open("a") as file:
         file.write(f"c.FileNameCollectorPlugin.named_regexp = {NAMES!r}\n")
@@ -81,7 +81,7 @@ def stock(folder: Path, count: int) -> dict[str, Times]:
 
 
 def _timed(place: Path, *command: str) -> Times:
-    """Seconds of one command on the clock, and of the processors."""
+    """The seconds of one command, on the clock and of the processors."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds, _ = run(place, *command)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -89,13 +89,14 @@ def _timed(place: Path, *command: str) -> Times:
 
 
 def _scaled(one: Times, few: Times, part: int, count: int) -> Times:
-    """For all, from one and a part."""
+    """The times for `count` hand-ins, from those of one and of `part`."""
     first, second = (a + (count - 1) * max(b - a, 0) / (part - 1) for a, b in zip(one, few, strict=True))
     return first, second
 
 
 def _require(place: Path, count: int, full: int) -> None:
-    """All hand-ins are right ones, so that every step has to have done its work."""
+    """The program ends unless all hand-ins have full marks (`full` do) and feedback, so that every step has done its
+    work."""
     pages = len(list(place.glob(f"feedback/*/{nb.LESSON}/{nb.LESSON}.html")))
     if (full, pages) != (count, count):
         raise SystemExit(f"{place}: {full} of {count} have full marks, {pages} have feedback")

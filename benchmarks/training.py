@@ -54,7 +54,7 @@ class FromPyTorch(nn.Module):
         self.pad = lesson["PAD"]
 
     def forward(self, src: Tensor, trg: Tensor) -> Tensor:
-        """As the lesson's: logits (B, T, V)."""
+        """Logits (B, T, V) of ids src (B, S) and trg (B, T), as the lesson's model gives them."""
         both = zip((src, trg), self.tokens, self.positions, strict=True)
         embedded = [token(ids) + position(torch.arange(ids.shape[1])) for ids, token, position in both]
         future = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).triu(1)
@@ -71,7 +71,8 @@ class FromPyTorch(nn.Module):
 
 
 def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, float, float]:
-    """Seconds and processor seconds until 99 %, the step, seconds of the whole run, share and loss at its end."""
+    """Seconds on the clock and of the processor until 99 % of the dates are right, and the step (inf and 0 if never),
+    then the seconds of the whole run, and the share right and the loss, in nats, at its end."""
     model, rates, losses = lesson["new_model"](seed), lesson["RATES"], list[float]()
     adam = torch.optim.Adam(model.parameters())
     clock = work = 0.0
@@ -89,14 +90,14 @@ def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, 
 
 @torch.no_grad()
 def test_loss(lesson: dict[str, Any], model: nn.Module) -> float:
-    """The loss on the test dates."""
+    """The model's loss on the test dates, in nats."""
     src, given, wanted = lesson["test_data"]
     return float(lesson["mean_loss"](model.eval()(src, given), wanted))
 
 
 def baselines(lesson: dict[str, Any]) -> dict[str, float]:
-    """The loss on the test dates of what never reads the source: all tokens alike, or as often as they are at each
-    position of the training answers."""
+    """The loss on the test dates, in nats, of what never reads the source: all tokens alike, or as often as they are at
+    each position of the training answers."""
     tokens, learnt, wanted = len(lesson["TARGET"]), lesson["train_data"][2], lesson["test_data"][2]
     counts = torch.stack([torch.bincount(column, minlength=tokens) for column in learnt.T]).double() + 1
     counts[:, lesson["PAD"]] = 0
@@ -119,7 +120,7 @@ def side_by_side(*actions: Callable[[], object]) -> list[float]:
 
 
 def compare(lesson: dict[str, Any]) -> None:
-    """A training step and greedy decoding, ours beside PyTorch's."""
+    """Print a training step and greedy decoding, ours beside PyTorch's."""
     models = [lesson["new_model"](0), FromPyTorch(lesson)]
     counts = [sum(parameter.numel() for parameter in model.parameters()) for model in models]
     print(f"\n{'milliseconds, median':26}{'the lesson':>12}{'nn.Transformer':>16}{'ratio':>8}   parameters {counts}")
@@ -139,7 +140,7 @@ def compare(lesson: dict[str, Any]) -> None:
 
 
 def dates() -> None:
-    """Lesson 08: both tables."""
+    """Print both tables of lesson 08."""
     with contextlib.redirect_stdout(io.StringIO()):
         lesson = run_lesson(until="exact_match", training=False)
     columns = ("to 99 %, s", "processor s", "at step", "whole run, s", "right at the end", "loss")
@@ -158,7 +159,7 @@ def dates() -> None:
 
 
 def small_gpt() -> None:
-    """Lesson 11: the baselines, the training over the seeds, and writing with and without the cache."""
+    """Print, for lesson 11, the baselines, the training over the seeds, and writing with and without the cache."""
     with contextlib.redirect_stdout(io.StringIO()):
         lesson = run_lesson(until="generate_with_cache", training=False, lesson=SMALL_GPT)
     bigram = lesson["bigram_loss"](lesson["train_ids"], lesson["test_ids"], lesson["V"])
@@ -182,8 +183,9 @@ def small_gpt() -> None:
 
 
 def learn_text(lesson: dict[str, Any], seed: int, best: float) -> tuple[int, int, float, float, tuple[float, ...]]:
-    """The steps after which the loss is below the best table's, and half of the names named before are right (0 if
-    never); seconds and processor seconds of the whole run, and how it is judged at its end. To judge is not counted."""
+    """The steps after which the loss is below `best`, that of the best table, and half of the names named before are
+    right (0 if never); seconds on the clock and of the processor for the run, and its loss, that of the names, and the
+    share of names right at its end. Judging isn't counted."""
     torch.manual_seed(seed)
     model = lesson["GPT"](lesson["V"], **lesson["SIZES"])
     run = lesson["Training"](model, lesson["fit"], seed=seed)
@@ -200,7 +202,7 @@ def learn_text(lesson: dict[str, Any], seed: int, best: float) -> tuple[int, int
 
 
 def write(lesson: dict[str, Any]) -> None:
-    """Tokens a second for one text and for sixteen at once, with and without the cache, in turns."""
+    """Print tokens a second for one text and for sixteen at once, with and without the cache, in turns."""
     model = lesson["GPT"](lesson["V"], **(lesson["SIZES"] | {"max_length": 512}))
     print(f"\n{'tokens a second':26}{'without cache':>15}{'with cache':>12}{'ratio':>8}")
     for texts, length in ((1, 100), (1, 400), (16, 400)):

@@ -51,7 +51,7 @@ LISTEN = """view => {
 
 
 class Wire:
-    """Counts the bytes of all WebSocket messages of a page."""
+    """Counts, in `bytes`, all WebSocket messages of a page."""
 
     def __init__(self, page: Page) -> None:
         self.bytes = 0
@@ -66,7 +66,8 @@ class Wire:
 
 
 def press(page: Page, target: Locator, keys: tuple[str, str], runs: int) -> list[float]:
-    """Milliseconds of each of so many presses, of the two keys in turn. Of buttons, Back and Next are pressed."""
+    """The milliseconds of each of so many `runs`, presses of the two keys in turn. With a pair of buttons, those are
+    pressed in turn."""
     page.evaluate("window.times = []")
     for run in range(runs):
         (target.nth(run % 2) if target.count() == 2 else target).focus()
@@ -77,7 +78,8 @@ def press(page: Page, target: Locator, keys: tuple[str, str], runs: int) -> list
 
 
 def measure(view: Locator, role: str, keys: tuple[str, str], wire: Wire) -> tuple[list[float], int]:
-    """Times of the keys, and bytes of all messages for one of them."""
+    """The milliseconds of each press of the keys, and the bytes of all messages for one press. `role` is that of the
+    element that takes the keys."""
     page = view.page
     target = view.locator(".att-stepper > button") if role == "button" else view.get_by_role(role)
     if role == "button":

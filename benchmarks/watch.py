@@ -48,7 +48,8 @@ LESSONS = tuple(path.stem for path in sorted((ROOT / "solutions").glob("*.ipynb"
 
 @dataclass
 class HandIn:
-    """One of a student's; `at` is when, and `page` where its feedback comes to lie."""
+    """One of a student's hand-ins. `at` is when, in seconds since the epoch, `page` where its feedback comes to lie;
+    `loops`: it never ends."""
 
     student: str
     lesson: str
@@ -78,7 +79,7 @@ class Course:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Watch."""
+        """Start a watch on the course."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [BIN / "grader", "watch", str(self.root)],
@@ -89,19 +90,19 @@ class Course:
             )
 
     def kill(self) -> None:
-        """As the kernel does when memory is out: no process has time for a last word."""
+        """Kill the watch as the kernel does when memory is out: no process has time for a last word."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def end(self) -> int:
-        """As systemd does; the exit code."""
+        """End the watch as systemd does; its exit code."""
         assert self.process is not None
         self.process.terminate()
         return self.process.wait(60)
 
     def hand_in(self, student: str, lesson: str, data: bytes, loops: bool) -> HandIn:
-        """As `nbgrader submit` leaves it."""
+        """Put a notebook into the exchange as `nbgrader submit` leaves it."""
         now, secret = datetime.now(UTC), secrets.token_hex(64)
         when = now.strftime("%Y-%m-%d %H:%M:%S.%f UTC")
         folder = self.exchange / "attention" / "inbound" / f"{student}+{lesson}+{when}+{secrets.token_hex(6)}"
@@ -115,12 +116,12 @@ class Course:
 
 
 def submission(lesson: str, number: int) -> bytes:
-    """The solved notebook of a lesson, with a text of its own."""
+    """The solved notebook of a lesson as bytes, with a text of its own for each `number`."""
     return nb.dump([*nb.solved(lesson), nb.code(f"# hand-in {number}", id=f"note-{number}")])
 
 
 def play(course: Course, students: list[str], options: argparse.Namespace) -> list[HandIn]:
-    """All hand in; what they did."""
+    """Have everybody hand in at random moments, with the watch killed as the options say; all hand-ins in order."""
     draw, seconds = random.Random(20), 60 * options.minutes
     plan = sorted((draw.uniform(0, seconds), student) for student in students for _ in range(options.times))
     left = dict.fromkeys(students, options.times)
@@ -146,7 +147,7 @@ def play(course: Course, students: list[str], options: argparse.Namespace) -> li
 
 
 def wait_for(done: list[HandIn]) -> None:
-    """Until everybody's last hand-in has its feedback, or nobody waits any longer."""
+    """Wait until everybody's last hand-in has its feedback, or `PATIENCE` seconds are over."""
     last = {one.student: one for one in done}
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and not all(one.page.exists() for one in last.values()):
@@ -154,8 +155,8 @@ def wait_for(done: list[HandIn]) -> None:
 
 
 def seconds_of(done: list[HandIn]) -> tuple[list[float], list[float], int]:
-    """From hand-in to feedback of it or of a later one: of all but endless loops, and of these; and how many have no
-    page of their own, because the student handed in again before their turn."""
+    """The seconds from hand-in to feedback of it or of a later one: of all but endless loops, then of these; and how
+    many have no page of their own, because the student handed in again before their turn."""
     honest, loops, passed_over = [], [], 0
     for number, one in enumerate(done):
         later = [other for other in done[number:] if other.student == one.student and other.page.exists()]
@@ -168,7 +169,7 @@ def seconds_of(done: list[HandIn]) -> tuple[list[float], list[float], int]:
 
 
 def lost(course: Course, done: list[HandIn]) -> list[str]:
-    """What a student would miss, in sentences."""
+    """What a student would miss, in sentences; empty if nothing is."""
     layout = course_layout(course.root)
     marks = {lesson: marks_in(layout, lesson, layout.config) for lesson in LESSONS}
     found = []

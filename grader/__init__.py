@@ -55,7 +55,8 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: `grader --help` should not wait for torch."""
+    """Import a public name when it is first asked for: `grader --help` should not wait for torch. AttributeError for
+    any other."""
     if name not in _PLACES:
         raise AttributeError(f"module 'grader' has no attribute {name!r}")
     return getattr(importlib.import_module(f"grader.{_PLACES[name]}"), name)

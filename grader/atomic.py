@@ -10,7 +10,8 @@ from pathlib import Path
 def write_atomically(path: Path, data: str | bytes, mode: int = 0o644, durable: bool = True) -> None:
     """Write a file in an existing folder: a reader finds the old content or the new one, never half of it.
 
-    `durable`: it is on the disk before the old one is gone, also if the power is cut.
+    `mode`: the new file's permissions. `durable`: it is on the disk before the old one is gone, also if the power is
+    cut.
     """
     # A short name: the file's own may be as long as names can be.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")

@@ -52,7 +52,8 @@ class Interrupted(CourseError):
 
 
 class BrokenNotebook(CourseError):
-    """It can't be read. `line` is where, if that is known."""
+    """A notebook of the course's own can't be read. `line` is where, 0 if that isn't known; `why` is the message
+    without the place."""
 
     def __init__(self, path: Path, message: str, line: int = 0) -> None:
         super().__init__(f"{path}{f':{line}' if line else ''}: {message}")
@@ -68,7 +69,7 @@ class LessonError(CourseError):
 
 
 class Unreadable(ValueError):
-    """The file is not a notebook. The message is for the student."""
+    """What somebody handed in can't be read as a notebook. The message is for the student."""
 
 
 class FileTooLarge(Unreadable):
@@ -98,11 +99,12 @@ class SandboxUnavailable(RuntimeError):
 
 
 class GradebookUnavailable(RuntimeError):
-    """The database can't be written now: locked, gone, or written by another. Nothing of the batch was stored."""
+    """The gradebook's database can't be written now: locked, gone, or written by another. Nothing of the batch was
+    stored."""
 
 
 class SchedulerLost(RuntimeError):
-    """The scheduler is gone, and with it what was under way."""
+    """Dask's scheduler is gone, and with it the work that was under way."""
 
 
 class OtherVersion(RuntimeError):
@@ -110,7 +112,7 @@ class OtherVersion(RuntimeError):
 
 
 class NotReleased(Exception):
-    """Students don't have the check of this exercise."""
+    """Students don't have the check of this exercise yet."""
 
 
 class CheckFailed(AssertionError):

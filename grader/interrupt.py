@@ -19,7 +19,8 @@ GO_ON = "go_on"  # the attribute of a command's function that has its sentence
 
 
 def stopped(go_on: str) -> Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]:
-    """For a command: what it says after "Stopped." when Ctrl+C ends it. Goes innermost, on the function itself."""
+    """A decorator for a command: when Ctrl+C ends it, it says "Stopped." and then `go_on`, how to go on. Goes
+    innermost, on the function itself."""
 
     def decorate(command: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
         @functools.wraps(command)
@@ -37,7 +38,7 @@ def stopped(go_on: str) -> Callable[[Callable[Arguments, Returned]], Callable[Ar
 
 @contextmanager
 def not_interrupted() -> Iterator[None]:
-    """Ctrl+C inside the block is heard at its end."""
+    """Inside the block Ctrl+C waits; it is heard at the end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -53,8 +54,8 @@ def not_interrupted() -> Iterator[None]:
 
 @contextmanager
 def children_hear_no_interrupt() -> Iterator[None]:
-    """Threads and processes that are started within don't get SIGINT. A terminal sends it to all processes of a
-    command; it is for the first one, which ends the others. One that comes meanwhile waits for the end."""
+    """Inside the block, threads and processes start without hearing SIGINT. A terminal sends it to all processes of a
+    command, but it is for the first one, which ends the others. A Ctrl+C meanwhile waits for the end of the block."""
     resource_tracker.ensure_running()  # multiprocessing's own process: starting it lets the signal through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -11,8 +11,8 @@ NUMBER = re.compile(r"(\d+)_", re.ASCII)
 
 
 def choose(wanted: str, lessons: Sequence[str]) -> str | None:
-    """The lesson meant by its name, the beginning of its name up to a `_`, its number or its file; None if that is no
-    lesson or more than one.
+    """The lesson meant by `wanted`: its name, the beginning of its name up to a `_`, its number or its file; None if
+    that is no lesson or more than one.
 
     >>> lessons = ["01_self_attention", "02_trainable_attention"]
     >>> {choose(wanted, lessons) for wanted in ("1", "01", "01_self", "01_self_attention", "01_self_attention.ipynb")}

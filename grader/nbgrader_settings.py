@@ -14,7 +14,8 @@ _loading = False
 
 
 def settings(first: Iterable[str] = ()) -> Config:
-    """What the machine and the user have set, and above them the folders that are named. Raises what a file raises."""
+    """The settings of nbgrader: those of the machine and the user, and above them those in the folders `first`. Raises
+    whatever one of the files raises."""
     config = Config()
     for loaded, _name in Application._load_config_files(
         CONFIG, path=[*first, *jupyter_config_path()], raise_config_file_errors=True
@@ -24,8 +25,8 @@ def settings(first: Iterable[str] = ()) -> Config:
 
 
 def foreign_exchange(config: Config) -> list[str]:
-    """The parts of nbgrader's exchange that these settings replace by others than nbgrader's or this course's, as
-    ngshare's do."""
+    """The names of the parts of nbgrader's exchange for which these settings have others than nbgrader's or this
+    course's, as ngshare's have; empty if all are its own."""
     own = ("nbgrader.exchange.default", "grader.handed_in")
     return [f"c.ExchangeFactory.{name}" for name, part in _parts(config) if not part.startswith(own)]
 
@@ -36,8 +37,8 @@ def _parts(config: Config) -> Iterable[tuple[str, str]]:
 
 
 def machine_has_its_own_exchange() -> bool:
-    """Whether the machine or the user has set another exchange, for every course. For a file of settings to ask: one
-    that asks while it is being read for the answer gets no."""
+    """Whether the machine or the user has set another exchange, for every course. It is for a file of settings to ask;
+    a file that asks while it is being read to answer that question is told no."""
     global _loading
     if _loading:
         return False

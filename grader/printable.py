@@ -20,8 +20,8 @@ def printable(text: str) -> str:
 
 
 def say(text: object, *, nl: bool = True, err: bool = False, file: IO[Any] | None = None) -> None:
-    """Write a command's words to the terminal as `click.echo` does, `printable` but for ends of lines and tabs. It is
-    the only way in which a command says anything."""
+    """Write a command's words to the terminal as `click.echo` does, with everything `printable` but ends of lines and
+    tabs. Every command says what it says through this alone."""
     lines = (map(printable, line.split("\t")) for line in str(text).split("\n"))
     click.echo("\n".join(map("\t".join, lines)), nl=nl, err=err, file=file)
 
@@ -32,8 +32,8 @@ def joined(names: Iterable[str]) -> str:
 
 
 def json_text(data: object, ascii: bool = True) -> str:
-    r"""Plain data as a JSON document in which only ends of lines aren't printable; `ascii`: in signs that any terminal
-    has.
+    r"""Plain data as a JSON document in which everything but ends of lines is printable. `ascii`: in characters that
+    any terminal has.
 
     >>> json_text("\x1b\x7f\u202e"), json_text("é\x9b", ascii=False)
     ('"\\u001b\\u007f\\u202e"', '"é\\u009b"')

@@ -18,7 +18,8 @@ SECONDS = 2.0  # to wait for an answer: the server is on this machine
 
 @dataclass(frozen=True)
 class Server:
-    """JupyterLab's version, and by name the versions of those extensions that the course needs and that are there."""
+    """A Jupyter server. `lab`: JupyterLab's version; `extensions`: the versions, by name, of those extensions that the
+    course needs and that are there."""
 
     lab: str
     extensions: dict[str, str]
@@ -55,8 +56,8 @@ def _get(url: str, token: str) -> str:
 
 
 def missing_widgets(kernels: str) -> str:
-    """Why the browser can't draw widgets made by this version of anywidget in the kernel; empty if it can, or if
-    nobody knows."""
+    """Why the browser can't draw widgets made by the version `kernels` of anywidget, the kernel's own; empty if it can,
+    or if nobody knows."""
     server = this_server()
     if server is None:
         return ""

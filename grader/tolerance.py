@@ -17,7 +17,8 @@ class Tolerance:
     absolute: float
 
     def close(self, got: Tensor, expected: Tensor) -> Tensor:
-        """Entry by entry; NaN is close to nothing, an infinity only to itself, a complex number to nothing."""
+        """Whether each entry is close, as a bool tensor in the same shape. NaN is close to nothing, an infinity only to
+        itself, a complex number to nothing."""
         if got.is_complex():
             return torch.zeros(torch.broadcast_shapes(got.shape, expected.shape), dtype=torch.bool)
         got, expected = got.to(torch.float64), expected.to(torch.float64)
@@ -26,7 +27,7 @@ class Tolerance:
         return ((got - expected).abs() <= self.absolute + self.relative * scale) | (got == expected)
 
     def all_close(self, got: Tensor, expected: Tensor) -> bool:
-        """Whether every entry is close, told by two numbers where everything expected is finite."""
+        """Whether every entry is close. Where everything expected is finite, two numbers are enough to tell."""
         if got.is_complex():
             return False
         if not got.numel():

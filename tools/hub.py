@@ -77,7 +77,8 @@ class Hub:
 
 
 def as_user(name: str, words: Sequence[str], folder: Path, programs: Path, cwd: Path) -> str:
-    """Run a command as one of the people; what it printed. `folder` holds their homes."""
+    """Run a command as one of the people, `name`; what it printed, or `HubError` if it failed. `folder` holds their
+    homes, `programs` what is first on their PATH, `cwd` is where it runs."""
     home = folder / "home" / name
     environment = {
         "HOME": str(home),
@@ -96,7 +97,8 @@ def as_user(name: str, words: Sequence[str], folder: Path, programs: Path, cwd: 
 
 @contextmanager
 def accounts(folder: Path, people: Sequence[str] = PEOPLE) -> Iterator[None]:
-    """The people and the teachers' group, with homes in `folder`. As root they are made, and removed at the end."""
+    """Inside the block there are the people and the teachers' group, with homes in `folder`. As root they are made as
+    accounts, and removed at the end."""
     homes = folder / "home"
     homes.mkdir()
     with ExitStack() as stack:
@@ -134,7 +136,7 @@ def _run(*words: str) -> None:
 
 
 def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
-    """The course, made by the teacher, its exchange, and these lessons released."""
+    """Have the teacher make the course and its exchange, and release these lessons. Returns the folder around both."""
     root, as_root = folder / "attention", os.geteuid() == 0
     for place, owner, mode in (
         (root, "root", 0o755),
@@ -168,9 +170,9 @@ def running_hub(
     more: str = "",
     inside: Sequence[str] = (),
 ) -> Iterator[Hub]:
-    """A hub with the programs of an environment in which the student's wheel, what teachers need and JupyterHub are.
-    If `watched`, the hub grades what is handed in. `more` is added to its settings; `inside` are the words of a command
-    that starts it, such as one that limits its memory."""
+    """A hub with the programs of an environment that has the student's wheel, what teachers need, and JupyterHub. If
+    `watched`, the hub grades what is handed in. `port` 0 is any that is free. `more` is added to its settings; `inside`
+    are the words of a command that starts it, such as one that limits its memory."""
     proxy = _proxy()
     _reachable(programs)
     password = secrets.token_hex(4)
@@ -214,7 +216,7 @@ def _proxy() -> str:
 
 
 def _reachable(programs: Path) -> None:
-    """Root's servers run as other users, who have to be able to start this Python."""
+    """Raise `HubError` without JupyterHub, or if other users, as whom root's servers run, can't start its Python."""
     python = programs / "python"
     if not (programs / "jupyterhub").exists():
         raise HubError(f"{programs} has no jupyterhub: `make hub` installs it into .venv-hub")
@@ -246,7 +248,7 @@ def _wait_for(hub: Hub, server: subprocess.Popen[bytes], seconds: float = 60) ->
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
-    """The hub ends its proxy and everybody's server."""
+    """End the hub, which ends its proxy and everybody's server."""
     server.terminate()
     try:
         server.wait(60)
@@ -256,7 +258,7 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a hub until Ctrl+C."""
+    """Run a hub until Ctrl+C. Returns the exit code."""
     arguments = argparse.ArgumentParser(prog="make hub", description=__doc__)
     arguments.add_argument("programs", type=Path, help="the folder of programs of the hub's environment")
     arguments.add_argument("--port", type=int, default=8000)

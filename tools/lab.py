@@ -56,7 +56,7 @@ LEARNERS = Path(__file__).parents[1] / "release" / "student" / "jupyter" / "lab.
 
 @dataclass(frozen=True)
 class Lab:
-    """A running server: its folder, its address and its token."""
+    """A running JupyterLab: its folder, its address and its token."""
 
     folder: Path
     url: str
@@ -64,7 +64,8 @@ class Lab:
 
 
 def chromium() -> str | None:
-    """The browser to drive: what CHROMIUM names, Debian's chromium, or the Chrome that CI machines have."""
+    """The path of the browser to drive: what CHROMIUM names, Debian's chromium, or the Chrome that CI machines have;
+    None if there is none."""
     return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -126,7 +127,7 @@ def _wait_for(lab: Lab, server: subprocess.Popen[bytes], log: Path, seconds: flo
 
 @contextmanager
 def running_browser() -> Iterator[Browser]:
-    """A fresh browser. One is enough for a process: Playwright can't be started a second time in it."""
+    """A fresh browser, for the block. One is enough for a process: Playwright can't be started a second time in it."""
     executable = chromium()
     if executable is None:
         raise RuntimeError("no Chromium found: apt-get install chromium, or set CHROMIUM to its path")
@@ -139,7 +140,8 @@ def running_browser() -> Iterator[Browser]:
 
 
 def page_of(browser: Browser, width: int = 1280, height: int = 1000) -> Page:
-    """A page with cookies of its own. Nothing but 127.0.0.1 can be reached from it."""
+    """A page of a browser with cookies of its own, in this size in pixels. Nothing but 127.0.0.1 can be reached from
+    it."""
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.set_default_timeout(60_000)
     page.refused = []  # type: ignore[attr-defined]  # for a test to look at
@@ -174,7 +176,7 @@ class Notebook:
 
     @classmethod
     def shown(cls, page: Page) -> Notebook:
-        """The notebook that somebody has just opened by hand."""
+        """The notebook that somebody has just opened by hand in the page."""
         notebook = cls.__new__(cls)
         notebook.page = page
         notebook._ready()
@@ -190,7 +192,7 @@ class Notebook:
         self.page.evaluate("([name, args]) => { window.jupyterapp.commands.execute(name, args) }", [name, args])
 
     def theme(self, name: str, canvas: Locator | None = None) -> None:
-        """Switch to "light" or "dark". If that is a change, `canvas` is drawn anew, and legible in either case."""
+        """Switch to the theme "light" or "dark". If that is a change, wait until `canvas` is drawn anew."""
         is_new = self.page.evaluate("document.body.dataset.jpThemeLight") != str(name == "light").lower()
         before = picture(canvas) if canvas and is_new else None
         if is_new:
@@ -201,12 +203,12 @@ class Notebook:
             self.page.wait_for_function(DRAWN, arg=[canvas.element_handle(), before], polling=POLLING)
 
     def run_all(self, seconds: float = 120) -> None:
-        """Run every cell, and wait until the kernel is idle again."""
+        """Run every cell, and wait until the kernel is idle again, at most so many `seconds`."""
         self.command("notebook:run-all-cells")
         self.wait_idle(seconds)
 
     def wait_idle(self, seconds: float = 120) -> None:
-        """Until nothing is running or waiting to run."""
+        """Wait until nothing is running or waiting to run, at most so many `seconds`."""
         self.page.wait_for_function(
             f"() => ({KERNEL_IDLE}) && "
             "![...document.querySelectorAll('.jp-InputPrompt')].some(p => p.textContent.includes('*'))",
@@ -223,12 +225,12 @@ class Notebook:
         return self.page.locator(".jp-CodeCell", has=self.page.locator(".cm-content", has_text=source)).first
 
     def save(self) -> None:
-        """Save, and wait until it is done."""
+        """Save, and wait until that is done."""
         self.command("docmanager:save")
         self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", polling=POLLING)
 
     def run_cell(self, source: str) -> Locator:
-        """Click into a code cell and press Shift+Enter."""
+        """Click into the code cell that holds a text, and press Shift+Enter. Returns the cell."""
         cell = self.cell(source)
         cell.scroll_into_view_if_needed()
         cell.locator(".cm-content").click()
@@ -237,7 +239,8 @@ class Notebook:
         return cell
 
     def write_cell(self, source: str, new: str) -> Locator:
-        """Replace what stands in a code cell by typing over it, and run it."""
+        """Replace a code cell's text by typing over it, and run it. Returns the cell; `source` is a text that it holds
+        before."""
         cell = self.cell(source)
         cell.scroll_into_view_if_needed()
         cell.locator(".cm-content").click()
@@ -250,9 +253,9 @@ class Notebook:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A part of a lesson that shows a view: its code cells that hold these texts, the view's own last, and how what is
-    stored of the view begins. Or the lesson as a whole.
-    """
+    """A part of a lesson that shows a view: `before` are texts by which its code cells are known, with that of the
+    view's own cell, `view`, last; `start` is how what is stored of the view begins. With `whole`, the lesson as it
+    is."""
 
     lesson: str
     start: str
@@ -261,7 +264,8 @@ class Excerpt:
     whole: bool = False
 
     def write(self, folder: Path) -> str:
-        """Write the notebook beside the lesson's, if it isn't that, and return its name."""
+        """Write the excerpt beside the lesson's notebook in `folder`, unless it is the whole of it. Returns the file's
+        name."""
         name = f"{self.lesson}.ipynb"
         if self.whole:
             return name
@@ -273,31 +277,31 @@ class Excerpt:
 
 
 def press(target: Locator, *keys: str) -> None:
-    """Give an element the focus, and press keys, wherever they take it."""
+    """Give an element the focus, and press keys one after the other, also where they move the focus."""
     target.focus()
     for key in keys:
         target.page.keyboard.press(key)
 
 
 def application(view: Locator) -> Locator:
-    """The part of a view that arrow keys move in."""
+    """The element of a view in which arrow keys move."""
     return view.get_by_role("application")
 
 
 def choose(view: Locator, group: str, name: str) -> None:
-    """One of a group of buttons, by keyboard."""
+    """Choose one of a group of buttons, by keyboard."""
     button = view.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True)
     press(button, "Enter")
     expect(button).to_have_attribute("aria-pressed", "true")
 
 
 def go(view: Locator, step: str) -> None:
-    """To a step, by its button and the keyboard."""
+    """Go to a step of a view, by its button and the keyboard."""
     button = view.get_by_role("button", name=step)
     press(button, "Enter")
     expect(button).to_have_attribute("aria-current", "step")
 
 
 def picture(canvas: Locator) -> str:
-    """What is drawn, pixel by pixel."""
+    """What is drawn on a canvas, pixel by pixel, as a data URL."""
     return canvas.evaluate("canvas => canvas.toDataURL()")

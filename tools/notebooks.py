@@ -20,7 +20,7 @@ def instructor(lesson: str = LESSON) -> bytes:
 
 
 def code(source: str, role: str = "", exercise: str = "", id: str = "") -> dict[str, Any]:
-    """One code cell."""
+    """One code cell, with the metadata that a build gives to a cell of this role and exercise ("" for none)."""
     metadata: dict[str, Any] = {}
     if role:
         metadata["course"] = {"role": role, "exercise": exercise}
@@ -47,12 +47,13 @@ def code(source: str, role: str = "", exercise: str = "", id: str = "") -> dict[
 
 
 def dump(cells: list[dict[str, Any]]) -> bytes:
-    """A notebook of these cells."""
+    """A notebook of these cells, as bytes."""
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}).encode()
 
 
 def solved(lesson: str = LESSON, **answers: str) -> list[dict[str, Any]]:
-    """The cells of a notebook with every exercise solved, but for `answers`, sources by exercise."""
+    """The cells of a notebook with every exercise solved as the course does, except for `answers`: sources by
+    exercise."""
     cells = json.loads(instructor(lesson))["cells"]
     for cell in cells:
         course = cell["metadata"].get("course", {})
@@ -62,11 +63,11 @@ def solved(lesson: str = LESSON, **answers: str) -> list[dict[str, Any]]:
 
 
 def submission(lesson: str = LESSON, **answers: str) -> bytes:
-    """A whole submission: the model solutions but for `answers`."""
+    """A whole notebook as bytes, with the model solutions except for `answers`: sources by exercise."""
     return dump(solved(lesson, **answers))
 
 
 def place_of(cells: list[dict[str, Any]], exercise: str, role: str) -> int:
-    """Where a cell stands."""
+    """The index of the cell of an exercise that has this role."""
     wanted = {"role": role, "exercise": exercise}
     return next(i for i, cell in enumerate(cells) if cell["metadata"].get("course") == wanted)

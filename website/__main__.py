@@ -70,7 +70,8 @@ def write_sources(course: Course, folder: Path) -> None:
 
 
 def build(made: Path, out: Path) -> int:
-    """Run Sphinx; its exit code. A warning is an error, all are shown, and then `out` stays as it was."""
+    """Run Sphinx on the sources in `made`; returns its exit code. A warning counts as an error; all of them are shown,
+    and then `out` stays as it was."""
     from sphinx.cmd.build import build_main
 
     fresh = made / "html"  # myst-nb puts a folder beside the pages

@@ -61,12 +61,13 @@ class Course:
 
     @cached_property
     def by_number(self) -> dict[str, Lesson]:
-        """All lessons by their two digits."""
+        """All lessons by their two digits, as text."""
         return {lesson.number: lesson for lesson in self.lessons.values()}
 
     @cached_property
     def terms(self) -> dict[str, dict[str, Any]]:
-        """The glossary: term -> meaning, the lesson that introduces it, the words that it has there."""
+        """The glossary by term. An entry has its meaning, the lesson that introduces it, and the words that it has
+        there."""
         return self._toml(GLOSSARY)
 
     def _toml(self, name: str) -> dict[str, Any]:
@@ -78,22 +79,23 @@ class Course:
             raise LessonError([Problem(name, int(place[1]) if place else 1, "", message)]) from None
 
     def line_in(self, name: str, key: str) -> int:
-        """The line in a TOML file at which a key or its table begins."""
+        """The line in the TOML file `name` at which a key or its table begins."""
         begin = re.compile(rf"""\[?(["']?){re.escape(key)}\1\s*[\]=]""")
         lines = _read(self.root / name).splitlines()
         return next((number for number, line in enumerate(lines, 1) if begin.match(line)), 1)
 
     @cached_property
     def times(self) -> dict[str, Times]:
-        """How long each lesson takes."""
+        """How long each lesson takes, in minutes, by name."""
         return {name: times(lesson) for name, lesson in self.lessons.items()}
 
     def solved(self, lesson: Lesson) -> NotebookNode:
-        """The executed notebook, with the lesson's cells. `LessonError` where the lesson has changed since."""
+        """The executed notebook, with the lesson's cells. `LessonError` if the lesson has changed since it was
+        executed."""
         return self._built(lesson, "solutions")
 
     def students(self, lesson: Lesson) -> NotebookNode:
-        """The students' notebook."""
+        """The students' notebook of a lesson."""
         return self._built(lesson, "notebooks")
 
     def _built(self, lesson: Lesson, folder: str) -> NotebookNode:
@@ -111,7 +113,7 @@ class Course:
         return notebook
 
     def level(self, exercise: Exercise) -> int:
-        """How difficult an exercise is, from 1 to 5."""
+        """The difficulty of an exercise, from 1 to 5."""
         text = "\n".join(cell.source for cell in self.lessons[exercise.lesson].cells if not cell.is_code)
         return next((int(level) for _, name, level in DIFFICULTY.findall(text) if name == exercise.name), 1)
 
@@ -129,12 +131,12 @@ def _wrong_setting(key: str, value: object) -> str:
 
 
 def points_of(exercise: Exercise) -> str:
-    """What an exercise earns, in words."""
+    """The points that an exercise is worth, in words."""
     return f"{exercise.points:g} point{'' if exercise.points == 1 else 's'}"
 
 
 def line_of(cell: LessonCell, at: int) -> int:
-    """The line in the lesson of a place in a cell's source."""
+    """The line of the lesson's file that has the character `at` of a cell's source."""
     return cell.first + cell.source.count("\n", 0, at)
 
 

@@ -23,7 +23,7 @@ STATED = re.compile(r"(?m)^\s*Difficulty \d of 5.*\n")
 
 
 def write_exercises(course: Course, folder: Path) -> None:
-    """Write `exercises/NAME.md` for every exercise, and their list."""
+    """Write `exercises/NAME.md` for every exercise, and a page that lists them."""
     target = folder / "exercises"
     target.mkdir(parents=True, exist_ok=True)
     for exercise in course.exercises.values():
@@ -32,7 +32,7 @@ def write_exercises(course: Course, folder: Path) -> None:
 
 
 def exercise_page(course: Course, exercise: Exercise) -> str:
-    """The page as MyST markdown."""
+    """The exercise's page as MyST markdown."""
     lesson = course.lessons[exercise.lesson]
     minutes = about(course.times[lesson.name].exercises.get(exercise.name, 0))
     where = f"[Lesson {lesson.number}, {lesson.title}](../lessons/{lesson.name}.ipynb)"
@@ -81,13 +81,13 @@ def _returns(exercise: Exercise) -> Iterator[str]:
 
 
 def _words(axes: str) -> str:
-    """Axes with the field's names, the leading ones as three dots."""
+    """Axes in words, with the field's names, and the leading ones as three dots."""
     said = axes_in_words(axes)
     return said.partition(": ")[2] or said
 
 
 def _parts(exercise: Exercise) -> Iterator[str]:
-    """What earns the points."""
+    """The lines on what earns the points."""
     whole = sum(part.weight for part in exercise.parts)
     rows = "\n".join(f"| {part.name} | {exercise.points * part.weight / whole:.2g} |" for part in exercise.parts)
     head = "question" if exercise.kind == "answers" else "what is checked"
@@ -97,7 +97,7 @@ def _parts(exercise: Exercise) -> Iterator[str]:
 
 
 def _hints(exercise: Exercise) -> Iterator[str]:
-    """Hints, folded: of a mistake the first says least, and holds the next."""
+    """The lines of the hints, folded: of a mistake the first hint says least, and holds the next."""
     questions = _questions(exercise)
     if questions:
         folds = "\n".join(_fold(f"<code>{escape(key)}</code>", [hint]) for key, hint in questions)
@@ -113,7 +113,7 @@ def _hints(exercise: Exercise) -> Iterator[str]:
 
 
 def _questions(exercise: Exercise) -> list[tuple[str, str]]:
-    """The questions of a quiz, each with its general hint."""
+    """The questions of a quiz, each with its general hint; empty for any other exercise."""
     if exercise.kind != "answers":
         return []
     module = importlib.import_module(f"grader.exercises.lesson_{exercise.lesson[:2]}.{exercise.name}")

@@ -9,13 +9,13 @@ from website.course import Course
 
 
 def write_glossary(course: Course, folder: Path) -> None:
-    """Write `glossary.md`."""
+    """Write `glossary.md` into the folder of Sphinx's sources."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "glossary.md").write_text(glossary(course), encoding="utf-8")
 
 
 def glossary(course: Course) -> str:
-    """The page as MyST markdown."""
+    """The page of terms, symbols and letters as MyST markdown."""
     entries = "\n\n".join(_entry(course, term) for term in sorted(course.terms, key=str.lower))
     return (
         "# Glossary\n\nHere are all letters and terms of the lessons, with one name for one thing.\n\n"

@@ -37,7 +37,7 @@ CONTRIBUTORS = (
 
 
 def write_guides(course: Course, folder: Path) -> None:
-    """Write the documents into the folder of Sphinx's sources, and the two lists of them."""
+    """Write the repository's documents, as pages, into the folder of Sphinx's sources, and the two lists of them."""
     for name in (*TEACHERS, *CONTRIBUTORS):
         target = folder / f"{name}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,8 @@ def write_guides(course: Course, folder: Path) -> None:
 
 
 def guide(course: Course, path: str) -> str:
-    """A document with its links as they work on the site. `CourseError` with the line of one that leads nowhere."""
+    """The document at `path` with its links as they work on the site. `CourseError` with the line of a link that leads
+    nowhere."""
     text = (course.root / path).read_text(encoding="utf-8")
     wrong: list[str] = []
 

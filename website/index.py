@@ -53,13 +53,13 @@ def write_index(course: Course, folder: Path, extra: Path) -> None:
 
 
 def _report(course: Course) -> str:
-    """The report on the wrong answer of lesson 00."""
+    """The report on the wrong answer that lesson 00 shows, as HTML."""
     cell = _cell(course, *REPORT)
     return _raw(str(cell.outputs[0].data["text/html"]))
 
 
 def _explorer(course: Course, extra: Path) -> str:
-    """The attention explorer of lesson 01, as on its page."""
+    """The attention explorer of lesson 01 as HTML, as on the lesson's page."""
     lesson, cell = course.by_number[EXPLORER[0]].name, _cell(course, *EXPLORER)
     picture = next(output for output in cell.outputs if "image/png" in output.get("data", {}))
     words = picture.metadata["image/png"]["alt"]
@@ -81,7 +81,8 @@ def _raw(html: str) -> str:
 
 
 def _cards(course: Course, up: str = "") -> str:
-    """A table of the lessons: how long they take and what is in them."""
+    """A table of the lessons: how long they take and what is in them. `up` is what leads from the page to the first
+    one."""
     rows = []
     for lesson in course.lessons.values():
         minutes = about(course.times[lesson.name].total)

@@ -44,7 +44,7 @@ def write_lesson(course: Course, lesson: Lesson, folder: Path, extra: Path) -> N
 
 
 def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookNode:
-    """The notebook that the page is made from."""
+    """The notebook that the lesson's page is made from; its pictures are written by `pictures`."""
     solved, students = course.solved(lesson), course.students(lesson)
     page = nbformat.v4.new_notebook(metadata=solved.metadata)
     marked = _with_terms(course, lesson, [_prose_of(cell) for cell in solved.cells])
@@ -65,7 +65,7 @@ def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookN
 
 
 def _prose_of(cell: NotebookNode) -> str:
-    """The prose of a cell: its own, or the text of the answer that it shows."""
+    """The prose of a cell: its own, or the text of the answer that it shows; empty if it has none."""
     if cell.cell_type == "markdown":
         return str(cell.source)
     return next((str(output.data[PROSE]) for output in cell.outputs if PROSE in output.get("data", {})), "")
@@ -88,7 +88,7 @@ def _prose(course: Course, lesson: Lesson, name: str, text: str, first: bool) ->
 
 
 def _do_it(course: Course, lesson: Lesson) -> str:
-    """The line of links by which a reader downloads the notebook or opens it elsewhere."""
+    """The line of links by which a reader downloads the lesson's notebook or opens it elsewhere."""
     links = [f'<a href="../downloads/{lesson.name}.ipynb" download>Download the notebook</a>']
     if course.with_zip:
         package = f"../downloads/{FOLDER}-{__version__}-student.zip"
@@ -111,7 +111,8 @@ def _to_exercise(course: Course, name: str) -> str:
 def _example(
     lesson: Lesson, cell: NotebookNode, role: str, outputs: list[NotebookNode], text: str
 ) -> Iterator[NotebookNode]:
-    """A cell that isn't the student's. What a notebook collapses is folded: the output comes first, then the code."""
+    """The cells of the page for one that isn't the student's. What a notebook collapses is folded: the output comes
+    first, then the code."""
     if cell.source.startswith("predict("):
         yield _code(cell.id, cell.source, outputs, {"tags": ["remove-input"]})
         return
@@ -136,7 +137,7 @@ def _fold(what: str, show: str, hide: str) -> dict[str, Any]:
 
 
 def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator[NotebookNode]:
-    """A cell's outputs; pictures become files, and a view's sentence goes below its picture."""
+    """A cell's outputs as the page has them: pictures become files, and a view's sentence goes below its picture."""
     order, summary = 0, ""
     for number, output in enumerate(cell.outputs):
         data, metadata = output.get("data", {}), output.get("metadata", {})
@@ -160,7 +161,7 @@ def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator
 
 
 def _with_terms(course: Course, lesson: Lesson, sources: list[str]) -> list[str]:
-    """The cells with a link to the glossary where the lesson introduces a term."""
+    """The sources of the lesson's cells, with a link to the glossary where the lesson introduces a term."""
     found = []
     for term, entry in course.terms.items():
         place = place_of(words_of(course, term), sources) if entry["lesson"] == lesson.number else None
@@ -177,7 +178,7 @@ def _with_terms(course: Course, lesson: Lesson, sources: list[str]) -> list[str]
 
 
 def without_marks(source: str) -> str:
-    """A solution cell without the marks of its regions."""
+    """The source of a solution cell without the marks around the solution."""
     return "\n".join(line for line in source.split("\n") if not is_mark(line))
 
 

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    """Have Sphinx make each page's views live."""
     app.connect("html-page-context", _enliven)
     app.connect("build-finished", _write_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -62,7 +63,8 @@ def _enliven(app: Sphinx, page: str, _template: str, context: dict[str, Any], _d
 
 
 def state_of(lesson: str, cell: str, order: str) -> dict[str, Any] | None:
-    """The stored state of a lesson's view."""
+    """The stored state of a lesson's view, by its cell and its place among that cell's views; None where none was
+    stored."""
     found = states.load(STATES / f"{lesson}.json").get(cell, [])
     return found[int(order)] if int(order) < len(found) else None
 
@@ -73,7 +75,7 @@ def _write_scripts(app: Sphinx, failed: Exception | None) -> None:
 
 
 def write_scripts(folder: Path) -> None:
-    """The host, the views' modules and style sheets, and all states."""
+    """Write the host, the views' modules and style sheets, and all states into a folder."""
     modules = set()
     for file in STATES.glob("*.json"):
         for cell, found in states.load(file).items():
@@ -94,7 +96,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def script_of(name: str) -> str:
-    """A view's module and, if there is one, its answer, as a plain script."""
+    """A view's module, with what answers for Python if there is such a file, as one plain script."""
     answer = HERE / "answers" / f"{name}.js"
     parts = {"view": DEFAULT.sub("return ", module(f"{name}.js"))}
     if answer.exists():
@@ -104,6 +106,6 @@ def script_of(name: str) -> str:
 
 
 def host() -> str:
-    """The host as a plain script, which starts when the page is there."""
+    """The host, which puts views into a page, as a plain script that starts when the page is there."""
     source = EXPORT.sub("", (HERE / "host.js").read_text("utf-8"))
     return f"(() => {{\n{source}\nstart(document.currentScript.src);\n}})();\n"

@@ -26,5 +26,5 @@ def _block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def mathml(tex: str, display: str) -> str:
-    """A formula in TeX as MathML."""
+    """A formula in TeX as MathML; `display` is "block" or "inline"."""
     return str(convert(tex, display=display))

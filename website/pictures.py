@@ -15,19 +15,19 @@ LEGIBLE = 0.81  # a plot isn't made narrower than this share: its letters of 8 p
 
 @dataclass(frozen=True)
 class Pictures:
-    """The pictures of one lesson, written into `folder`, which the page finds at `address`."""
+    """The pictures of one lesson, written as files into `folder`, which the page finds at `address`."""
 
     folder: Path
     address: str
 
     def plot(self, name: str, png: str, words: str) -> str:
-        """A plot as HTML. `words`: what is in it."""
+        """Write a plot, a PNG in base64; returns its HTML. `words`: what is in it."""
         narrowest = round(LEGIBLE * _size(png)[0])
         return f'<figure class="plot" style="--narrowest: {narrowest}px">{self._img(name, png, words)}</figure>'
 
     def view(self, lesson: str, cell: str, order: int, png: str, summary: str) -> str:
-        """A view as HTML: its picture with its sentence. Its attributes say which view it is: that of a lesson's cell,
-        counted from 0 among those that the cell shows."""
+        """Write a view's picture; returns its HTML, with the sentence `summary` and attributes that say which view it
+        is: that of a lesson's cell, counted by `order` from 0 among those that the cell shows."""
         img = self._img(f"{cell}-{order}", png, summary) if png else ""
         said = f"<figcaption>{escape(summary)}</figcaption>" if png else guess(summary)
         place = f'data-lesson="{escape(lesson)}" data-cell="{escape(cell)}" data-order="{order}"'
@@ -42,13 +42,13 @@ class Pictures:
 
 
 def _size(png: str) -> tuple[int, int]:
-    """Width and height of a picture in base64, in pixels."""
+    """The width and height, in pixels, of a PNG in base64."""
     width, height = struct.unpack(">II", base64.b64decode(png)[16:24])
     return width, height
 
 
 def guess(text: str) -> str:
-    """A prediction's question and choices, or another view that is nothing but text."""
+    """The HTML of a prediction's question and choices, or of another view that is nothing but text."""
     question, *rest = text.splitlines() or [""]
     if not question.startswith("Predict: "):
         return f"<pre>{escape(text)}</pre>"

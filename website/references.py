@@ -26,7 +26,8 @@ KEYS = ("lesson", "words", "meaning")  # of a term of the glossary
 
 
 def check_references(course: Course) -> None:
-    """`LessonError` with every reference that leads nowhere, its file and line."""
+    """Raise `LessonError` with every reference that leads nowhere, its file and line; nothing happens if all lead
+    somewhere."""
     wrong = [problem for lesson in course.lessons.values() for problem in _problems(course, lesson)]
     wrong += _of_glossary(course)
     if wrong:
@@ -64,7 +65,8 @@ def _views(lesson: Lesson, cell: LessonCell) -> Iterator[Problem]:
 
 
 def _of_glossary(course: Course) -> Iterator[Problem]:
-    """Every term has a meaning, and a lesson that is there introduces it, in words that it has."""
+    """The problems of the glossary: a term without a meaning, without a lesson that is there, or whose words that
+    lesson doesn't have."""
     for term, entry in course.terms.items():
         wrong = _wrong_entry(course, term, entry)
         if wrong:
@@ -72,7 +74,7 @@ def _of_glossary(course: Course) -> Iterator[Problem]:
 
 
 def _wrong_entry(course: Course, term: str, entry: object) -> str:
-    """What is wrong with a term; empty if nothing is."""
+    """What is wrong with the `entry` of a term; empty if nothing is."""
     if not isinstance(entry, dict):
         return f"a term is a table, [{term}], with the keys {', '.join(KEYS)}"
     for key, value in entry.items():
@@ -93,14 +95,14 @@ def _wrong_entry(course: Course, term: str, entry: object) -> str:
 
 
 def words_of(course: Course, term: str) -> str:
-    """The words that introduce a term in its lesson."""
+    """The words with which a term's lesson introduces it."""
     return str(course.terms[term].get("words", term))
 
 
 def place_of(words: str, sources: list[str]) -> tuple[int, int, int] | None:
-    """Where texts introduce words: the number of the text, begin and end in it; None if they don't.
+    """The place where texts introduce words: the number of the text, and the begin and end in it; None if they don't.
 
-    Set off by asterisks counts first, then the first time at all.
+    Words set off by asterisks count first, then the first time they appear at all.
 
     >>> place_of("mask", ["", "A mask. A *mask* hides."])
     (1, 11, 15)
@@ -115,7 +117,8 @@ def place_of(words: str, sources: list[str]) -> tuple[int, int, int] | None:
 
 
 def linked(source: str, lesson: str, to_lesson: Callable[[str], str]) -> str:
-    """A text in which "lesson 03" is a link. `to_lesson` gives the address for a number, "" for none."""
+    """The text `source` of a lesson with "lesson 03" as a link. `to_lesson` gives the address for a number, "" for
+    none."""
 
     def link(match: re.Match[str]) -> str:
         return NUMBER.sub(lambda number: _link(number[0]), match[0])
@@ -128,7 +131,8 @@ def linked(source: str, lesson: str, to_lesson: Callable[[str], str]) -> str:
 
 
 def open_text(source: str, change: Callable[[str], str]) -> str:
-    """A markdown text with what is open for links changed."""
+    """A markdown text in which `change` was made wherever links may stand: not in code, formulas, HTML, links or
+    headings."""
     pieces, at = [], 0
     for closed in CLOSED.finditer(source):
         pieces += [change(source[at : closed.start()]), closed[0]]
@@ -146,7 +150,7 @@ def address_of(term: str) -> str:
 
 
 def to_terms(course: Course, source: str) -> str:
-    """Links to terms as Sphinx reads them."""
+    """A markdown text with its links to terms as Sphinx reads them."""
     terms = {address_of(term): term for term in course.terms}
 
     def link(match: re.Match[str]) -> str:
@@ -156,5 +160,5 @@ def to_terms(course: Course, source: str) -> str:
 
 
 def _blanked(source: str, closed: re.Pattern[str] = CLOSED) -> str:
-    """A text as long as it was, without what isn't open for links."""
+    """A text as long as it was, with a NUL for each character where no links may stand (which `closed` matches)."""
     return closed.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), source)

@@ -15,6 +15,7 @@ PICTURE = "pictures/shared/01.png"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    """Have Sphinx put title, sentences and picture into each page's head."""
     app.connect("html-page-context", _describe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

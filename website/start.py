@@ -31,7 +31,7 @@ def write_start(course: Course, folder: Path) -> None:
 
 
 def facts(course: Course) -> dict[str, str]:
-    """Name -> what stands in its place on the pages that say how to start. `CourseError` where a fact isn't found."""
+    """The facts that the pages on how to start fill in, by name. `CourseError` where one isn't found."""
     return {**_of_install(course), **_of_about(course)}
 
 
@@ -67,7 +67,8 @@ def _files(course: Course) -> str:
 
 
 def commands(readme: str, index: str) -> str:
-    """What the package's README says of installing, a heading for each system. `CourseError` where it says nothing."""
+    """The part of the package's README on installing, with a heading for each system. `index` is where packages come
+    from. `CourseError` where it says nothing."""
     found = COMMANDS.search(readme)
     if not found:
         raise CourseError(
@@ -102,7 +103,7 @@ NO_ADDRESS = (
 
 
 def citation(cff: str) -> str:
-    """CITATION.cff as a line of a list of references.
+    """The text of a CITATION.cff as one line of a list of references.
 
     >>> citation("authors: [{name: The authors}]\\ntitle: A course\\nversion: 1.0.0\\nlicense: MIT\\n")
     'The authors. A course. Version 1.0.0. Licence: MIT.'

@@ -29,7 +29,9 @@ MESSAGE_BYTES = 1500
 
 
 def judged(report: Report, practice: Report | None, printed: str, output_bytes: int) -> ExerciseResult:
-    """The result of one exercise; `practice` is the report on the practice inputs, where there is one."""
+    """The result of one exercise from its `report` on the secret inputs. `practice` is the report on the practice
+    inputs, None where there is none; `printed` is what the student's code printed, of which at most `output_bytes`
+    bytes are kept."""
     seen = {part.name: part for part in practice.results} if practice is not None else {}
     return ExerciseResult(
         name=report.exercise,
@@ -47,7 +49,7 @@ def judged(report: Report, practice: Report | None, printed: str, output_bytes: 
 
 
 def _valid(score: float) -> float:
-    """A score is a number from 0 to 1, whatever made it."""
+    """The score as a number from 0 to 1; 0 for anything else, whatever made it."""
     return float(score) if isinstance(score, float | int) and 0.0 <= score <= 1.0 else 0.0
 
 

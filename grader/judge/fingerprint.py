@@ -28,7 +28,9 @@ WAITING = frozenset({"the judge", "torch", "the limits", "the sandbox", "carry_f
 
 @dataclass(frozen=True)
 class GradingSettings:
-    """How a lesson is graded. `outline` is of the instructor's notebook. The secret stays out of logs and messages."""
+    """How a lesson is graded. `outline` is of the instructor's notebook; the `secret` stays out of logs and messages.
+    `unsafe`: without confinement. `carry_forward`, a key of `CARRY_FORWARD`, says what a second check gives for work
+    that builds on an earlier exercise that fails."""
 
     outline: Outline
     secret: bytes
@@ -53,7 +55,8 @@ class GradingSettings:
 
     @cached_property
     def basis(self) -> dict[str, str]:
-        """What marks depend on, piece by piece: the same text or digest means that the piece is the same."""
+        """What marks depend on, piece by piece, by the pieces' names: the same text or digest means that the piece is
+        the same."""
         judge, outline = set(files_that_decide(())), self.outline
         pieces = {}
         for name in outline.exercises:
@@ -76,7 +79,7 @@ class GradingSettings:
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The pieces of a basis that are other ones now.
+    """The pieces of a basis that differ between `before` and `now`, in words.
 
     >>> changed({"torch": "2.8.0", "the limits": "cells 9"}, {"torch": "2.8.0", "the limits": "cells 8"})
     ['the limits']
@@ -90,8 +93,8 @@ def waits_for_regrade(pieces: Iterable[str]) -> bool:
 
 
 def version_for(outline: Outline) -> str:
-    """The version of the code here that grades an instructor's notebook. Not kept with the settings: these travel to
-    workers, whose own version is asked for."""
+    """The version of the code here that grades an instructor's notebook, as a hash. It is no part of the settings:
+    those travel to workers, and each worker is asked for its own version."""
     return code_version(outline.exercises, outline.own)
 
 
@@ -118,9 +121,9 @@ def _add_files(digest: hashlib._Hash, paths: Iterable[Path]) -> None:
 def files_that_decide(names: Iterable[str], own: OwnFiles = ()) -> list[Path]:
     """The files of this package that the marks of these exercises depend on.
 
-    These are the modules that specify the exercises and the modules that grade, with all that they import, the data
-    beside them, and the words of mistakes, which are in the results. What draws a report, other lessons' exercises and
-    nbgrader's part are not among them.
+    They are the modules that specify the exercises and the modules that grade, with everything that they import, the
+    data beside them, and the words of mistakes, which are in the results. Other lessons' exercises, nbgrader's part and
+    whatever draws a report are left out.
     """
     specified = [path for name in names for path in PACKAGE.glob(f"exercises/lesson_*/{name}.py")]
     waiting = [*GRADING, *(f"grader.exercises.{path.parent.name}.{path.stem}" for path in specified)]
@@ -137,14 +140,14 @@ def files_that_decide(names: Iterable[str], own: OwnFiles = ()) -> list[Path]:
 
 
 def _source(module: str) -> Path | None:
-    """The file of a module or package; None for a name inside one."""
+    """The file of a module or package, by its dotted name; None for a name inside one."""
     path = PACKAGE.parent.joinpath(*module.split("."))
     return next((path for path in (path.with_suffix(".py"), path / "__init__.py") if path.is_file()), None)
 
 
 @cache
 def _imports(source: Path) -> tuple[str, ...]:
-    """Every name of this package that a file imports: modules, and names inside them."""
+    """Every dotted name of this package that a file imports: modules, and names inside them."""
     return tuple(_imported(ast.parse(source.read_bytes())))
 
 

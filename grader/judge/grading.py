@@ -92,7 +92,7 @@ def _with_carried(result: ExerciseResult, score: float, used: tuple[str, ...], s
 
 class _SecondRun:
     """Runs the whole notebook once more, in a process of its own that sees what a student's code must not: the course's
-    solutions, hidden tests. Of what is printed there nothing is kept, so it can tell nobody."""
+    solutions, hidden tests. Nothing printed there is kept, so it can't give anything away."""
 
     def __init__(
         self,
@@ -113,8 +113,8 @@ class _SecondRun:
         return Runner(self._sandbox, limits, self._known, self._outline.exercises)
 
     def carried(self, name: str, earlier: str, secret_seed: bytes) -> tuple[float, tuple[str, ...]]:
-        """The score of an exercise with the course's own solution in place of the earlier one that fails, and of those
-        that fail then; and which these are."""
+        """The score, 0 to 1, of the exercise `name` when the course's solution stands in for `earlier`, the failing
+        exercise that it builds on, and for any that fails after that; and the names of the exercises replaced."""
         solutions = {cell.exercise: cell.source for cell in self._outline.cells if cell.role == "solution"}
         used: tuple[str, ...] = ()
         score = 0.0
@@ -135,8 +135,8 @@ class _SecondRun:
         return score, used
 
     def _run_until(self, runner: Runner, name: str, solutions: Mapping[str, str]) -> None:
-        """Run the notebook up to the check of an exercise, with some solutions of the course's in place of the
-        student's, which may stand in any cell."""
+        """Run the notebook up to the check of the exercise `name`. `solutions` are the course's, by exercise, that run
+        in place of the student's, which may stand in any cell."""
         for step in self._steps[: self._steps.index(plan.CheckStep(name))]:
             if isinstance(step, plan.RunStep):
                 runner.run(step)
@@ -146,7 +146,7 @@ class _SecondRun:
             runner.run(plan.RunStep(source))
 
     def tests(self) -> tuple[TestResult, ...]:
-        """The results of the teacher's own test cells, in order."""
+        """The results of the teacher's own test cells, in order; empty if there are none."""
         names, limits = self._outline.tests, self._limits
         hides = any(visible(cell.source) != cell.source for cell in self._outline.cells if cell.role == OWN_TEST)
         found: dict[str, TestResult] = {}
@@ -179,8 +179,8 @@ def _test_result(name: str, outcome: Outcome, value: object, hides: bool, limits
 def _results(
     runner: Runner, steps: tuple[plan.Step, ...], seed_of: Callable[[str], bytes]
 ) -> dict[str, ExerciseResult]:
-    """Carry out the steps. An exercise that fails behind a cell that we failed to run is marked as broken too: it may
-    need the cell."""
+    """Carry out the steps; the results by exercise. `seed_of` gives the secret seed of an exercise. An exercise that
+    fails after a cell that a fault of ours kept from running is marked as broken too: it may need that cell."""
     results: dict[str, ExerciseResult] = {}
     cell_lost = False
     for step in steps:
@@ -203,14 +203,14 @@ def _results(
 
 
 def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
-    """No points for anything, because the submission can't be read."""
+    """The result of a submission that can't be read, for the reason `why`: no points for any exercise or test."""
     nothing = tuple(ExerciseResult(name, known[name].points, 0.0) for name in outline.exercises)
     tests = tuple(TestResult(name, False, message=why) for name in outline.tests)
     return SubmissionResult(nothing, unreadable=why, confinement=confinement, tests=tests)
 
 
 def failed(error: BaseException, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
-    """No points for anything, because of a fault of ours: every result is marked as broken."""
+    """The result of a submission that met a fault of ours, `error`: no points, and every exercise marked as broken."""
     nothing = tuple(_broken(known[name], error) for name in outline.exercises)
     why = FAULT.format(type(error).__name__)
     tests = tuple(TestResult(name, False, message=why, broken=True) for name in outline.tests)
@@ -223,20 +223,21 @@ def _broken(exercise: Exercise, error: BaseException) -> ExerciseResult:
 
 
 def content_of(cells: tuple[NotebookCell, ...]) -> bytes:
-    """A hash of all that is read of a notebook."""
+    """A hash of everything that is read of a notebook."""
     return hashlib.sha256(ascii(cells).encode()).digest()
 
 
 def seed(secret: bytes, student: str, exercise: str, content: bytes) -> bytes:
-    """What the inputs of one check are drawn from: nobody without the secret can know them. `content` is the notebook's
-    hash: what one hand-in finds out about its inputs is no use to the next."""
+    """The seed of one check's inputs, which nobody without the secret can know. `content` is the notebook's hash:
+    whatever one hand-in finds out about its inputs is of no use to the next."""
     about = f"{student}\0{exercise}\0".encode("utf-8", "surrogatepass")
     return hmac.new(secret, about + content, hashlib.sha256).digest()
 
 
 def without_unneeded_examples(names_of: Callable[[tuple[str, ...]], set[str] | None], work: plan.Plan) -> plan.Plan:
     """The plan without the worked examples that nothing needs: they print and compute, which takes long. `names_of`
-    tells the names that the student's cells use, from a process in which nothing of the student's has run yet."""
+    gives the names that sources use (None if that can't be told), asked in a process in which no student's code has
+    run."""
     own = tuple(step.source for step in work.steps if isinstance(step, plan.RunStep) and not step.example)
     examples = {
         i: (step.source, step.definitions)
@@ -248,7 +249,7 @@ def without_unneeded_examples(names_of: Callable[[tuple[str, ...]], set[str] | N
 
 
 def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseResult:
-    """Check an exercise as it now is in the student's process."""
+    """The result of an exercise as it now is in the student's process; `secret_seed` decides its inputs."""
     if not runner.ready():
         return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
     seconds = runner.seconds_for_check(exercise)
@@ -259,7 +260,8 @@ def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseRe
 
 
 def _practice_report(runner: Runner, exercise: Exercise) -> Report | None:
-    """What the learner's own check says: only from there come words that could carry anything of the inputs."""
+    """The learner's own check, on the practice inputs: only its words may be shown, as they hold nothing of the secret
+    ones."""
     if runner.subject.ended or runner.left() < LEAST_SECONDS:
         return None
     seconds = runner.seconds_for_check(exercise)

@@ -18,7 +18,8 @@ MARGIN = 5.0
 
 
 class Judge:
-    """A context manager. `SandboxUnavailable` where code can't be confined; with `unsafe` that isn't wanted."""
+    """A context manager that grades, one submission after the other. Raises `SandboxUnavailable` where code can't be
+    confined; with `unsafe` it doesn't try to. `carry_forward` is a key of `CARRY_FORWARD`."""
 
     def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False, carry_forward: str = "none") -> None:
         self._secret, self._limits, self._unsafe, self._carry_forward = secret, limits, unsafe, carry_forward
@@ -27,10 +28,9 @@ class Judge:
     def grade(
         self, submission: bytes, outline: Outline, student: str, unreadable: str = "", limits: Limits | None = None
     ) -> SubmissionResult:
-        """Grade a notebook by the instructor's `outline`; or say that it is `unreadable`, which earns nothing. If the
-        zygote dies meanwhile, another one is started, once. Whatever else goes wrong, or takes longer than all limits
-        together allow, is a fault of ours and gives a result too: no points, and marked as broken. `limits` are for
-        this one."""
+        """Grade a notebook by the instructor's `outline`; if `unreadable` says why it can't be read, it earns nothing.
+        `limits` replace the judge's own this once. If the zygote dies, another is started, once. Any other fault of
+        ours, or more time than all limits allow together, gives a result too: no points, and marked as broken."""
         limits = limits or self._limits
         known = exercises(outline.own)
         if unreadable:

@@ -9,9 +9,10 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds are those of the processor, since others may keep the machine busy; by the clock, which also counts where
-    code sleeps, it may take `patience` times as long. `memory` is in bytes, beyond what torch itself takes;
-    `output_bytes` is what is kept of the text that one exercise prints."""
+    """Seconds are the processor's, since others may keep the machine busy; by the clock, which also counts where code
+    sleeps, each may be `patience` times as long. `memory` is in bytes, beyond torch's own; `file_bytes` is for one
+    file, `scratch_bytes` for all together, `output_bytes` for the text kept of what one exercise prints. `threads`,
+    `cells` and `notebook_bytes` are the most that there may be."""
 
     check_seconds: float = 10.0
     cell_seconds: float = 20.0
@@ -35,7 +36,7 @@ class Limits:
 
     @property
     def quick(self) -> Limits:
-        """With half the time for a check or a cell, and a sixth for it all, by the clock. What ends within these limits
-        has the same result as within the whole ones; what doesn't has to be graded again."""
+        """These limits with half the time for a check or a cell, and a sixth for a submission, by the clock. What ends
+        within them has the same result as within the whole ones; anything else has to be graded again."""
         check, cell, submission = self.check_seconds / 2, self.cell_seconds / 2, self.submission_seconds / 6
         return replace(self, check_seconds=check, cell_seconds=cell, submission_seconds=submission, patience=1.0)

@@ -33,14 +33,15 @@ class ExampleNames:
 
 @cache
 def names_of_example(source: str, definitions: bool = False) -> ExampleNames:
-    """Of an instructor's cell (of its functions, classes and imports only). SyntaxError if it isn't Python alone."""
+    """The names of an instructor's cell; with `definitions`, of its functions, classes and imports only. SyntaxError if
+    it isn't Python alone."""
     names = names_of(compile_cell(source, "<example>", definitions))
     return ExampleNames(names.uses, names.binds if definitions else names.binds | _changed(ast.parse(source)))
 
 
 def _changed(tree: ast.AST) -> set[str]:
-    """What may be changed in place: objects with an attribute or an item assigned, and whatever a call that stands
-    alone is made on or given."""
+    """The names that may be changed in place: objects with an attribute or an item assigned, and whatever a call that
+    stands alone is made on or given."""
     changed: set[str] = set()
     for node in ast.walk(tree):
         assigned = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
@@ -54,8 +55,8 @@ def _shows(call: ast.Call) -> bool:
 
 
 def needed(words: set[str], examples: Mapping[int, tuple[str, bool]]) -> set[int]:
-    """Which of the worked examples have to run, if a student's own cells use the names `words`. `examples` has by place
-    the source, and whether only its definitions run."""
+    """The places of the worked examples that have to run, if a student's own cells use the names `words`. `examples`
+    gives, by place, the source and whether only its definitions run."""
     words = set(words)
     try:
         names = {i: names_of_example(*example) for i, example in examples.items()}

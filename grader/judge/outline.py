@@ -33,7 +33,8 @@ class Outline:
 
     @classmethod
     def of(cls, notebook: bytes, own: OwnFiles = ()) -> Outline:
-        """From the bytes of `solutions/NN_name.ipynb` (or of the students' own `notebooks/NN_name.ipynb`)."""
+        """Make an outline from the bytes of `solutions/NN_name.ipynb` (or of the students' own
+        `notebooks/NN_name.ipynb`); `own` are the files of the course's own exercises."""
         document = json.loads(notebook)
         found = [(cell, raw) for raw in document["cells"] if (cell := cell_of(raw)) is not None]
         found = [(cell, raw) for cell, raw in found if cell.kind == "code" or cell.grade_id]
@@ -48,7 +49,7 @@ class Outline:
         )
 
     def notebook(self) -> dict[str, Any]:
-        """A notebook of these cells, as JSON has it, without outputs."""
+        """A notebook of these cells, as a dict ready for JSON, without outputs."""
         cells: list[dict[str, Any]] = [
             {"cell_type": cell.kind, "id": cell.id, "metadata": dict(metadata), "source": cell.source}
             for cell, metadata in zip(self.cells, self.cell_metadata, strict=True)
@@ -65,7 +66,7 @@ class Outline:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The teacher's own test cells, by grade_id."""
+        """The grade_ids of the teacher's own test cells, in order."""
         return tuple(cell.grade_id for cell in self.cells if cell.role == OWN_TEST)
 
     @cached_property
@@ -83,8 +84,8 @@ class Outline:
         return tuple(normal(visible(cell.source) if cell.role == OWN_TEST else cell.source) for cell in self.cells)
 
     def match(self, cell: NotebookCell, text: str = "") -> int | None:
-        """Which of the outline's cells a student's cell is, by its grade_id, its id, or its source (`text` is its
-        normal text, where that is known)."""
+        """The place of the outline's cell that a student's cell is, by its grade_id, its id, or its source; None if it
+        is none of them. `text` is the cell's normal text, "" where that hasn't been worked out yet."""
         by_grade_id, by_id, by_source = self._index
         for index, key in ((by_grade_id, cell.grade_id), (by_id, cell.id), (by_source, text or normal(cell.source))):
             if key and key in index:

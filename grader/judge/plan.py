@@ -17,8 +17,9 @@ from grader.judge.reader import OWN_TEST, NotebookCell
 
 @dataclass(frozen=True)
 class RunStep:
-    """Run a cell; `definitions`: only its functions, classes and imports. `exercise`: whose solution cell it is.
-    `example`: a worked example of the course's, unchanged, which may be left out if nothing needs it."""
+    """A step of the plan: run a cell, or with `definitions` only its functions, classes and imports. `exercise`: whose
+    solution cell it is, "" if it is none. `example`: a worked example of the course's, unchanged, which may be left out
+    if nothing needs it."""
 
     source: str
     definitions: bool = False
@@ -35,7 +36,7 @@ class CheckStep:
 
 @dataclass(frozen=True)
 class TestStep:
-    """Run a test cell of the teacher's own here."""
+    """A step of the plan: run a test cell of the teacher's own, when all cells before have run."""
 
     grade_id: str
     source: str
@@ -46,7 +47,7 @@ Step = RunStep | CheckStep | TestStep
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in order, and sentences on what was odd about the notebook."""
+    """Steps in order, and `notes`: sentences on what was odd about the notebook."""
 
     steps: tuple[Step, ...]
     notes: tuple[str, ...]
@@ -73,7 +74,7 @@ class _Planner:
         return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
 
     def _unchanged(self, i: int) -> bool:
-        """Whether the student left a cell of the course's as it was."""
+        """Whether the submission's cell `i` is one of the course's that the student left as it was."""
         found = self.matches[i]
         return found is not None and self.texts[i] == self.outline.texts[found]
 
@@ -118,8 +119,8 @@ class _Planner:
         return [RunStep(cell.source, exercise=exercise if role == "solution" else "", example=example)]
 
     def _places_of_checks(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-        """For every cell the exercises that are checked there: where their check cell stands, and where it had to be
-        put back."""
+        """By cell, the exercises that are checked there: first where their own check cell stands, then where it had to
+        be put back."""
         before: dict[int, list[str]] = {}
         after: dict[int, list[str]] = {}
         for name in self.outline.exercises:
@@ -142,12 +143,13 @@ class _Planner:
         return self.roles[i] == ("solution", name) or (name in cell.source and defines(cell.source, name))
 
     def _original(self, places: list[int]) -> int:
-        """Of copies, the one that still has the cell's own id; else the first."""
+        """The place, of those of copies, of the one that still has the cell's own id; the first if none has."""
         ids = {cell.id for cell in self.outline.cells if cell.id}
         return next((i for i in places if self.cells[i].id in ids), places[0])
 
     def _places_of_given(self) -> dict[int, list[Step]]:
-        """Given cells that are missing, by the cell that they are put back behind (-1: before all)."""
+        """The given cells that are missing, as steps, by the place of the cell that they are put back behind (-1:
+        before all)."""
         places: dict[int, list[Step]] = {}
         for k, own in enumerate(self.outline.cells):
             if own.role == "given" and own.kind == "code" and k not in self.matches:

@@ -31,8 +31,9 @@ CLEAR = "Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and
 
 @dataclass(frozen=True)
 class NotebookCell:
-    """One cell of a notebook. `grade_id`, `role` and `exercise` are empty where its metadata doesn't give them. A cell
-    of a teacher's own has the role that nbgrader's metadata give it."""
+    """One cell of a notebook. `kind` is "code" or "markdown", as notebooks have it; `grade_id`, `role` and `exercise`
+    are empty where its metadata doesn't give them. A cell of a teacher's own has the role that nbgrader's metadata give
+    it."""
 
     kind: str
     source: str
@@ -44,7 +45,8 @@ class NotebookCell:
 
 @lru_cache(maxsize=4)  # it is read to grade it, and once more to give it back
 def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...]:
-    """The cells of a notebook, Markdown included, in order."""
+    """The cells of a notebook, Markdown included, in order. Raises `Unreadable`, with a sentence for the student, for
+    more than `max_bytes` or `max_cells`, and for whatever isn't a notebook."""
     if len(data) > max_bytes:
         raise too_large(len(data), max_bytes)
     if not data.strip():
@@ -69,14 +71,14 @@ def _without_outputs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def small_form(data: bytes, max_bytes: int, max_cells: int) -> bytes:
-    """A notebook with nothing in it but what `read` takes of `data`: `read` gives the same for both. Made once, where
-    the file lies: its outputs needn't travel."""
+    """A notebook, as bytes, with nothing in it but what `read` takes of `data`: `read` gives the same for both. It is
+    made where the file lies, so that its outputs needn't travel."""
     cells = [_as_json(cell) for cell in read(data, max_bytes, max_cells)]
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}).encode()
 
 
 def too_large(size: int, max_bytes: int) -> Unreadable:
-    """Why a file of `size` bytes isn't read, and what to do."""
+    """The error for a file of `size` bytes, which is more than `max_bytes`: it says what to do."""
     limit = f"{max_bytes} are read ({size / MIB:.0f} MB and {max_bytes / MIB:.0f} MB)"
     return Unreadable(f"The file has {size} bytes; at most {limit}. {CLEAR}")
 
@@ -90,7 +92,8 @@ def _as_json(cell: NotebookCell) -> dict[str, Any]:
 
 
 def _known(raw_cells: list[Any], max_cells: int) -> tuple[NotebookCell, ...]:
-    """What is taken of the cells."""
+    """What is taken of the cells; those that aren't cells are left out. `Unreadable` if there are too many, or too much
+    text."""
     if len(raw_cells) > max_cells:
         raise Unreadable(f"The notebook has {len(raw_cells)} cells; at most {max_cells} are read.")
     cells = tuple(cell for cell in map(cell_of, raw_cells) if cell is not None)
@@ -100,7 +103,7 @@ def _known(raw_cells: list[Any], max_cells: int) -> tuple[NotebookCell, ...]:
 
 
 def _raw_cells(document: Any) -> list[Any]:
-    """The cells of a notebook as JSON has them."""
+    """The cells of a notebook as JSON has them, also of format 3; `Unreadable` if there are none."""
     if isinstance(document, dict):
         if isinstance(document.get("cells"), list):
             return document["cells"]
@@ -144,7 +147,7 @@ def cell_of(raw: Any) -> NotebookCell | None:
 
 
 def _own_role(nbgrader: dict[str, Any]) -> str:
-    """What a cell is by nbgrader's metadata alone."""
+    """The role of a cell by nbgrader's metadata alone; empty if it has none."""
     for key, role in (("solution", OWN_ANSWER), ("grade", OWN_TEST), ("task", OWN_TASK), ("locked", "given")):
         if nbgrader.get(key) is True:
             return role

@@ -18,8 +18,9 @@ CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
 
 @dataclass(frozen=True)
 class PartResult:
-    """One part of an exercise. `message` says why it failed, in words that hold nothing of the judge's inputs. `judged`
-    is False where something else has to come first: it has neither passed nor failed, and earns nothing."""
+    """One part of an exercise. `weight` is its share of the points beside the other weights', `kind` the id of its
+    finding ("" if it passed), `message` why it failed, in words that hold nothing of the judge's inputs. `judged` is
+    False where something else has to come first: it has neither passed nor failed, and earns nothing."""
 
     name: str
     passed: bool
@@ -36,9 +37,10 @@ class PartResult:
 
 @dataclass(frozen=True)
 class ExerciseResult:
-    """One exercise. `score` is 0 to 1. `diagnosis` is the named mistake or None; `output` what the student's own code
-    printed; `broken` that the check itself failed, which needs a teacher's eye. `carried` is the share of `score` that
-    a second check gave, with the course's own `carried_with` in place of the student's."""
+    """One exercise. `score` is 0 to 1. `diagnosis` is the id of the mistake it looks like or None, with its `symptom`
+    and `hints`; `first_fix` the earlier exercise that comes first. `output` is what the student's code printed;
+    `broken`: the check itself failed, for a teacher to look at. `carried` is the share of `score` that a second check
+    gave, with the course's own `carried_with` in place of the student's."""
 
     name: str
     points: float
@@ -69,8 +71,8 @@ class ExerciseResult:
 
     @property
     def part_points(self) -> tuple[tuple[float, float], ...]:
-        """Of each part the points earned and possible, to two decimals: they add up to what the exercise earned by
-        itself, without what was `carried`, and to its points."""
+        """For each part the points earned and possible, to two decimals. They add up to what the exercise earned by
+        itself, without what was `carried`, and to the points that it is worth."""
         alone = round(self.points * (self.score - self.carried), 2)
         whole, own = round(100 * self.points), round(100 * alone)
         right = [part.weight * part.passed for part in self.parts]
@@ -83,7 +85,8 @@ class ExerciseResult:
 
 
 def _divided(cents: int, weights: Sequence[float]) -> list[int]:
-    """Whole cents by these weights, which add up: those that lose most by rounding down get one more."""
+    """Whole cents in the proportions of these weights, which add up to `cents`: those that lose most by rounding down
+    get one more."""
     total = sum(weights)
     if not total:
         return [0] * len(weights)
@@ -97,8 +100,8 @@ def _divided(cents: int, weights: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class TestResult:
-    """A test cell of the teacher's own. `value` is the number that it ends with, if any: the points it gives then.
-    `broken`: it could not be run, by a fault of ours."""
+    """A test cell of the teacher's own. `value` is the number that it ends with, the points it then gives; None if it
+    ends with none. `broken`: it could not be run, by a fault of ours."""
 
     grade_id: str
     passed: bool
@@ -107,7 +110,7 @@ class TestResult:
     broken: bool = False
 
     def mark(self, points: float) -> float:
-        """The mark where the exercise earns so many points, to two decimals."""
+        """The points earned, to two decimals, where the cell is worth `points`."""
         if not self.passed:
             return 0.0
         return points if self.value is None else min(max(self.value, 0.0), points)
@@ -115,9 +118,9 @@ class TestResult:
 
 @dataclass(frozen=True)
 class SubmissionMark:
-    """What one submission earns in the gradebook. `cells` has by exercise, or by a teacher's own cell, the points
-    earned and possible; `score` is their sum without the late `penalty`; `by_hand` are the cells that wait for a
-    teacher."""
+    """What one submission earns in the gradebook, in points. `cells` has, by exercise or by a teacher's own cell, the
+    points earned and possible; `score` is their sum before the late `penalty` is taken off; `by_hand` are the cells
+    that wait for a teacher."""
 
     score: float
     points: float
@@ -129,8 +132,8 @@ class SubmissionMark:
 @dataclass(frozen=True)
 class SubmissionResult:
     """One submission. `notes` are sentences on what was odd about the notebook; `unreadable` why nothing could be
-    graded; `confinement` is one of the words above; `timed_out` says whether anything took too long, which on a busy
-    machine may be a neighbour's doing."""
+    graded, "" if it was; `confinement` is one of the words above; `timed_out` says whether anything took too long,
+    which on a busy machine may be a neighbour's doing; `seconds` is how long it took."""
 
     exercises: tuple[ExerciseResult, ...]
     notes: tuple[str, ...] = ()
@@ -149,11 +152,12 @@ class SubmissionResult:
         return sum(exercise.points for exercise in self.exercises)
 
     def with_remarks(self, remarks: Sequence[str]) -> SubmissionResult:
-        """The same with sentences on which notebook was graded."""
+        """This result with these sentences, on which notebook was graded, among its notes."""
         return replace(self, notes=(*remarks, *self.notes))
 
     def mark_in(self, cells: Mapping[str, tuple[float, float]]) -> float:
-        """What the judge alone gives where a course's `cells` are worth so many points."""
+        """The points that the judge gives, without a teacher's own, in a course whose `cells` have (earned, possible)
+        points by name."""
         given = [
             round(cells[exercise.name][1] * exercise.score, 2) for exercise in self.exercises if exercise.name in cells
         ]
@@ -161,13 +165,13 @@ class SubmissionResult:
         return round(sum(given), 2)
 
     def by_judge(self) -> SubmissionMark:
-        """The mark of a submission that no gradebook has."""
+        """The mark by the judge's own points, for a submission that no gradebook has."""
         return SubmissionMark(
             self.mark, self.points, {exercise.name: (exercise.mark, exercise.points) for exercise in self.exercises}
         )
 
     def worth(self, points: Mapping[str, float]) -> SubmissionResult:
-        """The same where a course has given exercises other points."""
+        """This result where a course has given exercises other points, by their names."""
         exercises = tuple(
             replace(exercise, points=points.get(exercise.name, exercise.points)) for exercise in self.exercises
         )

@@ -46,8 +46,8 @@ class Timed:
 
 
 class Runner:
-    """A context manager around the child in which a submission's cells run. `names` are the exercises that will be
-    checked; `timed_out` says whether a cell, or all of them, took too long."""
+    """A context manager around the child in which a submission's cells run. `known` has all exercises by name, `names`
+    those that will be checked; `timed_out` says whether a cell, or all of them, took too long."""
 
     def __init__(
         self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise], names: Iterable[str] = ()
@@ -69,7 +69,7 @@ class Runner:
         self.subject = Timed(self._child, self._deadline, self.limits.patience)
 
     def left(self) -> float:
-        """Seconds by the clock left for the submission."""
+        """Seconds by the clock that are left for the submission."""
         return self._deadline - time.monotonic()
 
     def ready(self) -> bool:
@@ -87,7 +87,7 @@ class Runner:
         return False
 
     def names(self, sources: tuple[str, ...]) -> set[str] | None:
-        """The names that sources use, without running them; None if that can't be told."""
+        """The names that sources use, without running them; None if they can't be told."""
         outcome = self.subject.ask(Request("names", args=sources, seconds=self.limits.cell_seconds))
         return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
 
@@ -113,7 +113,8 @@ class Runner:
         self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
 
     def test(self, step: TestStep) -> tuple[Outcome, Any]:
-        """Run a test cell, which stays among what ran; and the value that it ends with."""
+        """Run a test cell, which counts as run from then on; its outcome, and the value that it ends with (None if
+        there is none)."""
         name = f"_grade_{secrets.token_hex(8)}"
         if not self.ready():
             return Outcome(status="not-run"), None
@@ -136,11 +137,12 @@ class Runner:
         self._printed[exercise] = said.strip()
 
     def printed_by(self, exercise: str) -> str:
-        """What an exercise's own cell printed when it ran, and how it failed if it did."""
+        """What an exercise's own cell printed when it ran, and how it failed if it did; "" if it printed nothing or
+        hasn't run."""
         return self._printed.get(exercise, "")
 
     def seconds_for_check(self, exercise: Exercise) -> float:
-        """How long the next check may take. The setting is for an exercise without a limit of its own; one that may
+        """Seconds that the next check may take. The setting is for an exercise without a limit of its own; one that may
         take twice as long as others does so here too."""
         share = (exercise.seconds or SECONDS) / SECONDS
         return max(min(self.limits.check_seconds * share, self.left() / self.limits.patience), LEAST_SECONDS)
@@ -153,7 +155,8 @@ class Runner:
 
 
 def _with_value(source: str, name: str) -> str:
-    """A test cell that keeps the value of its last expression under a name."""
+    """The source of a test cell, changed to keep the value of its last expression under `name`; unchanged if it ends
+    with none."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # magics

@@ -51,7 +51,8 @@ START_SECONDS = 120.0
 class Sandbox(Zygote):
     """A zygote for one submission at a time. With `unsafe`, only memory, time and the size of files are limited.
 
-    `confinement` is `CONFINED`, `IN_BUBBLEWRAP` or `UNSAFE`; `no_bubblewrap` says why it isn't the second.
+    `confinement` is `CONFINED`, `IN_BUBBLEWRAP` or `UNSAFE`; `no_bubblewrap` says why bubblewrap isn't used, "" where
+    it is. Raises `SandboxUnavailable`.
     """
 
     def __init__(self, limits: Limits | None = None, unsafe: bool = False) -> None:
@@ -70,7 +71,8 @@ class Sandbox(Zygote):
             raise
 
     def _started_in_bubblewrap(self) -> str:
-        """Try to. Returns what the children have."""
+        """Start the zygote in bubblewrap, if one of the ways works. Returns `IN_BUBBLEWRAP`, or `CONFINED` if none
+        does."""
         for command in bubblewraps():
             try:
                 self._start_behind([*command, *_view(self.folder, self.limits.scratch_bytes), "--"])
@@ -83,7 +85,8 @@ class Sandbox(Zygote):
         return CONFINED
 
     def _start_behind(self, command: list[str]) -> None:
-        """Start the zygote behind another command, and confine a first child. `ZygoteGone` with what was said."""
+        """Start the zygote with `command` in front of its own, and confine a first child as a trial. Raises
+        `ZygoteGone` with what the command said."""
         self._behind = command
         with tempfile.TemporaryFile(dir=self.folder) as self._log:
             try:
@@ -125,7 +128,8 @@ class Sandbox(Zygote):
 
 
 def confinement(limits: Limits, scratch: str) -> Confinement:
-    """The part of the limits that the kernel and the zygote enforce on a child."""
+    """The part of the limits that the kernel and the zygote enforce on a child; `scratch` is the folder it may write
+    in, "" for none."""
     return Confinement(
         memory=limits.memory,
         threads=limits.threads,
@@ -142,7 +146,7 @@ def confinement(limits: Limits, scratch: str) -> Confinement:
 
 
 def landlock_abi() -> int:
-    """The version of Landlock; `SandboxUnavailable` where children can't confine themselves."""
+    """The version of Landlock's interface here; `SandboxUnavailable` where children can't confine themselves."""
     if sys.platform != "linux" or not seccomp.supported():
         machine = f"{platform.system()} on {platform.machine()}"
         raise SandboxUnavailable(f"it can only do so on Linux on x86_64 or aarch64, and this is {machine}")
@@ -160,8 +164,8 @@ def _new_folder() -> str:
 
 
 def bubblewraps() -> Iterator[list[str]]:
-    """Bubblewrap's command, the best way to start it first. Root may do without a user namespace; where its privileges
-    for that were taken, as in a container, it may need one like everybody else."""
+    """Bubblewrap's command in several ways, the best to start with first. Root may do without a user namespace; where
+    its privileges for that were taken, as in a container, it may need one like everybody else."""
     bwrap = shutil.which("bwrap")
     if bwrap is not None:
         if os.geteuid() == 0:
@@ -170,7 +174,8 @@ def bubblewraps() -> Iterator[list[str]]:
 
 
 def _view(scratch: str, size: int) -> list[str]:
-    """What of the file system can be seen in bubblewrap, all of it read-only but the scratch folder, a tmpfs."""
+    """Bubblewrap's options for what can be seen of the file system: all of it read-only but the scratch folder, a tmpfs
+    of `size` bytes."""
     view = ["--proc", "/proc"]
     for folder in ("/lib", "/lib64"):
         if os.path.islink(folder):
@@ -190,7 +195,7 @@ def _view(scratch: str, size: int) -> list[str]:
 
 
 def environment(home: str) -> dict[str, str]:
-    """The whole environment in there. It tells nothing, and is the same for every submission."""
+    """The variables of a child's environment, all of them. They tell nothing, and are the same for every submission."""
     return {
         **ONE_THREAD,
         "MALLOC_ARENA_MAX": "2",  # else each thread takes 64 MiB of the address space that it may have
@@ -205,14 +210,14 @@ def environment(home: str) -> dict[str, str]:
 
 
 def readable() -> list[str]:
-    """What a child may read, but for what is `hidden`: Python's library, packages, shared objects."""
+    """The paths that a child may read, but for what is `hidden`: Python's library, packages, shared objects."""
     python = [sysconfig.get_path("stdlib"), f"{sys.base_prefix}/lib"]
     found = [*LIBRARIES, *python, *packages_folders()]
     return list(dict.fromkeys(os.path.realpath(path) for path in found if os.path.exists(path)))
 
 
 def hidden() -> list[str]:
-    """The course's own package, in every place where it may be installed: it holds the references."""
+    """The folders of the course's own package, wherever it may be installed: it holds the references."""
     found = [str(PACKAGE), *(f"{folder}/grader" for folder in packages_folders())]
     for root in readable():
         found += glob.glob(f"{glob.escape(root)}/python3*/*-packages/grader")
@@ -220,7 +225,7 @@ def hidden() -> list[str]:
 
 
 def packages_folders() -> list[str]:
-    """Where installed packages lie."""
+    """The folders of installed packages, as real paths."""
     paths = sysconfig.get_paths()
     found = [paths["purelib"], paths["platlib"]]
     if sys.prefix == sys.base_prefix:

@@ -20,7 +20,7 @@ COMMENT_BYTES = 4000
 
 
 def as_text(result: ExerciseResult) -> str:
-    """One exercise as plain text."""
+    """One exercise's result as plain text, its parts and hints included."""
     lines = [f"{result.name}: {result.mark:g} of {result.points:g} points"]
     if result.broken:
         lines.append(BROKEN)
@@ -44,7 +44,8 @@ def as_text(result: ExerciseResult) -> str:
 
 
 def _reasons(result: ExerciseResult) -> Iterator[str]:
-    """What else has to be mended first, what a second check gave, which mistake it looks like: a sentence each."""
+    """A sentence each on what else has to be mended first, what a second check gave, and which mistake it looks like;
+    none where there is nothing of the kind."""
     if result.first_fix:
         yield first_fix(result.name, result.first_fix, result.first_fix_why)
     if result.carried:
@@ -60,7 +61,7 @@ def as_html(result: ExerciseResult) -> str:
 
 
 def findings(result: ExerciseResult) -> str:
-    """An exercise's findings as plain text, without the line with its points."""
+    """An exercise's findings as HTML that holds nothing active, without the line with its points."""
     parts = []
     if result.broken:
         parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")
@@ -80,27 +81,27 @@ def findings(result: ExerciseResult) -> str:
 
 
 def carried(result: ExerciseResult) -> str:
-    """What a second check gave, as a sentence."""
+    """What a second check gave, as a sentence; for a result with a `carried` share."""
     names = " and ".join(f"`{name}`" for name in result.carried_with)
     points = round(result.points * result.carried, 2)
     return f"Another check with the course's own {names} adds {points:g} points."
 
 
 def test_as_html(test: TestResult, points: float) -> str:
-    """A test cell of the teacher's own, as HTML that holds nothing active."""
+    """The result of a teacher's own test cell, worth `points`, as HTML that holds nothing active."""
     head = f"<h3>{said_of(test)}: {test.mark(points):g} of {points:g} points</h3>"
     why = f"<pre>{escape(test.message)}</pre>" if test.message else ""
     return nh3.clean(f"<section>{head}{why}</section>", tags=TAGS, attributes={})
 
 
 def said_of(test: TestResult) -> str:
-    """Whether a teacher's own tests passed."""
+    """A sentence, without its full stop, on whether a teacher's own tests passed."""
     return "The tests passed" if test.passed else "The tests did not pass"
 
 
 def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
-    """Each part, or the first of several that waited for the same thing; their names, each with the points that it
-    earned of those that it could: "attends (0 of 1.41)", where it is worth anything by itself."""
+    """Each part, or the first of several that wait for the same thing, with their names. A name has the points that the
+    part earned of those it could, "attends (0 of 1.41)", where it is worth anything by itself."""
     points = iter(result.part_points)
     for group in grouped(result.parts):
         named = []
@@ -129,7 +130,7 @@ def _sentence(words: str) -> str:
 
 
 def preface(result: SubmissionResult) -> list[str]:
-    """Sentences about the submission as a whole."""
+    """Sentences about the submission as a whole, such as why nothing was graded; none where there is nothing to say."""
     said = []
     if result.unreadable:
         said.append(result.unreadable)
@@ -144,7 +145,7 @@ def footer(result: SubmissionResult) -> str:
 
 
 def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
-    """What a student reads beside the exercise, short: the check's own output has the rest."""
+    """What a student reads beside the exercise, kept short: the check's own output has the rest."""
     said = preface(result) if result.unreadable or result.confinement == UNSAFE else []
     if exercise.broken:
         said.append(BROKEN)

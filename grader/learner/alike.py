@@ -19,7 +19,7 @@ Shapes = dict[str, list[list[tuple[int, ...]]]]
 
 
 def difference(exercise: Exercise, own: Any, course: Any) -> str:
-    """The first thing in which `own` differs from the course's, in words; empty if there is none."""
+    """A sentence on the first thing in which `own` differs from the course's `course`; empty if there is none."""
     odd = _signatures(own, course)
     if odd or exercise.kind != "module":
         return odd
@@ -31,7 +31,8 @@ def difference(exercise: Exercise, own: Any, course: Any) -> str:
 
 
 def _signatures(own: Any, course: Any) -> str:
-    """An argument of the course's that `own` doesn't take by its name, or has no default for."""
+    """A sentence on an argument of the course's that `own` doesn't take by its name, or has no default for; empty if
+    there is none."""
     mine, theirs = inspect.signature(own).parameters, inspect.signature(course).parameters
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in mine.values()):
         return ""
@@ -44,7 +45,8 @@ def _signatures(own: Any, course: Any) -> str:
 
 
 def _built(case: Case, own: Callable[..., nn.Module], course: Callable[..., nn.Module]) -> str:
-    """What differs in two modules of the same sizes and parameters, run on the same arguments."""
+    """A sentence on what differs between two modules of the same sizes and parameters, run on the same arguments; empty
+    if nothing does."""
     assert case.setup is not None
     mine, theirs = own(*case.setup.init), course(*case.setup.init)
     for name in sorted(vars(theirs).keys() - vars(mine).keys() - UNREAD):
@@ -66,7 +68,8 @@ def _built(case: Case, own: Callable[..., nn.Module], course: Callable[..., nn.M
 
 @torch.no_grad()
 def _seen(module: nn.Module, case: Case) -> Shapes:
-    """What a hook on each part that has parts of its own sees in one call: the shapes of all outputs."""
+    """The shapes of all outputs, in one call in eval mode, of each part of a module that has parts of its own, by the
+    part's name."""
     seen: Shapes = {}
     parts = {name: part for name, part in module.named_modules() if name and any(True for _ in part.children())}
     with _hooked(parts, seen):

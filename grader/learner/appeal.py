@@ -31,7 +31,8 @@ PLAIN = (str, int, float, bool, type(None))
 
 @dataclass(frozen=True)
 class ToldPart:
-    """One part, as the learner's report has it."""
+    """One part as the learner's report has it: its name, state, weight, the id of its finding ("" if it passed), and
+    the message."""
 
     name: str
     state: str
@@ -42,7 +43,8 @@ class ToldPart:
 
 @dataclass(frozen=True)
 class LearnersFile:
-    """What the file holds that a learner saves who thinks that a report is wrong."""
+    """The content of the file that a learner saves who thinks that a report is wrong. `mistake` is the id of the named
+    mistake, "" if there is none; `cells` are sources; `versions` are by program."""
 
     exercise: str
     cells: tuple[str, ...]
@@ -53,7 +55,7 @@ class LearnersFile:
     versions: dict[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        """As JSON, without the paths of this machine."""
+        """The file as JSON, without the paths of this machine."""
         text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False)
         for path, shown in ((Path.home(), "~"), (Path.cwd(), "."), (Path(sys.prefix), "python")):
             if len(path.parts) > 1:
@@ -62,8 +64,8 @@ class LearnersFile:
 
 
 def file_for(report: Report, thing: object, names: Mapping[str, Any]) -> bytes:
-    """The file of an answer `thing` and its report; nothing where the code can't be had. `names` are those that the
-    answer sees."""
+    """The file for a teacher with the code of an answer `thing` and its report; empty where the code can't be had or is
+    too long. `names` are those that the answer's code sees."""
     cells = cells_of(report.exercise, thing, names)
     if not cells or sum(map(len, cells)) > MOST_BYTES:
         return b""
@@ -76,7 +78,8 @@ def file_for(report: Report, thing: object, names: Mapping[str, Any]) -> bytes:
 
 
 def cells_of(exercise: str, thing: object, names: Mapping[str, Any]) -> tuple[str, ...]:
-    """The cells that define an answer, and before them those that define what it calls."""
+    """The sources of the cells that define an answer, those first that define what it calls; empty where they can't be
+    had."""
     if isinstance(thing, dict) and all(isinstance(value, PLAIN) for pair in thing.items() for value in pair):
         return (f"{exercise} = {thing!r}",)
     found: dict[str, str] = {}
@@ -89,7 +92,8 @@ def cells_of(exercise: str, thing: object, names: Mapping[str, Any]) -> tuple[st
 
 
 def _add(thing: object, names: Mapping[str, Any], found: dict[str, str]) -> None:
-    """Add a thing's cell behind those that it needs, and behind the modules and numbers that it names."""
+    """Add the source of a thing's cell to `found`, by a key for each cell, after those of the functions, modules and
+    numbers that it names."""
     codes = list(_codes(thing))
     file = codes[0].co_filename if codes else ""
     source = _source(thing, file) if codes and file not in found and len(found) < MOST_CELLS else ""
@@ -120,7 +124,8 @@ def _codes(thing: Any) -> Iterator[CodeType]:
 
 
 def _source(thing: object, file: str) -> str:
-    """The whole cell, or from a file the function or class alone; nothing for what is installed."""
+    """The source of the whole cell in which a thing is defined, or of the function or class alone if it is in a file;
+    empty for what is installed."""
     if not os.path.exists(file):
         return "".join(linecache.getlines(file))
     module = getattr(thing, "__module__", "")

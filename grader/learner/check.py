@@ -58,7 +58,7 @@ class ShownReport(Report):
         return {"text/plain": str(self), "text/html": as_html(self, self.file)}
 
     def _ipython_display_(self) -> None:
-        """Draw it, but not again right after `check` has drawn it (as the last expression of a cell)."""
+        """Draw the report, but not again right after `check` has drawn it (as the last expression of a cell)."""
         if self._display.pop("drawn", False):
             return
         from IPython.display import display
@@ -120,20 +120,21 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
 
 
 def _names(obj: object, caller: FrameType) -> dict[str, Any]:
-    """The names that an answer sees."""
+    """The names that an answer's code sees: those of its own globals, else those where `check` was called."""
     found = _safely(lambda: _globals_of(obj))
     return found if isinstance(found, dict) else caller.f_globals
 
 
 def _file(report: Report, obj: object, caller: FrameType) -> bytes:
-    """What a learner may give to a teacher: of an answer that is written and was refused."""
+    """The file that a learner may give to a teacher: of an answer that is written and was refused, for an exercise with
+    points. Empty otherwise."""
     if report.passed or report.broken or report.unwritten or not report.points or "NBGRADER_EXECUTION" in os.environ:
         return b""
     return file_for(report, obj, _names(obj, caller))
 
 
 def _safely(ask: Callable[[], Any]) -> Any:
-    """What asking a learner's object gives; None where it raises: any object may be passed, and do anything."""
+    """What `ask` returns; None where it raises: any object may be passed to a check, and do anything."""
     try:
         return ask()
     except Exception:
@@ -141,12 +142,13 @@ def _safely(ask: Callable[[], Any]) -> Any:
 
 
 def _short(value: object) -> str:
-    """A value as a message shows it, at most a line long."""
+    """A value as a message shows it: a number or text as code, of anything else the type."""
     return f"`{value!r}`" if type(value) in (int, float, str, bool) else f"a value of type {type(value).__name__}"
 
 
 def _globals_of(obj: Any) -> dict[str, Any] | None:
-    """The globals that the object's code sees, with the student's other definitions."""
+    """The globals that the object's code sees, with the student's other definitions; None if it has no code of its
+    own."""
     while isinstance(obj, functools.partial):
         obj = obj.func
     if inspect.isclass(obj):
@@ -161,7 +163,7 @@ def _in_line(caller: FrameType, known: list[str]) -> str:
 
 
 def _passed(caller: FrameType, name: str) -> bool:
-    """Whether that line passes the name itself, and not what a call of it gives."""
+    """Whether the line that calls `check` passes the object `name` itself, and not what a call of it gives."""
     line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
     return re.search(rf"check\(\s*{re.escape(name)}\s*[,)]", line) is not None
 

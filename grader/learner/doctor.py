@@ -36,7 +36,8 @@ LARGEST, ENOUGH = 1.3e9, 1.5e9
 
 @dataclass(frozen=True)
 class Observation:
-    """One thing looked at. `advice` is empty where all is well; `needed` is false for what is only good to know."""
+    """One thing looked at. `detail` says how it is, `advice` what to do ("" where all is well); `needed` is False for
+    what is only good to know."""
 
     title: str
     detail: str
@@ -45,24 +46,24 @@ class Observation:
 
     @property
     def word(self) -> str:
-        """How it stands: "ok", "note" or "fix"."""
+        """How it stands: "ok", "note" (good to know) or "fix" (the course doesn't work without it)."""
         return "ok" if not self.advice else "fix" if self.needed else "note"
 
 
 class Diagnosis:
-    """All findings; draws itself in a notebook."""
+    """All observations; it draws itself in a notebook."""
 
     def __init__(self, findings: list[Observation]) -> None:
         self.findings = findings
 
     @property
     def ready(self) -> bool:
-        """Whether no line says "fix"."""
+        """Whether no observation's word is "fix"."""
         return not any(finding.word == "fix" for finding in self.findings)
 
     @property
     def verdict(self) -> str:
-        """The result of all observations in a sentence."""
+        """The result of all observations, in a sentence."""
         if self.ready:
             return "Everything is ready."
         count = sum(finding.word == "fix" for finding in self.findings)
@@ -97,7 +98,7 @@ def _item(finding: Observation) -> str:
 
 def doctor() -> Diagnosis:
     """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel, the progress file and, where
-    there are such, a limit of memory, a full disk, nbgrader's exchange and, for a teacher on a hub, Formgrader."""
+    they exist, a limit of memory, a full disk, nbgrader's exchange and, for a teacher on a hub, Formgrader."""
     looks: list[Callable[[], Iterator[Observation]]] = [
         _python,
         _packages,
@@ -157,7 +158,7 @@ def _check() -> Iterator[Observation]:
 
 
 def _extensions() -> Iterator[Observation]:
-    """What is there of JupyterLab's extensions. In a notebook its own server is asked: it may be in another
+    """Observations on JupyterLab's extensions. In a notebook its own server is asked, which may be in another
     environment than the kernel."""
     import anywidget
     from jupyter_core.paths import jupyter_path
@@ -181,7 +182,7 @@ def _extensions() -> Iterator[Observation]:
 
 
 def _kernel() -> Iterator[Observation]:
-    """A notebook runs in the kernel called python3, which may belong to another environment."""
+    """An observation on the kernel called python3, in which a notebook runs: it may belong to another environment."""
     from jupyter_client.kernelspec import KernelSpecManager
 
     command = KernelSpecManager().get_kernel_spec("python3").argv[0]
@@ -228,7 +229,8 @@ def _progress() -> Iterator[Observation]:
 
 
 def _memory() -> Iterator[Observation]:
-    """A kernel that wants more than it may have is ended, and its notebook says no more than that it died."""
+    """An observation on the limit of memory, if there is one: a kernel that wants more is ended, and its notebook says
+    no more than that it died."""
     from grader.learner.memory_limit import memory_limit
 
     limit = memory_limit()
@@ -246,7 +248,8 @@ def _memory() -> Iterator[Observation]:
 
 
 def _disk() -> Iterator[Observation]:
-    """Of each file system that is written to: this folder's, the home folder's and the exchange's."""
+    """An observation on each full file system among those that are written to: this folder's, the home folder's and the
+    exchange's."""
     from grader.learner.exchange_modes import exchange
 
     shared = exchange()
@@ -277,7 +280,8 @@ def _exchange() -> Iterator[Observation]:
 
 
 def _formgrader() -> Iterator[Observation]:
-    """A hub forbids the frame in which nbgrader's own menu shows Formgrader to whoever has the course."""
+    """An observation for a teacher on a hub, which forbids the frame in which nbgrader's own menu shows Formgrader;
+    none elsewhere."""
     from grader.nbgrader_settings import settings
 
     server = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")

@@ -16,8 +16,9 @@ DEFINED = re.compile(r"(?m)^(?:async +def|def|class) +(\w+)")
 
 @dataclass
 class CellRuns:
-    """Of every cell its last run: the text, as Python saw it, and whether it came to its end; and of every text that
-    did so, its cell. Where the front end doesn't say which cell is run, a cell is known by what it defines first."""
+    """The last run of every cell, in `last`: the text, as Python saw it, and whether it came to its end. `cell_of` has
+    the cell of every text that did; `reset` the thing that an exercise's cell defined before it was put back. Where the
+    front end doesn't say which cell is run, a cell is known by what it defines first."""
 
     last: dict[str, tuple[str, bool]] = field(default_factory=dict)
     cell_of: dict[str, str] = field(default_factory=dict)
@@ -34,7 +35,8 @@ class CellRuns:
             self.cell_of[text.strip()] = cell
 
     def sentence_on(self, name: str, thing: object) -> str:
-        """What a learner should know before they read the report on `thing`; empty if it is of the last run."""
+        """A sentence for the learner before the report on `thing`, the answer `name`; empty if the thing comes from the
+        last run of its cell."""
         if thing is not None and self.reset.get(name) is thing:
             return f"You put the cell of `{name}` back to its start and haven't run it since, so {EARLIER}"
         text = _text_of(thing)
@@ -65,7 +67,7 @@ def shell() -> Any:
 
 
 def _note(result: Any) -> None:
-    """IPython's event after each run of a cell."""
+    """Note the run of a cell. IPython calls it after each one."""
     info = result.info
     if isinstance(info.raw_cell, str):
         try:

@@ -22,7 +22,8 @@ FOLDERS = {
 
 
 def exchange() -> Path | str | None:
-    """The exchange that nbgrader uses here; a sentence if it is none of nbgrader's; None if there is none."""
+    """The folder of nbgrader's exchange here; a sentence if the exchange is none of nbgrader's; None if there is
+    none."""
     config = settings([os.getcwd()])
     if foreign_exchange(config):
         return f"is another system's ({', '.join(foreign_exchange(config))}), and is left as it is"

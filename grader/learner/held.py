@@ -37,14 +37,15 @@ def nobody_guesses() -> bool:
 
 @dataclass
 class Held:
-    """The outputs of one answer, and where they will be shown once the cell is done."""
+    """The outputs of one answer, by its prediction's `name`, and the handles of where they are shown once the guess was
+    made."""
 
     name: str
     outputs: list[Bundle | Later] = field(default_factory=list)
     handles: list[DisplayHandle] = field(default_factory=list)
 
     def text(self, text: str) -> None:
-        """More of what is printed."""
+        """Add printed text to the outputs."""
         last = self.outputs[-1] if self.outputs else None
         if isinstance(last, tuple) and last[1].get("printed"):
             last[0]["text/plain"] += text
@@ -53,7 +54,7 @@ class Held:
 
 
 class _Printed(io.TextIOBase):
-    """Standard output while an answer is held."""
+    """The standard output while an answer is held: what is printed goes to `Held`."""
 
     def __init__(self, held: Held) -> None:
         self._held = held
@@ -64,7 +65,7 @@ class _Printed(io.TextIOBase):
 
 
 class _Displayed(DisplayPublisher):
-    """The publisher of outputs while an answer is held."""
+    """The publisher of outputs while an answer is held: what is displayed goes to `Held`."""
 
     def __init__(self, held: Held) -> None:
         super().__init__()
@@ -88,8 +89,8 @@ class _Displayed(DisplayPublisher):
 
 
 class Holder:
-    """Holds the answers of one IPython shell. `is_open` says whether an answer may be seen, by its prediction's name;
-    `example` gives a guess that would be possible."""
+    """Holds the answers of one IPython shell. `is_open` says, by a prediction's name, whether its answer may be seen;
+    `example` gives, by its name, a guess that would be possible."""
 
     def __init__(self, shell: InteractiveShell, is_open: Callable[[str], bool], example: Callable[[str], str]) -> None:
         self._shell, self._is_open, self._example = shell, is_open, example
@@ -120,13 +121,13 @@ class Holder:
             held.handles.append(display(data, raw=True, display_id=True))
 
     def later(self, output: Later) -> bool:
-        """Whether an output is put aside now; it is made when it is shown."""
+        """Put an output aside, if an answer is held now; it is made when it is shown. Whether it was put aside."""
         if self._now is not None:
             self._now.outputs.append(output)
         return self._now is not None
 
     def release(self, name: str) -> None:
-        """Show what was put aside."""
+        """Show what was put aside for the prediction `name`; nothing if nothing was."""
         held = self._waiting.pop(name, None)
         for handle, (data, metadata) in zip(held.handles, _made(held), strict=True) if held else ():
             handle.update(data, raw=True, metadata=metadata)
@@ -139,6 +140,6 @@ def _made(held: Held) -> Iterator[Bundle]:
 
 
 def holder(is_open: Callable[[str], bool], example: Callable[[str], str]) -> Holder | None:
-    """What holds the answers of this notebook; None outside of one."""
+    """The `Holder` of this notebook; None outside of one."""
     shell = InteractiveShell._instance
     return None if shell is None else Holder(shell, is_open, example)

@@ -17,7 +17,8 @@ MAX_BYTES = 100 * 2**20
 
 
 def points() -> dict[str, float]:
-    """The points of the exercises whose check cells are in this notebook, where nbgrader knows them."""
+    """The points of the exercises whose check cells are in this notebook, by name; empty where nbgrader doesn't know
+    them."""
     found: dict[str, float] = {}
     for cell in _list(_notebook().get("cells")):
         metadata = _dict(_dict(cell).get("metadata"))

@@ -32,7 +32,8 @@ class Stopped(KeyboardInterrupt):
 
 
 class NotFinished(InputRejected):
-    """A cell that isn't run, because it needs what an interrupted one was to make. One line, without a traceback."""
+    """Raised in place of running a cell that needs what an interrupted one was to make. It is shown in one line,
+    without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -46,7 +47,7 @@ class Cell(NamedTuple):
 
 
 class Unfinished:
-    """Which names wait for which interrupted cell."""
+    """Which names wait for which interrupted cell, in `waiting`."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, Cell] = {}
@@ -55,11 +56,11 @@ class Unfinished:
         self._touched: set[str] = set()
 
     def begins(self, info: Any) -> None:
-        """IPython's event before a cell is run."""
+        """Note the id of the cell that is to run. IPython calls it before each one."""
         self._id = getattr(info, "cell_id", None) or ""
 
     def visit(self, tree: ast.Module) -> ast.Module:
-        """IPython's question before it runs a cell."""
+        """Return the cell's tree as it is, or raise `NotFinished`. IPython calls it before it runs a cell."""
         text = ast.unparse(tree)
         self._cell = Cell(self._id or text, text.partition("\n")[0][:60])
         self._touched = touched(tree)
@@ -77,7 +78,8 @@ class Unfinished:
         return tree
 
     def ended(self, error: BaseException | None) -> None:
-        """What became of the cell that IPython asked about."""
+        """Note how the run of the last cell ended; `error` is None if it came to its end. Its names then wait for it,
+        or no longer do."""
         if isinstance(error, NotFinished):
             return
         if isinstance(error, KeyboardInterrupt):
@@ -87,7 +89,7 @@ class Unfinished:
             self.waiting = {name: cell for name, cell in self.waiting.items() if name not in done}
 
     def _waits(self, name: str) -> bool:
-        """For another cell than the one that is to run."""
+        """Whether `name` waits for another cell than the one that is to run."""
         return self.waiting[name].id != self._cell.id
 
     def _wait_for(self, cell: Cell) -> None:
@@ -138,7 +140,7 @@ UNFINISHED = Unfinished()
 
 
 def watch_for_interrupts() -> None:
-    """Ask and listen from now on. Once is enough for a kernel."""
+    """From now on, in this kernel, hold back cells that wait for an interrupted one. Once is enough for a kernel."""
     running = shell()
     if running is not None and UNFINISHED not in running.ast_transformers:
         running.ast_transformers.append(UNFINISHED)

@@ -25,7 +25,8 @@ def peak_bytes(function: Callable[..., Any], *args: Tensor) -> int:
 
 
 class _Memory(TorchDispatchMode):
-    """Sees every operator that torch runs: `now`, the bytes of what they made and is alive; `peak`, the most so far."""
+    """Sees every operator that torch runs. `now`: the bytes of the tensors they made that are alive; `peak`: the most
+    so far."""
 
     def __init__(self, given: tuple[Tensor, ...]) -> None:
         super().__init__()

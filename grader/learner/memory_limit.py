@@ -17,7 +17,8 @@ NO_LIMIT = 1 << 50  # version 1 has a number for "none", which is larger than th
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """At most so many bytes for all processes of a server, and how many of them were ended because they wanted more."""
+    """A limit for all processes of a server together: `size` in bytes, and how many were `ended` because they wanted
+    more."""
 
     size: int
     ended: int
@@ -39,8 +40,8 @@ def process_limit() -> int | None:
 
 
 def _folders(kind: str) -> list[tuple[Path, str]]:
-    """The folders of this process's groups that may limit this, each with the version of its files, from the innermost
-    outwards."""
+    """The folders of this process's control groups that may have a limit of this kind ("memory" or "pids"), each with
+    the version of its files, from the innermost outwards."""
     try:
         lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:

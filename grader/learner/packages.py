@@ -20,7 +20,7 @@ def requirements() -> list[Requirement]:
 
 
 def problem(requirement: Requirement) -> str:
-    """What is wrong with the installed package, or nothing."""
+    """What is wrong with the installed package, in words; empty if nothing is."""
     try:
         version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:

@@ -72,7 +72,7 @@ def compare_guess(name: str, outcome: Any, because: str = "") -> None:
 
 
 def _show(made: Callable[[], object]) -> None:
-    """Display what `made` returns, now or once the answer may be seen."""
+    """Display what `made` returns: now, or once the answer may be seen."""
     from IPython.display import display
 
     if _holder is None or not _holder.later(lambda: _bundle(made())):
@@ -87,7 +87,8 @@ def _bundle(shown: object) -> Bundle:
 
 
 def _keep(name: str, guess: str | float | None, sure: int | None) -> None:
-    """A guess was made, or None: somebody looks without one. Shows what waits for it."""
+    """Keep a guess, with how sure somebody was of it (0 to 100, or None), or None for a look without one. Shows what
+    waits for it."""
     if guess is not None:
         progress.record_guess(name, guess, sure)
     elif name not in progress.outcomes():
@@ -97,7 +98,7 @@ def _keep(name: str, guess: str | float | None, sure: int | None) -> None:
 
 
 def _is_open(name: str) -> bool:
-    """Whether an answer may be seen."""
+    """Whether the answer of the prediction `name` may be seen."""
     shown = _shown.get(name)
     if shown is not None:
         return nobody_guesses() or shown.guess is not None or shown.looked or shown.seen
@@ -105,7 +106,7 @@ def _is_open(name: str) -> bool:
 
 
 def _example(name: str) -> str:
-    """A guess that would be possible: a letter, or the middle of what a number may be."""
+    """A guess that would be possible for a prediction: a letter, or the middle of what a number may be."""
     shown = _shown.get(name)
     if shown is None or shown.choices:
         return "a"
@@ -113,7 +114,7 @@ def _example(name: str) -> str:
 
 
 def _compared(name: str, outcome: Any) -> Comparison:
-    """The guess beside the outcome, which has been seen from now on."""
+    """The guess beside the outcome, with a remark. From now on the outcome counts as seen, where somebody guesses."""
     shown = _shown.get(name)
     guess = shown.guess if shown is not None else progress.guesses().get(name)
     is_right = None if guess is None else _is_right(guess, outcome, shown)
@@ -126,7 +127,8 @@ def _compared(name: str, outcome: Any) -> Comparison:
 
 
 def _is_right(guess: str | float, outcome: Any, shown: Prediction | None) -> bool:
-    """Whether a guess counts as right: the same text, or a number that is near enough."""
+    """Whether a guess counts as right: the same text, or a number near enough. `shown` is the prediction on show, None
+    if there is none."""
     if isinstance(guess, str) or not isinstance(outcome, int | float):
         return str(guess) == str(outcome)
     low, high = (shown.low, shown.high) if shown is not None else (None, None)
@@ -145,7 +147,7 @@ def _remark(guess: str, outcome: str, *, is_number: bool, is_right: bool | None)
 
 
 def _written(value: Any, shown: Prediction | None) -> str:
-    """A guess or an outcome for a reader; empty for no guess."""
+    """A guess or an outcome as a reader sees it, with the unit of the prediction `shown`; empty for no guess."""
     if value is None:
         return ""
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -33,7 +33,8 @@ NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interr
 
 @dataclass(frozen=True)
 class Record:
-    """The progress of one exercise. `best` and `last` are scores from 0 to 1; times are UTC, to the second."""
+    """The progress of one exercise. `tries` counts checks; `best` and `last` are scores from 0 to 1; the times are UTC,
+    to the second, "" for never: first passed, last checked, solution first seen."""
 
     tries: int = 0
     best: float = 0.0
@@ -48,7 +49,7 @@ class Record:
 
     @property
     def state(self) -> str:
-        """One of "passed", "started", "not tried"."""
+        """The state in words: "passed", "started" or "not tried"."""
         if self.passed_at:
             return "passed"
         return "started" if self.tries else "not tried"
@@ -70,7 +71,8 @@ def unmounted(path: Path) -> str:
 
 
 def load(path: Path | None = None) -> dict[str, Record]:
-    """The records by exercise; empty if there is no readable file. Without what is odd in it."""
+    """The records by exercise, without anything in the file that is not as it should be; empty if there is no readable
+    file."""
     path = path or location()
     try:
         return {} if path is None else read(path)[0]
@@ -79,7 +81,8 @@ def load(path: Path | None = None) -> dict[str, Record]:
 
 
 def record(report: Report) -> None:
-    """Record the result of a check. A full or read-only disk raises nothing."""
+    """Record the result of a check, unless the check itself failed or nothing was tried. A full or read-only disk
+    raises nothing."""
     failure = report.first_failure
     if report.broken or (failure is not None and failure.kind in NOTHING_TRIED):
         return
@@ -100,7 +103,7 @@ def record_solution(name: str) -> None:
 
 
 def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
-    """Change one exercise's record in the file, under a lock."""
+    """Change one exercise's record in the file, under a lock: `change` returns the fields that are new."""
 
     def edit(document: dict[str, Any]) -> None:
         entry = document["exercises"].get(name, {})
@@ -116,7 +119,7 @@ def guesses() -> dict[str, str | float]:
 
 
 def sureness() -> dict[str, int]:
-    """How sure somebody was of a guess, from 0 to 100, by the prediction's name; where they said it."""
+    """How sure somebody was of a guess, from 0 to 100, by the prediction's name; only where they said it."""
     return _of_file("sure", int)
 
 
@@ -126,7 +129,8 @@ def outcomes() -> dict[str, bool | None]:
 
 
 def record_guess(name: str, guess: str | float, sure: int | None = None) -> None:
-    """Keep a guess, in place of an earlier one at the same prediction. It earns nothing."""
+    """Keep a guess, in place of an earlier one at the same prediction, and how sure somebody was of it, from 0 to 100
+    (None: not said). It earns nothing."""
 
     def edit(document: dict[str, Any]) -> None:
         document["guesses"] = {**_entries(document, "guesses", str, int, float), name: guess}
@@ -136,7 +140,8 @@ def record_guess(name: str, guess: str | float, sure: int | None = None) -> None
 
 
 def record_outcome(name: str, is_right: bool | None) -> None:
-    """Keep that an outcome was seen; the first time counts."""
+    """Keep that an outcome was seen, and whether the guess was right (None: there was no guess). Only the first time
+    counts."""
     if name not in outcomes():
         _rewrite(
             lambda document: document.update(
@@ -146,7 +151,8 @@ def record_outcome(name: str, is_right: bool | None) -> None:
 
 
 def predictions() -> str:
-    """How often guesses were right and how sure one was, as a sentence; empty before the first outcome was seen."""
+    """How often guesses were right and how sure somebody was, as a sentence; empty before the first outcome was
+    seen."""
     right = {name: is_right for name, is_right in outcomes().items() if is_right is not None}
     if not right:
         return ""
@@ -170,14 +176,15 @@ def _of_file(key: str, *kinds: type) -> dict[str, Any]:
 
 
 def _entries(document: Any, key: str, *kinds: type) -> dict[str, Any]:
-    """What a file holds by name under a key, without what is of no such kind."""
+    """The entries that a file's `document` holds by name under `key`, those whose value has one of the types
+    `kinds`."""
     kept = document.get(key) if isinstance(document, dict) else None
     return {name: value for name, value in kept.items() if type(value) in kinds} if isinstance(kept, dict) else {}
 
 
 def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
-    """Change what the file holds, under a lock. What a later version has put there stays. Where it can't be written,
-    a sentence says so, once."""
+    """Change what the file holds by `edit`, under a lock. What a later version has put there stays. Where the file
+    can't be written, a sentence says so, once."""
     path = location()
     if path is None:
         return
@@ -202,7 +209,8 @@ def _tell(sentence: str) -> None:
 
 def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Record] | None = None) -> list[list[str]]:
     """A row for every exercise of the course, as this notebook knows it: lesson, exercise, state, points, tries. A
-    teacher's own come last: those that the notebook tells of, with their points, and those that have been tried."""
+    teacher's own come last: those that the notebook tells of, with their points, and those that have been tried.
+    Without `exercises` these are all that are registered, without `known` the records are read from the file."""
     from grader.exercises.registry import exercises as registered
 
     course, points = registered(), here.course()
@@ -220,27 +228,28 @@ def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Re
 
 
 def _of_course(registered: Mapping[str, Exercise], points: Mapping[str, float]) -> dict[str, Exercise]:
-    """Without what a teacher has left out, and with the points that they give, if the notebook says them."""
+    """The registered exercises without those that a teacher has left out, and with the points that they give, if the
+    notebook says them."""
     points = points or {name: exercise.points for name, exercise in registered.items()}
     return {name: replace(exercise, points=points[name]) for name, exercise in registered.items() if name in points}
 
 
 def _row(lesson: str, name: str, record: Record, points: float | None) -> list[str]:
-    """Without points, what was reached is a share."""
+    """The row of an exercise. Without `points` (None), what was reached is shown as a share."""
     seen = ", solution seen" if record.solution_at else ""
     reached = f"{record.best:.0%}" if points is None else f"{round(points * record.best, 2):g} of {points:g}"
     return [lesson, name, record.state + seen, reached, str(record.tries)]
 
 
 def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tuple[float, float]:
-    """Points earned by each exercise's best check, and points in all."""
+    """The points earned by each exercise's best check, added up, and the points of all exercises."""
     earned = sum(round(e.points * known.get(e.name, Record()).best, 2) for e in exercises.values())
     return round(earned, 2), sum(e.points for e in exercises.values())
 
 
 def read(path: Path) -> tuple[dict[str, Record], list[str]]:
-    """The records by exercise that a file holds, and what is odd in it; nothing of either where there is no file.
-    `OSError` if it can't be read."""
+    """The records by exercise that a file holds, and a sentence for each entry that is not as it should be; both empty
+    where there is no file. `OSError` if it can't be read."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))["exercises"].items()
     except FileNotFoundError:
@@ -257,7 +266,8 @@ def read(path: Path) -> tuple[dict[str, Record], list[str]]:
 
 
 def _read_or_put_aside(path: Path) -> dict[str, Any]:
-    """What the file holds. A file with anything odd in it is renamed, so that nothing of it is lost."""
+    """The document that the file holds. A file in which anything is not as it should be is renamed, so that nothing of
+    it is lost."""
     known, odd = read(path)
     if not odd:
         return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {"exercises": {}}

@@ -45,8 +45,8 @@ class Shown:
 
 
 def solution(name: str) -> Shown | None:
-    """Show an exercise's model solution: after three tries or once it is passed. That it was seen is kept in the
-    progress."""
+    """Show an exercise's model solution, after three tries or once it is passed; until then, or where there is none,
+    say why and return None. That it was seen is kept in the progress."""
     if not _known(name):
         return None
     if name not in exercises():
@@ -67,7 +67,8 @@ def solution(name: str) -> Shown | None:
 
 
 def reset(name: str) -> None:
-    """Run in an exercise's own cell, in place of what stands there: puts the original cell back."""
+    """Put the original cell of the exercise `name` back in place of the one that runs this: for use in the exercise's
+    own cell. Outside a notebook the original is printed."""
     if not _known(name):
         return
     source = original(name)
@@ -98,7 +99,7 @@ def starter_code() -> dict[str, str]:
 
 
 def stub(cell: SolutionCell) -> str:
-    """The source of a solution cell with its solution cut out, as nbgrader does it.
+    """The source of a solution cell with its solution cut out, as nbgrader cuts it.
 
     >>> source = "def f(x):\\n    ### BEGIN SOLUTION\\n    return x\\n    ### END SOLUTION"
     >>> print(stub(SolutionCell("function", source)))
@@ -120,7 +121,7 @@ def _known(name: str) -> bool:
 
 
 def _is_own(name: str) -> bool:
-    """Whether it is a teacher's own exercise, whose file lies beside the notebook."""
+    """Whether `name` is a teacher's own exercise, whose file lies beside the notebook."""
     try:
         return beside_notebook(name, Path.cwd()) is not None
     except (CourseError, NotReleased):
@@ -128,8 +129,8 @@ def _is_own(name: str) -> bool:
 
 
 def solutions_folder() -> Path | None:
-    """Where the instructor's notebooks lie: GRADER_SOLUTIONS, else in the package (the teachers' wheel), in the
-    repository around it, or beside the notebooks."""
+    """The folder of the instructor's notebooks: GRADER_SOLUTIONS, else in the package (the teachers' wheel), in the
+    repository around it, or beside the notebooks. None if it is nowhere."""
     named = os.environ.get("GRADER_SOLUTIONS")
     package = Path(__file__).parents[1]
     around = [package, package.parent, Path.cwd(), Path.cwd().parent]

@@ -21,13 +21,13 @@ class Statement:
     binds: frozenset[str]
 
     def line_of(self, name: str) -> int:
-        """Where it uses a name, counted from 1 within the cell."""
+        """The line in which it uses a name, counted from 1 within the cell."""
         lines = [node.lineno for node in ast.walk(self.node) if isinstance(node, ast.Name) and node.id == name]
         return min(lines, default=self.node.lineno)
 
 
 def parse(source: str) -> ast.Module:
-    """Parse a cell; magics and shell lines are allowed, as in a notebook."""
+    """Parse a cell; magics and shell lines are allowed, as in a notebook. SyntaxError if it can't be parsed."""
     try:
         return ast.parse(source)
     except SyntaxError:

@@ -54,7 +54,8 @@ def show(
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables as their lines, each a row of texts: the first one is the head, with the title in its corner."""
+    """Tables as their lines, each a row of texts; the first line is the head, with the title in its corner. `under`:
+    one below the other, not side by side."""
 
     tables: tuple[list[list[str]], ...]
     under: bool
@@ -88,7 +89,7 @@ def _as_html(lines: list[list[str]]) -> str:
 
 
 def _lined(title: str, table: Table, rows: Names, columns: Names, form: str) -> list[list[str]]:
-    """A table as lines of texts, the head first."""
+    """A table as lines of texts, the head first. ValueError where the words don't fit the shape."""
     listed: list[Any] = table.tolist() if isinstance(table, Tensor) else [*table]
     if not listed or not isinstance(listed[0], list | tuple):
         listed = [listed]

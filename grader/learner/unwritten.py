@@ -14,7 +14,7 @@ from grader.learner.starter_code import STUB
 
 
 def in_a_line(error: BaseException | None) -> str:
-    """What is said of an error that an unwritten cell raised; empty for any other, also for a part of torch that isn't
+    """A sentence on an error that an unwritten cell raised; empty for any other, also for a part of torch that isn't
     implemented."""
     if type(error) is not NotImplementedError or error.args:
         return ""
@@ -27,7 +27,8 @@ def in_a_line(error: BaseException | None) -> str:
 
 
 def say_so_in_a_line() -> None:
-    """From now on, in this kernel. The cell has failed all the same: only what is shown of it is shorter."""
+    """From now on, in this kernel, show a sentence in place of such an error's traceback. The cell has failed all the
+    same."""
     running = shell()
     if running is not None and not hasattr(running.showtraceback, "shows"):
         running.showtraceback = _shortened(running.showtraceback)

@@ -68,13 +68,14 @@ def use_yours(*given: Any) -> None:
 
 
 def _courses(name: str, thing: Any) -> Any:
-    """The course's own, also where an earlier run of the cell has put the learner's in its place."""
+    """The course's own `name`, also where an earlier run of the cell has put the learner's in its place, as `thing`."""
     course, own = _replaced.get(name, (thing, thing))
     return course if thing is own else thing
 
 
 def _sentence(own: Sequence[str], why: Mapping[str, str]) -> str:
-    """Whose run, in one line."""
+    """One line on whose code runs: the names of the learner's `own` that do, and by name `why` the course's does for
+    the rest."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in why.items():
         by_reason.setdefault(reason, []).append(name)
@@ -86,8 +87,8 @@ def _sentence(own: Sequence[str], why: Mapping[str, str]) -> str:
 
 
 def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a lesson's notebook has in place of the course's, and for the rest why not. `earlier`: what runs of earlier
-    lessons, which its code is to use too."""
+    """A lesson's exercises as the learner's notebook defines them, in place of `courses`, by name, and for the rest why
+    not. `earlier`: what runs of earlier lessons, which the notebook's code is to use too."""
     notebook = _notebook(lesson)
     if notebook is None:
         return {}, dict.fromkeys(courses, f"you have no {lesson}.ipynb beside this notebook")
@@ -109,7 +110,7 @@ def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) ->
 
 
 def _is_off() -> bool:
-    """Whether the course's are to run, whatever lies here: where marks are made, and where outputs are compared."""
+    """Whether the course's own are to run, whatever lies here: where marks are made, and where outputs are compared."""
     return "NBGRADER_EXECUTION" in os.environ or progress.location() is None
 
 
@@ -124,7 +125,7 @@ def _fault(exercise: Exercise, space: dict[str, Any], course: Any) -> str:
 
 
 def _failure(report: Report) -> str:
-    """A check that didn't pass, in a few words."""
+    """Why a check didn't pass, in a few words."""
     failure = report.first_failure
     if report.unwritten is not None:
         return "not written yet"
@@ -140,7 +141,8 @@ def _short(text: object) -> str:
 
 @contextmanager
 def _aside() -> Iterator[None]:
-    """Random states stay, nothing is printed: what a learner's cells print was shown where they belong."""
+    """Inside the block nothing is printed, and random states are put back: what a learner's cells print was shown where
+    they belong."""
     state = random.getstate()
     with (
         torch.random.fork_rng(devices=[]),
@@ -155,8 +157,8 @@ def _aside() -> Iterator[None]:
 
 @dataclass
 class _Notebook:
-    """A learner's notebook: its code cells, or why it is `unreadable`. `space`: what it defined; `wrong`: by name why
-    something isn't defined."""
+    """A learner's notebook: `file` is its name, `cells` its code cells, `unreadable` why it has none, "" if it was
+    read. `space`: what it defined; `wrong`: by name, why something isn't defined."""
 
     file: str
     cells: list[str] = field(default_factory=list)
@@ -165,7 +167,7 @@ class _Notebook:
     wrong: dict[str, str] = field(default_factory=dict)
 
     def define(self, wanted: Iterable[str]) -> None:
-        """Run what the wanted names need, in order."""
+        """Run the statements that the `wanted` names need, in order; what comes of it is in `space` and `wrong`."""
         module = ModuleType(f"your_lesson_{self.file[:2]}")
         sys.modules[module.__name__] = module  # where Python looks for a class's surroundings
         self.space = notebook_namespace(vars(module))
@@ -193,7 +195,8 @@ class _Notebook:
 
 
 def _needed(cells: Sequence[Sequence[Statement]], wanted: Iterable[str]) -> list[tuple[int, Statement]]:
-    """The statements that bind the wanted names, or names that such statements use, with the number of their cell."""
+    """The statements that bind the wanted names, or names that such statements use, in order, each with the number of
+    its cell."""
     every = [(number, statement) for number, cell in enumerate(cells, 1) for statement in cell]
     names, before = set(wanted), -1
     while len(names) > before:
@@ -204,7 +207,7 @@ def _needed(cells: Sequence[Sequence[Statement]], wanted: Iterable[str]) -> list
 
 def _notebook(lesson: str) -> _Notebook | None:
     """The learner's notebook of a lesson: in this folder, else in a folder of its name beside it, as nbgrader fetches
-    them. None if there is none; one with the course's solutions is none of theirs."""
+    them. None if there is none, or if it is one with the course's solutions."""
     here = Path.cwd()
     renamed = sorted(here.glob(f"{lesson[:3]}*.ipynb"), key=lambda path: (len(path.name), path.name))
     for path in (here / f"{lesson}.ipynb", *renamed, here.parent / lesson / f"{lesson}.ipynb"):

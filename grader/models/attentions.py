@@ -24,7 +24,7 @@ def _past(seq_len: int) -> Tensor:
 
 
 def _hidden_first(scores: Tensor, visible: Tensor, axis: int = -1) -> Tensor:
-    """Softmax over the visible entries; zeros where nothing is visible."""
+    """Softmax of scores along `axis`, over the entries where `visible` is True; zeros where none is."""
     return scores.masked_fill(~visible, -math.inf).softmax(dim=axis).masked_fill(~visible, 0.0)
 
 
@@ -53,13 +53,15 @@ def _unchanged(key: Tensor) -> Tensor:
 
 
 def _pooled(key: Tensor) -> Tensor:
-    """Summed over the batch, as a wrong letter in an einsum does."""
+    """The keys (..., H, T, D) summed over the batch, as by a wrong letter in an einsum; without a batch as they are."""
     return key.sum(0, keepdim=True) if key.dim() > 3 else key
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), with each step replaceable."""
+    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), with each step replaceable. `divisor` takes the
+    widths (E, D), `visible` T, `weigh` the scores and the mask; `sources` names what queries, keys and values are made
+    of; without `projects` the output isn't multiplied by w_o; without `in_heads` there is one head."""
 
     divisor: Callable[[int, int], float] = lambda _width, head_dim: math.sqrt(head_dim)
     visible: Callable[[int], Tensor] = _past
@@ -72,7 +74,8 @@ class Variant:
     in_heads: bool = True
 
     def __call__(self, x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
-        """x (..., T, E), w (E, E), applied as x @ w. Returns (output (..., T, E), weights (..., H, T, T))."""
+        """Attend. x is (..., T, E) and each w (E, E), applied as x @ w. Returns (output (..., T, E), weights (..., H,
+        T, T))."""
         projected = {"query": x @ w_q, "key": x @ w_k, "value": x @ w_v, "x": x}
         heads = num_heads if self.in_heads else 1
         query, key, value = (self.split(projected[source], heads) for source in self.sources)
@@ -126,7 +129,7 @@ class BlackBox:
         self.name = name
 
     def __call__(self, x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
-        """Attend, with the box's mistake."""
+        """Attend, with the box's mistake; shapes as in the class."""
         return CANDIDATES[mistake_of(self.name)](x, w_q, w_k, w_v, w_o, num_heads)
 
     def __repr__(self) -> str:
@@ -135,7 +138,7 @@ class BlackBox:
 
 @functools.cache
 def mistake_of(name: str) -> str:
-    """The id of the mistake, found by its digest."""
+    """The id of the mistake of the box `name`, found by its digest."""
     return next(mistake for mistake in CANDIDATES if answer_digest(name, mistake) == DIGESTS[name])
 
 

@@ -57,7 +57,7 @@ def _read(folder: Path, whose: str) -> Trained:
 
 
 def _sizes(weights: dict[str, Tensor]) -> dict[str, int]:
-    """The sizes that the parameters' shapes show."""
+    """The sizes of a model that its parameters' shapes show, as arguments of lesson 07's `Transformer`."""
     vocabulary, width = weights["encoder.token_embedding.weight"].shape
     return {
         "src_vocab_size": vocabulary,

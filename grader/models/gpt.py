@@ -52,8 +52,8 @@ def course_tales() -> tuple[str, str, str]:
 
 
 def own_tales(path: str | Path) -> tuple[str, str, str]:
-    """The same of a text file of one's own: the last tenth of its lines is held out. It is the third part as well,
-    since no names are strange to it."""
+    """The tales of a text file of one's own, in three parts like `course_tales`: the last tenth of its lines is held
+    out, and is the third part as well, since no names are strange to it."""
     lines = [line for line in Path(path).read_text(encoding="utf-8").splitlines(keepends=True) if line.strip()]
     cut = len(lines) - max(1, len(lines) // 10)
     held_out = "".join(lines[cut:])
@@ -105,8 +105,8 @@ class TrainedGPT(PlainGPT):
 
 
 def as_gpt(model: Any, tokens: Tensor) -> PlainGPT | None:
-    """A model of lesson 11's kind as its numbers; None if it hasn't the parts of a `GPT`, or if its own logits of the
-    tokens (T,) are others."""
+    """A model of lesson 11's kind as its numbers; None if it hasn't the parts of a `GPT`, or if its own logits for the
+    tokens (T,) differ from those of these numbers."""
     if isinstance(model, PlainGPT):
         return model
     try:

@@ -45,7 +45,8 @@ class PublishedGPT2(nn.Module):
         self.layers = [self._layer(f"h.{i}") for i in range(self.sizes["num_layers"])]
 
     def _layer(self, name: str) -> nn.Module:
-        """A pre-norm block with the weights of layer `name`; its matrices are stored the other way round."""
+        """A pre-norm block, x (B, T, E) to (B, T, E), with the weights of layer `name`; its matrices are stored
+        transposed."""
         with torch.device("meta"):
             layer = nn.TransformerEncoderLayer(
                 self.sizes["d_model"],
@@ -76,15 +77,15 @@ class PublishedGPT2(nn.Module):
         return F.linear(x, self.weights["wte.weight"])
 
     def text(self, tokens: Sequence[int]) -> str:
-        """The text of some ids; the ids themselves where the words aren't known."""
+        """The text of some ids; the ids themselves, as text, where the words aren't known."""
         if not self.words:
             return " ".join(map(str, tokens))
         return "".join(self.words[token] for token in tokens).replace("Ġ", " ").replace("Ċ", "\n")
 
 
 def published_gpt2(path: str | Path = "gpt2.safetensors", head_dim: int = HEAD_DIM) -> PublishedGPT2 | None:
-    """The model in a file, with the words of `vocab.json` beside it if that is there. None, and a line that says why,
-    where there is no such file or it holds no GPT-2."""
+    """The model in a file, with the words of `vocab.json` beside it if that is there; `head_dim` is the width of its
+    heads. None, and a printed line that says why, where there is no such file or it holds no GPT-2."""
     path = Path(path)
     if not path.is_file():
         print(

@@ -13,9 +13,9 @@ if TYPE_CHECKING:  # the teacher's commands read results without torch
 
 @dataclass(frozen=True)
 class PartReport:
-    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape"; empty if it passed.
-    `judged` is False where something else has to come first: such a part has neither passed nor failed, and earns
-    nothing yet. `message` then says what comes first."""
+    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape", "" if it passed; `got` and
+    `expected` are tensors to show, or None. `judged` is False where something else has to come first: such a part has
+    neither passed nor failed, and earns nothing yet. `message` then says what comes first."""
 
     name: str
     passed: bool
@@ -75,12 +75,13 @@ class Report:
 
     @property
     def first_failure(self) -> PartReport | None:
-        """The first part that failed; where nothing has failed yet, the first that did not pass."""
+        """The first part that failed; where nothing has failed yet, the first that did not pass; None if all passed."""
         return first_failure(self.results)
 
     @property
     def unwritten(self) -> PartReport | None:
-        """The part that says that the code is not written or not defined, if that is all that there is to say."""
+        """The part that says that the code is not written or not defined, if that is all that there is to say; else
+        None."""
         return unwritten(self.results)
 
     @property
@@ -90,7 +91,8 @@ class Report:
         return "" if any(result.message == said for result in self.results) else said
 
     def hint(self, number: int = 1) -> str:
-        """Hint `number`, from 1; each says more than the one before."""
+        """Hint `number`, from 1; each says more than the one before. A number without a hint gives a sentence on how
+        many there are."""
         if 1 <= number <= len(self.hints):
             return self.hints[number - 1]
         return f"There {'is' if len(self.hints) == 1 else 'are'} {len(self.hints)} hint(s) for this report."

@@ -35,7 +35,8 @@ def ink(colour: RGB) -> str:
 
 
 def cell_style(value: float, low: float, high: float) -> str:
-    """Inline style of a cell; none for NaN and infinities, which are not on the scale."""
+    """The inline style of a cell whose scale goes from `low` to `high`; "" for NaN and infinities, which are not on the
+    scale."""
     if not math.isfinite(value):
         return ""
     colour = cividis((value - low) / (high - low) if high > low else 0.5)

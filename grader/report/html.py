@@ -23,9 +23,9 @@ KEEP = 'data-lm-suppress-shortcuts="true"'
 
 
 def as_html(report: Report, file: bytes = b"") -> str:
-    """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other, and only
-    then the numbers, which a screen reader reads one by one; they are in a fold, which is the way past them. `file` is
-    what a learner can save who thinks that the report is wrong."""
+    """The report as HTML: the parts, the first failure, the likely mistake, hints that unfold one after the other, and
+    then the numbers, in a fold, because a screen reader reads them one by one. `file` is what a learner can save who
+    thinks that the report is wrong; empty for no link."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))
@@ -41,7 +41,7 @@ def as_html(report: Report, file: bytes = b"") -> str:
 
 @cache
 def style(name: str = "report.css") -> str:
-    """The style sheet of all HTML of the grader, or one beside it."""
+    """A `<style>` element with the style sheet of all HTML of the grader, or one beside it."""
     sheet = resources.files("grader.report").joinpath(name).read_text(encoding="utf-8")
     return f"<style>{sheet}</style>"
 
@@ -83,7 +83,8 @@ def _mistake(report: Report) -> str:
 
 
 def _hints(hints: tuple[str, ...], number: int) -> str:
-    """Each hint contains the next one, so that a learner opens one at a time."""
+    """The hints from `number` on as HTML: each contains the next one, so that a learner opens one at a time. Empty
+    after the last."""
     if number > len(hints):
         return ""
     text = inline(hints[number - 1])
@@ -113,13 +114,14 @@ def _appeal(report: Report, file: bytes) -> str:
 
 
 def _numbers(report: Report) -> str:
-    """What the first part that failed got and expected."""
+    """The numbers that the first failed part got and expected, as HTML; empty if there are none to show."""
     failure = report.first_failure
     return _pair(failure) if failure is not None else ""
 
 
 def _pair(result: PartReport) -> str:
-    """Got and expected as heatmaps, both with the colour scale of the expected numbers."""
+    """Got and expected as heatmaps, both with the colour scale of the expected numbers; empty if either is no
+    tensor."""
     got, expected = result.got, result.expected
     if not isinstance(got, Tensor) or not isinstance(expected, Tensor):
         return ""
@@ -146,7 +148,7 @@ def _table(caption: str, tensor: Tensor, off: Tensor, ends: tuple[float, float])
 
 
 def _as_rows(tensor: Tensor) -> Tensor:
-    """The rows of `matrix_rows` as numbers."""
+    """The tensor as the matrix whose rows `matrix_rows` writes."""
     return (tensor.reshape(1, -1) if tensor.dim() < 2 else tensor).to(torch.float64)
 
 

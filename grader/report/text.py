@@ -12,7 +12,7 @@ from grader.report.words import grouped, row
 
 
 def headline(report: Report) -> str:
-    """One line: the exercise, whether it passed, the points."""
+    """A line with the exercise, whether it passed, and the points."""
     if report.broken:
         return f"{report.exercise}: this check is broken"
     if report.unwritten is not None:
@@ -25,14 +25,15 @@ def headline(report: Report) -> str:
 
 
 def points(report: Report) -> str:
-    """The points earned, in words; empty where there are none to be had."""
+    """The points earned, in words; empty where the exercise has none to give."""
     if not report.points:
         return ""
     return f"{report.mark:g} of {report.points:g} points{'' if report.passed else ' so far'}"
 
 
 def as_text(report: Report) -> str:
-    """The report as plain text."""
+    """The report as plain text: a line for each part, with why it failed, then the likely mistake and the first
+    hint."""
     lines = [headline(report)]
     if report.broken:
         lines += [BROKEN, *_indented(report.broken)]
@@ -63,7 +64,7 @@ def as_text(report: Report) -> str:
 
 
 def explained(report: Report) -> list[PartReport]:
-    """The failures to show with their message: all, but the same message once."""
+    """The failures to show with their message: all of them, but each message only once."""
     failures: dict[str, PartReport] = {}
     for result in report.results:
         if result.state == "failed":
@@ -72,7 +73,7 @@ def explained(report: Report) -> list[PartReport]:
 
 
 def file_name(report: Report) -> str:
-    """Under which name a learner saves what a teacher is to look at."""
+    """The name under which a learner saves the file for a teacher."""
     return f"{report.exercise}.json"
 
 
@@ -90,7 +91,7 @@ def _indented(text: str, by: int = 4) -> list[str]:
 
 
 def matrix_rows(tensor: Tensor) -> list[list[str]]:
-    """A vector or matrix as rows of texts: short numbers, whole numbers (token ids), or True and False."""
+    """The rows of a vector or matrix as texts: short numbers, whole numbers (token ids), or True and False."""
     rows = tensor.reshape(1, -1) if tensor.dim() < 2 else tensor
     if not tensor.is_floating_point():
         return [[str(value) for value in row] for row in rows.tolist()]
@@ -109,7 +110,7 @@ def number(value: float) -> str:
 
 
 def side_by_side(got: Tensor, expected: Tensor) -> str:
-    """Two matrices side by side, as text."""
+    """Two vectors or matrices, got and expected, side by side, as lines of text."""
     left, right = _block(got), _block(expected)
     height = max(len(left), len(right))
     width = max(len("got"), *(len(line) for line in left))

@@ -13,7 +13,7 @@ MARKS = {"passed": "ok  ", "failed": "FAIL"}
 
 
 class JudgedPart(Protocol):
-    """A part of a learner's report or of a judge's result."""
+    """What a part of a learner's report and a part of a judge's result have in common."""
 
     @property
     def passed(self) -> bool: ...
@@ -36,13 +36,14 @@ def state_of(passed: bool, judged: bool) -> str:
 
 
 def first_failure(parts: Sequence[P]) -> P | None:
-    """The first part that failed; where nothing has failed yet, the first that did not pass."""
+    """The first part that failed; where nothing has failed yet, the first that did not pass; None if all passed."""
     waiting = [part for part in parts if not part.passed]
     return next((part for part in waiting if part.judged), waiting[0] if waiting else None)
 
 
 def unwritten(parts: Sequence[P]) -> P | None:
-    """The part that says that the code is not written or not defined, if that is all that there is to say."""
+    """The part that says that the code is not written or not defined, if that is all that there is to say; else
+    None."""
     first = first_failure(parts)
     if first is None or first.kind not in UNWRITTEN:
         return None
@@ -50,7 +51,7 @@ def unwritten(parts: Sequence[P]) -> P | None:
 
 
 def grouped(parts: Sequence[P]) -> list[list[P]]:
-    """Each part by itself, but neighbours that wait for the same thing together."""
+    """The parts in groups: each by itself, but neighbours that wait for the same thing together."""
     groups: list[list[P]] = []
     for part in parts:
         waits = not part.passed and not part.judged
@@ -62,7 +63,7 @@ def grouped(parts: Sequence[P]) -> list[list[P]]:
 
 
 def row(parts: Sequence[P]) -> str:
-    """One line for a part, or for several that wait for the same thing."""
+    """A line for a part, or for several that wait for the same thing: the state and the names."""
     first, names = parts[0], "; ".join(part.name for part in parts)
     state = state_of(first.passed, first.judged)
     return f"        {state}, {waits_for(first)}: {names}" if state == NOT_JUDGED else f"  {MARKS[state]}  {names}"
@@ -76,7 +77,7 @@ def waits_for(part: JudgedPart) -> str:
 
 
 def had_to_come(part: JudgedPart) -> str:
-    """The same of a mark that is final: "the values had to come first"."""
+    """What a part of a mark that is final would have waited for: "the values had to come first"."""
     return re.sub(r"\b(comes?|has to run) first\b", _past, waits_for(part))
 
 
@@ -85,6 +86,7 @@ def _past(found: re.Match[str]) -> str:
 
 
 def first_fix(exercise: str, first: str, why: str) -> str:
-    """The sentence that names the earlier exercise that comes first."""
+    """The sentence that says that the earlier exercise `first` comes before `exercise`; `why` it does continues the
+    name."""
     steps = {"is not defined": "Run its cell, then check again.", "is not written yet": "Write it first."}
     return f"`{exercise}` calls `{first}`, which {why}. {steps.get(why, f'First fix `{first}`.')}"

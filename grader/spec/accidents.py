@@ -95,7 +95,8 @@ def accidents(session: Session, kind: str) -> Iterator[Mistake]:
 
 
 def beside(session: Session, mistake: Mistake) -> Iterator[Mistake]:
-    """The accident that fits as well as a listed mistake."""
+    """The accident that explains a failure as well as `mistake`, one of the exercise's own list; none if there is no
+    such."""
     if mistake.recognise is not None:  # not by its numbers
         found = [*(finding for raised in session.raised[:1] for finding in _unpacked(raised)), *_first_axis(session)]
         yield from found[:1]
@@ -104,7 +105,8 @@ def beside(session: Session, mistake: Mistake) -> Iterator[Mistake]:
 
 
 def _unpacked(raised: Raised) -> Iterator[Mistake]:
-    """`B, T, E = x.shape` on a tensor with another number of axes."""
+    """The mistake of unpacking, `B, T, E = x.shape`, a tensor with another number of axes; none for another
+    exception."""
     if raised.deliberate or "values to unpack" not in raised.message or not re.search(r"shape|size\(", raised.line):
         return
     count = re.search(r"expected (\d+)", raised.message)
@@ -126,7 +128,7 @@ def _misused(raised: Raised) -> Iterator[Mistake]:
 
 
 def _reordered_parameters(session: Session) -> Iterator[Mistake]:
-    """The exercise's parameters in another order: a check passes them by position."""
+    """The mistake of having the exercise's parameters in another order: a check passes them by position."""
     wanted = [word.partition("=")[0] for word in session.exercise.signature]
     mine = _parameters(session)
     if mine != wanted and sorted(mine) == sorted(wanted):
@@ -182,8 +184,8 @@ def _self_forgotten(name: str, symptom: str) -> Mistake:
 
 
 def _from_above(session: Session) -> Iterator[Mistake]:
-    """A name of another cell's, where the function should use its own arguments. Constants in capitals are nobody's
-    accident, but for a single letter: that is a size."""
+    """The mistake of using a name from another cell where the function should use its own arguments. Constants in
+    capitals are nobody's accident, except for a single letter: that is a size."""
     for name in session.description.get("data", ()):
         if name in _attributes(session):
             symptom = f"`{name}` doesn't belong to the module, but comes from a cell above."
@@ -226,7 +228,7 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
 
 
 def _first_axis(session: Session) -> Iterator[Mistake]:
-    """A Python loop that is right for one sequence, and takes another axis in a batch."""
+    """The mistake of a Python loop that is right for one sequence, and takes another axis in a batch."""
     if not session.description.get("loops"):
         return
     called = [(case, outcome) for case, outcome in session.called() if case.comparable]
@@ -247,7 +249,8 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
 
 
 def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
-    """A result that is right but for axes of length 1, which it has lost."""
+    """The mistake of a result that is right except that it has lost its axes of length 1. `kind` is that of the first
+    failure."""
     if kind != "wrong-shape":
         return
     wrong = {case.name: _other_shapes(session, case, outcome) for case, outcome in session.called()}
@@ -268,7 +271,8 @@ def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
 
 
 def _other_shapes(session: Session, case: Case, outcome: Outcome) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The shapes that are not the expected ones, each with the expected one."""
+    """The pairs (got, expected) of shapes that differ, for the outputs of a call on `case`; empty if the outputs have
+    another structure."""
     if not outcome.ok or not session.exercise.outputs:
         return []
     both = zip(tensors_in(outcome.value), session.expected(case), strict=False)
@@ -281,7 +285,8 @@ def _longer(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> Iterator[Mistake]:
-    """The outputs are right for the same arguments in another order, as a variant of the reference that `fits` says."""
+    """The mistake of swapped arguments: the outputs are right for the same arguments in another order. `fits` says
+    whether a variant of the reference explains them."""
     reference, real = session.exercise.reference, comparable(session)
     if reference is None or not real:
         return
@@ -301,7 +306,8 @@ def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> It
 
 
 def _orders(args: list[Any]) -> Iterator[tuple[int, ...]]:
-    """The other orders of up to three tensors, and the exchange of two among more; like goes with like."""
+    """The orders to try, each as positions of `args`: all others of up to three tensors, and the exchange of two among
+    more. Only tensors with the same dtype and number of axes change places."""
     tensors = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
     for places in permutations(tensors):
         taken = dict(zip(tensors, places, strict=True))
@@ -321,7 +327,7 @@ def _reordered(reference: Callable[..., Any], order: tuple[int, ...], has_setup:
 
 
 def _attributes(session: Session) -> set[str]:
-    """What a module's methods give to `self`; nothing for a function."""
+    """The names of the attributes that a module's methods give to `self`; empty for a function."""
     return set(session.description.get("sets", ())) if session.exercise.kind == "module" else set()
 
 

@@ -22,9 +22,9 @@ from grader.subject import Opaque, Outcome, Request
 
 @dataclass(frozen=True)
 class Question:
-    """One key of the dict. `right` returns whether an answer is right, or a sentence if its type is wrong.
-    `wrong` maps the normalised text of plausible wrong answers to hints. `cut_off` returns whether a wrong answer is
-    the right one with its last digits cut off."""
+    """One key of the dict. `right` returns whether an answer is right, or a sentence if its type is wrong. `hint` is
+    for any wrong answer; `wrong` maps the normalised text of plausible ones to hints of their own. `cut_off` returns
+    whether a wrong answer is the right one with its last digits cut off."""
 
     key: str
     right: Callable[[Any], bool | str]
@@ -34,7 +34,8 @@ class Question:
 
 
 def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **more: Any) -> Question:
-    """A number, right within `tolerance`."""
+    """A question for a number, right within `tolerance`, an absolute difference. `value` computes it; `more` are other
+    fields of `Question`."""
 
     def right(answer: Any) -> bool | str:
         if isinstance(answer, Tensor) and answer.numel() == 1:
@@ -56,12 +57,13 @@ def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **
 
 
 def whole(key: str, value: Callable[[], float], hint: str, wrong: Mapping[int, str]) -> Question:
-    """A whole number; `wrong` maps wrong numbers to hints."""
+    """A question for a whole number, which `value` computes; `wrong` maps wrong numbers to hints."""
     return number(key, value, 0, hint, wrong=written({float(answer): text for answer, text in wrong.items()}))
 
 
 def shape(key: str, value: Callable[[], tuple[int, ...]], hint: str, **more: Any) -> Question:
-    """A shape: a tuple (or list) of whole numbers."""
+    """A question for a shape, which `value` computes: a tuple (or list) of whole numbers. `more` are other fields of
+    `Question`."""
 
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, tuple | list) or not all(type(n) is int for n in answer):
@@ -72,7 +74,8 @@ def shape(key: str, value: Callable[[], tuple[int, ...]], hint: str, **more: Any
 
 
 def choice(key: str, letters: str, digest: str, hint: str, **more: Any) -> Question:
-    """One of `letters`; `digest` is `answer_digest(key, letter)` of the right one."""
+    """A question for one of `letters`; `digest` is `answer_digest(key, letter)` of the right one. `more` are other
+    fields of `Question`."""
 
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, str) or normal(answer) not in tuple(letters):
@@ -83,7 +86,7 @@ def choice(key: str, letters: str, digest: str, hint: str, **more: Any) -> Quest
 
 
 def answer_digest(key: str, letter: str) -> str:
-    """The digest of a right letter."""
+    """The digest of a letter as the answer to `key`, in hex: it is stored in place of the right letter."""
     return hashlib.sha256(f"{key}:{letter}".encode()).hexdigest()[:12]
 
 

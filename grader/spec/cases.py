@@ -19,7 +19,7 @@ TOKENS = ("T", "Tq", "Tk", "S", "Ts", "Tt")  # axes of tokens
 
 
 def normal_entries(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """Standard normal entries, whatever the argument."""
+    """Standard normal entries (float32) in a shape, whatever the argument is called."""
     return draw.normal(shape)
 
 
@@ -44,7 +44,8 @@ def tensors(
     diagnostic: bool = False,
     comparable: bool = True,
 ) -> Case:
-    """One case whose arguments are drawn by `make` in the shapes that `inputs` gives."""
+    """One case whose arguments are drawn by `make` in the shapes that `inputs` gives, with these `sizes` of its axes
+    and `leading` ones before them. `diagnostic` and `comparable` are those of `Case`."""
     args = {arg: make(draw, arg, shape_of(axes, sizes, leading)).to(dtype) for arg, axes in inputs.items()}
     return Case(name, args, dict(sizes), leading, diagnostic, comparable)
 
@@ -66,8 +67,8 @@ def length_one(draw: Draw, inputs: Axes, sizes: Mapping[str, int], make: Make = 
 
 
 def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
-    """One sequence, a batch, batch and heads, float64, entries up to ±50, and those of `length_one`; all other sizes
-    are distinct.
+    """The usual cases: one sequence, a batch, batch and heads, float64, entries up to ±50, and those of `length_one`;
+    all other sizes are distinct.
 
     Batch and heads are small, so that code that loops over leading axes in Python finishes in time.
     """
@@ -89,7 +90,7 @@ def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case
 
 
 def equal_sizes(draw: Draw, inputs: Axes, *groups: Sequence[str], make: Make = normal_entries) -> list[Case]:
-    """Diagnostic cases in which the axes of each group share one size, without and with a batch."""
+    """Diagnostic cases in which the axes of each group share one size: one without and one with a batch."""
     cases = []
     for group in groups:
         sizes = draw.sizes("B", *primitive_axes(inputs))

@@ -31,7 +31,7 @@ def _is_real(value: object) -> bool:
 
 
 def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
-    """Why a call gave no value, or None if it gave one."""
+    """The finding on why a call gave no value; None if it gave one."""
     name = exercise.name
     if outcome.status == "missing":
         return Finding("missing", f"`{outcome.value}` is not defined. Run the cell that defines it, then check again.")
@@ -76,12 +76,13 @@ def _raised(outcome: Outcome, name: str) -> Finding:
 
 
 def is_unwritten(raised: Raised) -> bool:
-    """Whether starter code raised it, and not a part of torch that isn't implemented."""
+    """Whether starter code raised the error, and not a part of torch that isn't implemented."""
     return raised.name == "NotImplementedError" and (not raised.line or "NotImplementedError" in raised.line)
 
 
 def helper_of(raised: Raised, name: str) -> str:
-    """The function of the student's that raised, if it isn't the one that was called or the exercise `name` itself."""
+    """The function of the student's that raised; empty if it is the one that was called or the exercise `name`
+    itself."""
     inner, called = (short(function).partition(".")[0] for function in (raised.function, raised.called))
     return "" if inner in ("", called, name) or inner.startswith("<") else inner
 
@@ -96,7 +97,8 @@ def short(function: str) -> str:
 
 
 def place(raised: Raised, name: str) -> str:
-    """Where a student's code raised, for a message: the function, the line of its cell, the line itself."""
+    """Where a student's code raised, for a message: the function, unless it is the exercise `name`, the line of its
+    cell or file, and the line itself; "" if it was no line of the student's."""
     if not raised.line:
         return ""
     function = short(raised.function)
@@ -106,7 +108,8 @@ def place(raised: Raised, name: str) -> str:
 
 
 def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tuple[str, ...] = ()) -> Finding | None:
-    """Why a call that has to raise a ValueError with `numbers` in its message did something else; None if it did so.
+    """The finding on why a call that has to raise a ValueError with `numbers` in its message did something else; None
+    if it did raise it.
 
     `call` is the call in words, a sentence without its full stop. `hints` go with what is found.
     """
@@ -133,7 +136,7 @@ def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tup
 
 
 def structure(value: object, exercise: Exercise) -> Finding | None:
-    """Whether the right number of tensors came back."""
+    """The finding if the wrong number of tensors came back, or something else; None if it is right."""
     outputs, name = exercise.outputs, exercise.name
     if value is None:
         return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
@@ -176,7 +179,7 @@ def in_words(value: object) -> str:
 
 
 def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding | None:
-    """The first output whose shape is wrong."""
+    """The finding on the first output whose shape is wrong; None if all are right."""
     for value, output in zip(values, exercise.outputs, strict=True):
         expected = shape_of(output.axes, case.sizes, case.leading)
         if tuple(value.shape) != expected:
@@ -189,7 +192,7 @@ def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding 
 
 
 def arguments_in_words(case: Case, exercise: Exercise) -> str:
-    """The shapes and numbers of a call, for a message; for a module also its constructor's."""
+    """The shapes and numbers of a call, for a message; for a module also those of its constructor."""
     shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
     shown += [f"{name} = {arg}" for name, arg in case.args.items() if type(arg) in (int, float)]
     constructed = ""
@@ -202,7 +205,7 @@ def arguments_in_words(case: Case, exercise: Exercise) -> str:
 
 
 def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> Finding | None:
-    """The first output whose dtype isn't that of the input."""
+    """The finding on the first output whose dtype isn't `dtype`, that of the input; None if all are."""
     for value, output in zip(values, exercise.outputs, strict=False):
         if value.dtype != dtype:
             short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
@@ -217,9 +220,8 @@ def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> 
 def values_close(
     values: Sequence[Tensor], expected: Sequence[Tensor], exercise: Exercise, case: Case, tolerance: Tolerance
 ) -> Finding | None:
-    """The first output whose values are wrong: NaN and inf first, then how many differ, and the first place. A single
-    number is shown with the expected one.
-    """
+    """The finding on the first output whose values are wrong: NaN and inf first, then how many differ, and the first
+    place; None if all are close. A single number is shown with the expected one."""
     for value, right, output in zip(values, expected, exercise.outputs, strict=True):
         if tolerance.all_close(value, right):
             continue
@@ -242,9 +244,8 @@ def values_close(
 
 
 def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Finding | None:
-    """Whether `value` holds NaN or inf where `right` (all finite if None) doesn't. The message names the output `name`
-    and the case `case`.
-    """
+    """The finding if `value` holds NaN or inf where `right` (all finite if None) doesn't; None if not. The message
+    names the output `name` and the case `case`."""
     finite = torch.isfinite(value)
     if right is not None:
         finite |= ~torch.isfinite(right)
@@ -289,12 +290,13 @@ def in_digits(number: Any, digits: int = 4) -> str:
 
 
 def called(exercise: Exercise, output: Output) -> str:
-    """An output in a message; by its name if there are several."""
+    """An output in the words of a message: by its name if the exercise has several, else as the result."""
     return f"`{output.name}`" if len(exercise.outputs) > 1 else f"The result of `{exercise.name}`"
 
 
 def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:
-    """The matrix that holds `place`, cut to a window around it."""
+    """The matrix of the last two axes that holds `place`, an index of the tensor, cut to at most `size` rows and
+    columns around it."""
     for index in place[:-2]:
         value = value[index]
     for axis, index in enumerate(place[-2:]):
@@ -304,7 +306,7 @@ def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:
 
 
 def expected_leaves(value: Any, count: int) -> list[Tensor]:
-    """The tensors that a reference returned. Anything else is a fault of ours: TypeError."""
+    """The tensors that a reference returned, `count` of them. Anything else is a fault of ours: TypeError."""
     tensors = leaves(value, count)
     if tensors is None:
         raise TypeError(f"a reference gave {in_words(value)}, not {count} tensor(s)")

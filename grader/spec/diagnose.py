@@ -53,7 +53,7 @@ def _where_it_runs(session: Session, variant: Callable[..., Any], real: list[Cas
 
 
 def right(session: Session, case: Case) -> bool:
-    """Whether the student's code gives the right values on a case; compared once."""
+    """Whether the student's code gives the right values on a case. They are compared once."""
     return session.once(("right", case.name), lambda: _is_right(session, case))
 
 
@@ -103,7 +103,8 @@ def _variant_outputs(session: Session, variant: Callable[..., Any], case: Case) 
 
 
 def _agree(got: list[Tensor], wrong: list[Tensor], right: list[Tensor]) -> bool | None:
-    """True: the outputs are the variant's. False: they are right. None: neither."""
+    """How outputs compare: True if they are the variant's outputs `wrong`, False if they are `right`, None if
+    neither."""
     if not got or len(got) != len(wrong):
         return None
     verdict = False

@@ -17,7 +17,7 @@ LARGE_POOL = (*POOL, 14, 15, 17, 18, 19, 20)
 
 
 class Draw:
-    """A reproducible source of sizes and tensors. A learner's kernel uses a fixed seed; a judge a secret one and
+    """A reproducible source of sizes and tensors. A learner's kernel uses a fixed seed; a judge uses a secret one, and
     `larger` sizes."""
 
     def __init__(self, seed: str | bytes, larger: bool = False) -> None:

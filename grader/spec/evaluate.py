@@ -162,13 +162,15 @@ def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mappi
 
 
 def _general(results: tuple[PartReport, ...]) -> str | None:
-    """The first general finding: the diagnosis where no mistake is known."""
+    """The kind of the first general finding, which is the diagnosis where no mistake is known; None if there is
+    none."""
     return next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
 
 
 def _failing_exercise(session: Session, exercises: Mapping[str, Exercise]) -> tuple[str, str, Report | None]:
-    """The first exercise that the student's code calls and that fails its own check, why, and its report. If that
-    failure comes from an exercise that it calls, then that one."""
+    """The name of the first exercise that the student's code calls and that fails its own check, why, and its report
+    (None if it isn't defined). If that failure comes from an exercise that it calls, then that one's name and reason.
+    "" twice and None if there is none."""
     uses = set(session.description.get("uses", ()))
     for name in session.exercise.builds_on:
         if name not in exercises or name not in uses:

@@ -9,12 +9,13 @@ from grader.subject.watch import COMPILERS
 
 
 def named(title: str, pattern: str) -> Exclusion:
-    """Functions whose logged name fits `pattern`. Compiled code counts too: nobody can see which functions it calls."""
+    """An exclusion of functions whose logged name fits `pattern`, a regular expression; `title` names them in a
+    message. Compiled code counts too: nobody can see which functions it calls."""
     return Exclusion(title, lambda call: call in COMPILERS or re.search(pattern, call) is not None)
 
 
 def reason(call: str, exclusion: Exclusion) -> str:
-    """Why a logged call earns nothing, for the student."""
+    """A sentence for the student on why a logged call earns nothing."""
     if call in COMPILERS:
         return (
             f"Your code runs through `{call}`. This exercise looks at which functions are called but can't see them "

@@ -41,9 +41,10 @@ class Setup:
 
 @dataclass(frozen=True)
 class Case:
-    """One set of arguments. `sizes`: the length of every axis. `diagnostic` cases earn nothing: they recognise mistakes
-    that raise on distinct sizes. `comparable`: right answers agree closely enough to recognise a mistake by its values.
-    `setup`: for the module that gets the arguments; references and variants get it as their first argument."""
+    """One set of arguments, by name. `sizes`: the length of every axis; `leading`: those of the axes before.
+    `diagnostic` cases earn nothing: they recognise mistakes that raise on distinct sizes. `comparable`: right answers
+    agree closely enough to recognise a mistake by its values. `setup`: for a module, which references and variants get
+    as their first argument."""
 
     name: str
     args: Mapping[str, Any]
@@ -57,7 +58,7 @@ class Case:
 @dataclass(frozen=True)
 class Finding:
     """Why a part did not pass. `kind` is a stable id, such as "wrong-shape". `message` holds no secrets; `got` and
-    `expected` are for the learner's kernel only."""
+    `expected`, the first wrong tensor and the right one, are for the learner's kernel only (None: nothing to show)."""
 
     kind: str
     message: str
@@ -83,13 +84,14 @@ NOT_JUDGED: Mapping[str, str] = {
 
 
 def not_judged(kind: str) -> Finding:
-    """A finding that judges nothing, with what comes first."""
+    """A finding that judges nothing: its message says what has to come first. `kind` is a key of `NOT_JUDGED`."""
     return Finding(kind, NOT_JUDGED[kind])
 
 
 @dataclass(frozen=True)
 class Part:
-    """A share of the points. `compares_values`: the part passes only if the numbers are right."""
+    """A share of the points. `judge` returns why it doesn't pass, or None. `weight` counts beside those of the other
+    parts. `compares_values`: the part passes only if the numbers are right."""
 
     name: str
     weight: float
@@ -102,7 +104,7 @@ class Mistake:
     """A known mistake: a stable id, one sentence about what happens, and hints that say more and more.
 
     `variants`, wrong on purpose, run on the same cases, and their outputs are compared with the student's. `recognise`
-    is for mistakes that outputs alone don't show.
+    is for mistakes that outputs alone don't show; None if they do.
     """
 
     id: str
@@ -114,9 +116,8 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Functions that an exercise must do without. `matches` returns whether a logged call (see `grader.subject.watch`)
-    is one of them.
-    """
+    """Functions that an exercise must do without; `title` names them in messages. `matches` returns whether a logged
+    call (see `grader.subject.watch`) is one of them."""
 
     title: str
     matches: Callable[[str], bool]
@@ -124,9 +125,10 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to the right tensor or tuple of
-    tensors, `parts` are in reading order. `seconds` limits the check; None means `grader.spec.evaluate.SECONDS`.
-    `memory` is how many bytes beyond torch's own a judge gives the whole notebook, if less than its limit."""
+    """One exercise. `signature` and `outputs` are as in the call, `cases` draws its arguments, `reference` maps them to
+    the right tensor or tuple of tensors, `parts` are in reading order; of `mistakes` the first that fits is named.
+    `builds_on`: earlier exercises. `seconds` limits the check (None: `grader.spec.evaluate.SECONDS`); `memory`: bytes
+    beyond torch's own that a judge gives the whole notebook, if less than its limit."""
 
     name: str
     lesson: str
@@ -150,7 +152,8 @@ class Exercise:
 
 
 class Letter(NamedTuple):
-    """What a letter or symbol stands for: the field's name for it ("" where there is none but the letter)."""
+    """What a letter or symbol stands for. `name`: what the field calls it, "" if it has no name there; `meaning`: in
+    words."""
 
     name: str
     meaning: str
@@ -242,5 +245,5 @@ def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
 
 
 def _name(letter: str) -> str:
-    """The field's name for a letter, or the letter."""
+    """What the field calls a letter, or the letter itself if it has no name for it."""
     return NOTATION[letter].name or letter if letter in NOTATION else letter

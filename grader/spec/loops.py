@@ -17,7 +17,7 @@ NAMES = ("a short one, counted", "a long one, counted")
 
 
 def two_lengths(draw: Draw, inputs: dict[str, str], axis: str) -> list[Case]:
-    """Two cases that differ only in the length of `axis`, without leading axes."""
+    """Two cases, short and long, that differ only in the length of `axis` and have no leading axes."""
     sizes = draw.sizes(*(name for axes in inputs.values() for name in axes.split() if name not in ("...", axis)))
     cases = []
     for name, length in zip(NAMES, (SHORT, LONG), strict=True):
@@ -28,7 +28,7 @@ def two_lengths(draw: Draw, inputs: dict[str, str], axis: str) -> list[Case]:
 
 
 def counted(session: Session) -> tuple[int, int] | None:
-    """How many operators torch ran on the short and on the long case; None unless both calls ended well."""
+    """How many operators torch ran on the short and on the long case; None unless both calls ended without an error."""
     argument_lists = (tuple(session.cases[name].args.values()) for name in NAMES)
     outcomes = [session.ask(Request("call", session.exercise.name, args, watch=True)) for args in argument_lists]
     return (outcomes[0].operations, outcomes[1].operations) if all(o.ok for o in outcomes) else None
@@ -41,7 +41,8 @@ def loops(session: Session) -> bool:
 
 
 def without_loop(what: str, weight: float, after: str = "one sequence") -> Part:
-    """No Python loop over `what`, such as "tokens"; judged once the values are right."""
+    """The part that passes if there is no Python loop over `what`, such as "tokens"; judged once the values on the case
+    `after` are right."""
 
     def judge(session: Session) -> Finding | None:
         finding = inspect_call(session, session.cases[after], FLOAT32)

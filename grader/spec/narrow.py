@@ -79,14 +79,15 @@ def _hints(session: Session, first: PartReport) -> Iterator[str]:
 
 
 def _written_down(session: Session) -> Iterator[str]:
-    """Numbers in the student's code that may be a size of one input; not of a module, whose `__init__` holds some."""
+    """A hint if numbers in the student's code may be a size of one input; none for a module, whose `__init__` holds
+    some."""
     numbers = list(session.description.get("numbers", ())) if session.exercise.kind == "function" else []
     if len(numbers) == 1:
         yield f"Your code contains the number {numbers[0]}. Does it fit every input, or is it a size of one of them?"
 
 
 def _shapes(session: Session) -> Iterator[str]:
-    """Of an error about shapes: the letters of the sizes that torch's message names."""
+    """Hints on an error about shapes: the letters of the sizes that torch's message names; none for any other error."""
     found = next(((case, outcome.raised) for case, outcome in session.called() if outcome.raised is not None), None)
     if found is None or not ABOUT_SHAPES.search(found[1].message):
         return
@@ -104,7 +105,7 @@ def _shapes(session: Session) -> Iterator[str]:
 
 
 def _first_difference(session: Session) -> Iterator[str]:
-    """Where the first number is that is wrong, for a result of which nothing better can be said."""
+    """A hint on where the first wrong number is, for a result of which nothing better can be said."""
     for case, outcome in session.called() if session.exercise.outputs else ():
         values = compare.leaves(outcome.value, len(session.exercise.outputs)) if outcome.ok else None
         for value, expected in zip(values or (), session.expected(case), strict=False):
@@ -122,7 +123,7 @@ def _first_difference(session: Session) -> Iterator[str]:
 
 
 def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str]:
-    """Which of several outputs is wrong first, and in which way."""
+    """A hint on which of several outputs is wrong first, and in which way. `values` are the outputs on `case`."""
     outputs, expected = session.exercise.outputs, session.expected(case)
     close = [FLOAT32.all_close(v, e) if v.shape == e.shape else False for v, e in zip(values, expected, strict=True)]
     good = [f"`{output.name}`" for output, fine in zip(outputs, close, strict=True) if fine]
@@ -143,7 +144,7 @@ def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str
 
 
 def _cases(session: Session) -> Iterator[str]:
-    """What kind of input is right and what isn't."""
+    """A hint on which kinds of input are right and which aren't."""
     verdicts = {case.name: right(session, case) for case, _ in session.called() if case.comparable}
     fine = [name for name, good in verdicts.items() if good]
     wrong = [name for name, good in verdicts.items() if not good]
@@ -156,8 +157,8 @@ def _quoted(names: list[str]) -> str:
 
 
 def _reach(session: Session, case: Case, output: int, name: str) -> str:
-    """A sentence on an argument that doesn't change the result and should, or changes it where it shouldn't; '' if
-    there is none."""
+    """A sentence on an argument that doesn't change the result and should, or changes it where it shouldn't; "" if
+    there is none. `output` is the index of the result, `name` its words."""
     found = ""
     for words, other in _changes(case):
         got = [compare.leaves(session.call(which).value, len(session.exercise.outputs)) for which in (case, other)]
@@ -176,8 +177,8 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
 
 
 def _changes(case: Case) -> Iterator[tuple[str, Case]]:
-    """The case with the last column or row of an argument changed, in words and as a case; a number is one larger
-    where there are only numbers (a number beside a tensor can't change alone)."""
+    """The case with the last column or row of one argument changed, as (words, case), for each argument. A number is
+    made one larger, but only if there are only numbers, since one beside a tensor can't change alone."""
     only_numbers = all(type(arg) is int for arg in case.args.values())
     for name, arg in case.args.items():
         if only_numbers:
@@ -234,7 +235,7 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
 
 
 def _ranks(got: Tensor, expected: Tensor, name: str) -> str:
-    """Numbers in the right order of size."""
+    """A sentence where the numbers of each row (of at least 4) are in the right order of size; "" otherwise."""
     if not got.dim() or got.shape[-1] < 4:
         return ""
     orders = (tensor.sort(dim=-1, stable=True).indices for tensor in (got, expected))
@@ -273,7 +274,7 @@ def _transposed(got: Tensor, expected: Tensor) -> bool:
 
 
 def _factor(got: Tensor, expected: Tensor) -> float | None:
-    """The factor between two tensors, if there is one for all entries."""
+    """The factor between two tensors, if all entries have the same; None if they don't."""
     largest = expected.abs().argmax()
     if float(expected.flatten()[largest]) == 0:
         return None
@@ -282,7 +283,7 @@ def _factor(got: Tensor, expected: Tensor) -> float | None:
 
 
 def _as_size(factor: float, case: Case) -> str:
-    """A size of the call that a factor comes from, in words."""
+    """The size of the call that a factor may come from, in words that continue a sentence; "" if there is none."""
     size = abs(factor) if abs(factor) > 1 else 1 / abs(factor) if factor else 0
     for letter, n in _sizes(case).items():
         if math.isclose(size, n, rel_tol=1e-3):
@@ -293,14 +294,15 @@ def _as_size(factor: float, case: Case) -> str:
 
 
 def _sizes(case: Case) -> dict[str, int]:
-    """The sizes that a case's arguments have, by letter."""
+    """The sizes of the axes of a case's arguments, by letter."""
     shapes = [arg.shape if isinstance(arg, Tensor) else (arg,) for arg in case.args.values()]
     met = {n for shape in shapes for n in shape if type(n) is int}
     return {letter: n for letter, n in case.sizes.items() if n in met and n > 1}
 
 
 def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
-    """Rows that are right but for a factor or a number added, or that should sum to one."""
+    """A sentence where rows (or columns) are right but for a factor or a number added, or should sum to one; ""
+    otherwise."""
     if got.dim() < 2 or got.shape[-1] < 2:
         return ""
     sums, right_sums = got.sum(-1), expected.sum(-1)
@@ -336,13 +338,15 @@ def _moved(got: Tensor, expected: Tensor, name: str) -> str:
 
 
 def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
-    """Which part of a tensor is wrong."""
+    """A sentence on the part of a tensor that is wrong; "" if it is wrong all over. `axes` are the letters of its
+    axes."""
     place = _where(~FLOAT32.close(got, expected), axes)
     return f"{name} is wrong only {place}." if place else ""
 
 
 def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
-    """Which part of a tensor that is wrong all over holds zeros, as where something was masked that shouldn't be."""
+    """A sentence on the part of a tensor that holds zeros, where the rest is wrong too: something may be masked that
+    shouldn't be. "" if there is none."""
     zero = (got == 0) & ~FLOAT32.close(got, expected)
     place = _where(zero, axes) if int(zero.sum()) > 1 else ""
     return f"{name} is 0 {place}, where other values belong." if place else ""
@@ -356,7 +360,8 @@ def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
 
 
 def _where(wrong: Tensor, axes: list[str]) -> str:
-    """The place of what is wrong: on one side of the diagonal, or at some indices of one axis; empty if all over."""
+    """The place of what is wrong, as the end of a sentence: on one side of the diagonal, or at some indices of one
+    axis; "" if all over. `wrong` is bool, True where it is wrong."""
     if len(axes) > 1 and axes[-1][0] == axes[-2][0] == "T" and min(wrong.shape[-2:]) > 1:  # tokens against tokens
         rows, columns = wrong.nonzero()[:, -2], wrong.nonzero()[:, -1]
         for there, words in ((columns > rows, "above"), (columns < rows, "below"), (columns == rows, "on")):

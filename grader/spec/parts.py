@@ -20,7 +20,8 @@ Names = Sequence[str]
 
 
 def inspect_call(session: Session, case: Case, tolerance: Tolerance | None, gradients: bool = False) -> Finding | None:
-    """The first fault of a call: it raised, its structure, its shapes or (with a tolerance) its values."""
+    """The first fault of a call: it raised, its structure, its shapes or (with a tolerance) its values; None if there
+    is none. With `gradients` the call is one that asks for them."""
     outcome = session.call(case, gradients)
     finding = compare.run_error(outcome, session.exercise) or compare.structure(outcome.value, session.exercise)
     if finding is not None and finding.kind == "raised":  # torch's message seldom names the arguments
@@ -38,7 +39,8 @@ def inspect_call(session: Session, case: Case, tolerance: Tolerance | None, grad
 def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
     """The parts of a function from tensors to tensors on the cases of `grader.spec.cases.standard`.
 
-    `title` and `weight` are those of the values on one sequence; `leading` is the weight of those with leading axes.
+    `title` and `weight` are those of the part on the values of one sequence; `leading` is the weight of the part on
+    leading axes.
     """
     return (
         shape(),
@@ -62,22 +64,23 @@ def _first(session: Session, cases: Names, tolerance: Tolerance | None) -> Findi
 
 
 def shape(case: str = "one sequence", weight: float = 0.5) -> Part:
-    """The call runs and returns the right number of tensors in the right shapes."""
+    """A part that passes if the call on `case` runs and returns the right number of tensors in the right shapes."""
     return Part("returns the right shape", weight, lambda s: _first(s, [case], None), compares_values=False)
 
 
 def values(title: str, weight: float, *cases: str, tolerance: Tolerance = FLOAT32) -> Part:
-    """The values are right on the named cases."""
+    """A part that passes if the values on the named cases are right."""
     return Part(title, weight, lambda s: _first(s, cases, tolerance))
 
 
 def offsets(title: str, weight: float, *cases: str) -> Part:
-    """Like `values`, with a tolerance of 1e-2, for rows with large common offsets."""
+    """A part like that of `values`, with a tolerance of 1e-2, for rows with large common offsets."""
     return values(title, weight, *cases, tolerance=COARSE)
 
 
 def finite(title: str, weight: float, case: str, after: str = "one sequence") -> Part:
-    """No NaN or inf at large entries, where float32 is too coarse to compare values."""
+    """A part that passes without NaN or inf on `case`, at large entries, where float32 is too coarse to compare values.
+    It waits for the values on `after`."""
 
     def judge(session: Session) -> Finding | None:
         finding = _first(session, [case], None) or _wait_for(session, after)
@@ -94,21 +97,23 @@ def finite(title: str, weight: float, case: str, after: str = "one sequence") ->
 
 
 def _wait_for(session: Session, case: str) -> Finding | None:
-    """A finding while the values on `case` are wrong: without it a constant would pass parts that ignore values."""
+    """A finding while the values on `case` are wrong, else None: without it a constant would pass parts that ignore
+    values."""
     if inspect_call(session, session.cases[case], FLOAT32) is None:
         return None
     return not_judged("values-first")
 
 
 def after_values(part: Part, case: str = "one sequence") -> Part:
-    """The same part, passed only if the values on `case` are right: for what garbage could do as well."""
+    """The given part, judged only once the values on `case` are right: for what garbage could do as well."""
     return replace(part, judge=lambda session: part.judge(session) or _wait_for(session, case))
 
 
 def float64(
     case: str = "float64", single: str = "one sequence", weight: float = 1, tolerance: Tolerance = FLOAT64
 ) -> Part:
-    """The output has the input's dtype, float32 or float64, and float64 values have float64's precision."""
+    """A part that passes if the output has the input's dtype on `single` (float32) and `case` (float64), and float64
+    values have float64's precision."""
 
     def judge(session: Session) -> Finding | None:
         for each in (session.cases[single], session.cases[case]):
@@ -140,7 +145,7 @@ def _rounds(session: Session, case: Case) -> bool:
 
 
 def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
-    """The call leaves its arguments unchanged."""
+    """A part that passes if the call on `case` leaves its arguments as they were, in a result that is right."""
 
     def judge(session: Session) -> Finding | None:
         outcome = session.call(session.cases[case])
@@ -165,13 +170,14 @@ _SETTINGS = {
 
 
 def changed_settings(keys: Collection[str]) -> Finding | None:
-    """What calls have changed in torch itself, if anything: `keys` are those of `grader.subject.settings`."""
+    """A finding on what calls have changed in torch itself, None if nothing: `keys` are those of
+    `grader.subject.settings`."""
     found = [sentence for key, sentence in _SETTINGS.items() if key in keys]
     return Finding("changes-setting", f"Your code {found[0]}.") if found else None
 
 
 def gradients(case: str = "one sequence", weight: float = 1, tolerance: Tolerance = FLOAT32) -> Part:
-    """Gradients flow from every output back to every argument, and are right."""
+    """A part that passes if gradients flow from every output back to every argument on `case`, and are right."""
 
     def judge(session: Session) -> Finding | None:
         drawn = session.cases[case]
@@ -198,11 +204,10 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
 
 
 def defaults(after: str, weight: float = 0.5) -> Part:
-    """Numbers that are defaults in the exercise's signature are those of the student's.
+    """A part that passes if the numbers that are defaults in the exercise's signature are the student's too.
 
     Arguments that the student's signature doesn't name (taken by `*args`, say) and defaults that are no numbers, such
-    as None, are ignored.
-    Waits for the values on the case `after`, since the starter code contains the signature.
+    as None, are ignored. It waits for the values on the case `after`, since the starter code contains the signature.
     """
 
     def judge(session: Session) -> Finding | None:

@@ -23,8 +23,9 @@ FATAL = ("time-limit", "waited", "died", "not-run")
 
 
 class Session:
-    """Parts and mistakes reach a student's code only through this. `excluded_call`: the first excluded function.
-    `settings`: the settings of torch that calls have changed."""
+    """A check of one exercise: parts and mistakes reach a student's code only through this. `cases` are drawn, by name;
+    `excluded_call` is the first excluded function called, None so far; `settings` are those of torch that calls have
+    changed; `stopped` is the outcome after which nothing runs; `seconds` limits everything together."""
 
     def __init__(self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float) -> None:
         self.exercise, self.subject, self.draw = exercise, subject, draw
@@ -47,7 +48,8 @@ class Session:
         self._gradients: dict[str, dict[str, Tensor]] = {}
 
     def ask(self, request: Request) -> Outcome:
-        """Send one request, within the remaining time. After a time-out, a death or an interrupt nothing runs."""
+        """Send one request, within the remaining time. After a time-out, a death or an interrupt nothing runs any more,
+        and every outcome is "not-run"."""
         if request.op == "get":
             return self.once(("get", request.target), lambda: self._ask(request))
         return self._ask(request)
@@ -90,7 +92,8 @@ class Session:
         return self._remembered[key]
 
     def call(self, case: Case, gradients: bool = False) -> Outcome:
-        """The outcome of the student's function (or module, after its setup) on a case's arguments. Runs once."""
+        """The outcome of the student's function (or module, after its setup) on a case's arguments, with `gradients`
+        asked for or not. Runs once."""
         key = (case.name, gradients)
         if key not in self._outcomes:
             self._outcomes[key] = self._call(case, gradients)
@@ -136,11 +139,12 @@ class Session:
         return self._expected[case.name]
 
     def evaluate(self, case: Case, function: Callable[..., Any]) -> Any:
-        """The result of a function of ours on copies of a case's arguments (after its setup, if any)."""
+        """The result of a function of ours, such as a reference, on copies of a case's arguments (after its setup, if
+        any)."""
         return function(*_setup(case), *(_copy(arg) for arg in case.args.values()))
 
     def cotangents(self, case: Case) -> list[Tensor]:
-        """Fixed cotangents for the outputs of a case."""
+        """Fixed cotangents for the outputs of a case, one in the shape of each."""
         if case.name not in self._cotangents:
             weights = Draw(f"cotangents of {case.name}")
             drawn = [weights.normal(leaf.shape).to(self.dtype(case)) for leaf in self.expected(case)]
@@ -200,7 +204,8 @@ def _building(target: str, setup: Setup, handle: str, dtype: torch.dtype) -> lis
 
 
 def _setup(case: Case, dtype: torch.dtype | None = None) -> tuple[Setup, ...]:
-    """The setup of a module's case with a copied state, as the leading arguments of our functions."""
+    """The setup of a module's case, with a copy of its state (in `dtype` if given), as the leading arguments of our
+    functions; empty for a function's case."""
     if case.setup is None:
         return ()
     return (replace(case.setup, state={name: _copy(t, dtype) for name, t in case.setup.state.items()}),)

@@ -26,8 +26,8 @@ AFTER = {
 
 
 def hide_consequences(session: Session, findings: Sequence[Finding | None]) -> list[Finding | None]:
-    """The findings of all parts. What a first fault explains becomes "not judged yet"; so does everything that did not
-    pass while the code isn't written."""
+    """The findings of all parts, in order, None for one that passed. What a first fault explains becomes "not judged
+    yet"; so does everything that did not pass while the code isn't written."""
     unwritten = _unwritten(session, findings)
     settled: list[Finding | None] = []
     met: set[str] = set()
@@ -48,12 +48,13 @@ def _any_right(session: Session, findings: Sequence[Finding | None]) -> bool:
 
 
 def _are_questions(session: Session) -> bool:
-    """Whether the parts are questions, which don't depend on each other."""
+    """Whether the exercise's parts are questions, which don't depend on each other."""
     return session.exercise.kind == "answers"
 
 
 def _unwritten(session: Session, findings: Sequence[Finding | None]) -> Finding | None:
-    """What says that there is nothing to judge, if there is nothing."""
+    """The finding that there is nothing to judge, since the code isn't written or defined; None if there is
+    something."""
     found = [finding for finding in findings if finding is not None]
     name = session.exercise.name
     if _are_questions(session):

@@ -40,7 +40,7 @@ class Text(NamedTuple):
 
 @dataclass
 class MistakeWords:
-    """The words of one mistake as they stand in the file, `line` that of its heading."""
+    """The words of one mistake as they stand in the file; `line` is that of its heading."""
 
     id: str
     line: int
@@ -60,7 +60,8 @@ class Words:
     """
 
     def __init__(self, module: str) -> None:
-        """`module`: the path of the module. `CourseError` with each line of its Markdown that isn't as it should be."""
+        """Read the Markdown beside `module`, the path of a module. `CourseError` with each line that isn't as it should
+        be."""
         self.path = Path(module).with_suffix(".md")
         self._entries = read_words(self.path)
         self._used: set[str] = set()
@@ -129,7 +130,8 @@ def read_words(path: Path) -> dict[str, MistakeWords]:
 
 
 def _faults(entry: MistakeWords, entries: list[MistakeWords]) -> Iterator[str]:
-    """What the words of one mistake lack, or have too much of."""
+    """A sentence on each thing that the words of one mistake lack, or have too much of; `entries` are those of all
+    mistakes in the file."""
     first = next(other for other in entries if other.id == entry.id)
     if first is not entry:
         yield f"the mistake {entry.id} already has words in line {first.line}"
@@ -140,7 +142,7 @@ def _faults(entry: MistakeWords, entries: list[MistakeWords]) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Headings, paragraphs and items of lists in one line each, with the number of their first line."""
+    """Headings, paragraphs and items of lists, each in one line, with the number of its first line."""
     block, first = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         begins = line.startswith("#") or _HINT.match(line)
@@ -154,12 +156,12 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _shown(path: Path, line: int) -> str:
-    """Where something stands, and in the words of which exercise, as messages begin."""
+    """The place of a line of a file, and the exercise whose words it has, as messages begin."""
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     return f"{shown.as_posix()}:{line} {path.stem}:"
 
 
 def _caller() -> str:
-    """The line of a specification that makes a mistake, as messages begin."""
+    """The place of the line in a specification that is making a mistake, as messages begin."""
     frame = sys._getframe(2)
     return _shown(Path(frame.f_code.co_filename), frame.f_lineno)

@@ -14,7 +14,8 @@ Ask = Callable[[tuple[Any, ...]], Any]
 
 
 class _Answered(torch.autograd.Function):
-    """The answer to one tensor as a node of autograd's graph. Backward asks ("gradient", x, cotangent)."""
+    """The answer to one tensor as a node of autograd's graph. Its backward asks the judge ("gradient", x,
+    cotangent)."""
 
     @staticmethod
     def forward(ctx: Any, ask: Ask, x: Tensor) -> Any:
@@ -29,7 +30,8 @@ class _Answered(torch.autograd.Function):
 
 
 def answered(ask: Ask) -> Callable[..., Any]:
-    """`ask` as a function of the student's arguments."""
+    """A function that hands its arguments to `ask` as plain data and returns the answer; for one tensor that requires
+    gradients, differentiably."""
 
     def call(*args: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], Tensor) and args[0].requires_grad and torch.is_grad_enabled():

@@ -58,7 +58,7 @@ class Silence:
 
 
 def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
-    """Add the names that every notebook has without an import."""
+    """Add to a namespace the names that every notebook has without an import. Returns it."""
     shell = Shell(namespace)
     namespace["get_ipython"] = lambda: shell
     namespace["display"] = lambda *_things, **_options: None
@@ -66,7 +66,8 @@ def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def compile_cell(source: str, name: str, definitions_only: bool = False) -> CodeType:
-    """Compile a cell. IPython's transformer is used only if it isn't plain Python (magics, `!`, `?`)."""
+    """Compile a cell under the file name `name`; with `definitions_only` its functions, classes and imports alone.
+    IPython's transformer is used only if it isn't plain Python (magics, `!`, `?`). SyntaxError if that doesn't help."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     try:
         return _code(source, name, definitions_only)
@@ -78,7 +79,8 @@ def compile_cell(source: str, name: str, definitions_only: bool = False) -> Code
 
 
 def _code(source: str, name: str, definitions_only: bool) -> CodeType:
-    """Compile without inheriting this file's `from __future__`."""
+    """Compile without inheriting this file's `from __future__`; with `definitions_only` functions, classes and imports
+    alone."""
     if not definitions_only:
         return compile(source, name, "exec", dont_inherit=True)
     tree = ast.parse(source, name)

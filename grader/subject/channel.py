@@ -15,7 +15,8 @@ READY = "ready"
 
 
 class Channel:
-    """Sends and receives plain data as frames of `grader.subject.wire`."""
+    """Sends and receives plain data as frames of `grader.subject.wire`. `memory`: the bytes that the last value
+    received may take."""
 
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
@@ -24,9 +25,9 @@ class Channel:
         self.memory = 0  # bytes that the last value received may take
 
     def send(self, value: object, seconds: float | None = None) -> None:
-        """Send one value; `Late` if the other end doesn't take it within `seconds`, `WireError` (before anything is
-        sent) if it can't be sent. Reads meanwhile, because two ends that both send more than the pipe holds would block
-        each other."""
+        """Send one value; `Late` if the other end doesn't take it within `seconds` (None: no limit), `Closed` if it is
+        gone, `WireError`, before anything is sent, if the value can't be sent. Reads meanwhile, because two ends that
+        both send more than the pipe holds would block each other."""
         rest = memoryview(encode(value))
         deadline = None if seconds is None else time.monotonic() + seconds
         while rest:
@@ -40,8 +41,8 @@ class Channel:
                 raise Closed(str(error)) from None
 
     def receive(self, seconds: float | None = None) -> Any:
-        """The next value; `Late` after `seconds`, `Closed` when the other end is gone, `WireError` for a broken
-        frame."""
+        """The next value; `Late` after `seconds` (None: no limit), `Closed` when the other end is gone, `WireError` for
+        a broken frame."""
         deadline = None if seconds is None else time.monotonic() + seconds
         self._fill(HEADER.size, deadline)
         size = frame_size(self._read)
@@ -56,7 +57,7 @@ class Channel:
         self._socket.close()
 
     def _fill(self, size: int, deadline: float | None) -> None:
-        """Read until there are at least `size` bytes."""
+        """Read until there are at least `size` bytes; `Late` after `deadline`, by `time.monotonic` (None: no limit)."""
         while len(self._read) < size:
             _look_at(deadline)
             try:
@@ -79,7 +80,8 @@ class Channel:
             raise Closed("the other end never stops sending")
 
     def _wait(self, wanted: int, deadline: float | None) -> int:
-        """Wait until the pipe is ready. Returns poll's events."""
+        """Wait until the pipe is ready for one of the `wanted` events of poll. Returns those that it is ready for;
+        `Late` after `deadline`."""
         poll = select.poll()
         poll.register(self._socket, wanted)
         left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000

@@ -23,12 +23,13 @@ NULL, URANDOM = "/dev/null", "/dev/urandom"
 
 @dataclass(frozen=True)
 class Confinement:
-    """The limits of a child. `memory`: bytes of address space beyond the zygote's; `threads`, `scratch_bytes` and
-    `scratch_files`: more than these end it.
+    """The limits of a child. `memory`: bytes of address space beyond the zygote's; `file_bytes`: the largest file; more
+    than `threads`, `scratch_bytes` or `scratch_files` end it.
 
     `scratch` is the one folder that it may write in; "" for limits alone, without confinement. It may read what is
-    `readable` but for what is `hidden` (real paths). `abi` is Landlock's. `modules` are imported before the first
-    fork."""
+    `readable` but for what is `hidden` (real paths). `abi` is Landlock's version. `modules` are imported before the
+    first fork.
+    """
 
     memory: int
     threads: int
@@ -44,7 +45,8 @@ class Confinement:
 
 
 class Confiner:
-    """Made once in a zygote, so that a child has little left to do. Raises `OSError`."""
+    """Confines children by the same limits; made once in a zygote, so that a child has little left to do. Raises
+    `OSError` where the kernel can't."""
 
     def __init__(self, limits: Confinement) -> None:
         self.limits = limits
@@ -53,8 +55,8 @@ class Confiner:
         seccomp.program(0)  # most of it is the same for every child, and made here
 
     def confine(self, kept: int, less_memory: int) -> None:
-        """The child's: every step. Of its descriptors it keeps the standard ones and `kept`; `less_memory` is in
-        bytes."""
+        """Confine this process, the child, for good. It keeps the standard descriptors and `kept`, and gets
+        `less_memory` bytes less than the limits allow."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
         libc = ctypes.CDLL(None, use_errno=True)
@@ -98,7 +100,7 @@ def _ruleset(limits: Confinement) -> landlock.Ruleset:
 
 
 def _gaps(*kept: int) -> Iterator[tuple[int, int]]:
-    """The numbers of descriptors from 3 on, first and last, between those that are kept."""
+    """The ranges of descriptors, first and last, from 3 on, between those that are kept."""
     first = 3
     for descriptor in (*sorted(kept), 2**31):
         if first < descriptor:

@@ -39,7 +39,8 @@ SHOWN = 6  # names of a module's parameters in a message
 
 
 class Executor:
-    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`."""
+    """Carries out requests on `namespace`. `answer` is called when a student's function calls a `Callback`; `modules`
+    are those built, by handle."""
 
     def __init__(self, namespace: dict[str, Any], answer: Answer | None = None) -> None:
         self.namespace = namespace
@@ -129,7 +130,8 @@ class Executor:
         return facts
 
     def _prepare(self, arg: Any, differentiable: bool) -> Any:
-        """A copy of an argument, so that a student's code can't change the specification's."""
+        """A copy of an argument, so that a student's code can't change the specification's. If `differentiable`, copies
+        of floating-point tensors require gradients. A `Given` or a `Callback` becomes its callable."""
         if isinstance(arg, Tensor):
             copy = arg.clone()
             return copy.requires_grad_() if differentiable and copy.is_floating_point() else copy
@@ -196,7 +198,8 @@ class Executor:
         return {"value": state}
 
     def _mode(self, request: Request) -> dict[str, Any]:
-        """`args` are the mode (true for train) and the dtype of the module's floating-point tensors."""
+        """Switch a module's mode and dtype. The request's `args` are the mode (true for train) and the dtype of its
+        floating-point tensors."""
         module = self._find(request.target).train(bool(request.args[0]))
         module.to(DTYPES[request.args[1]])
         return {}
@@ -209,7 +212,7 @@ class Executor:
 
 
 def _changed(before: Any, after: Any) -> bool:
-    """Whether the student's code changed an argument in place. Only one kind of callable, a module, can change."""
+    """Whether the student's code changed an argument in place. Of callables only a module can change."""
     if isinstance(before, Given | Callback):
         return isinstance(after, Translator | Trainee) and after.changed()
     if isinstance(before, tuple | list):
@@ -231,9 +234,9 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 
 
 def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, those without a
-    default, the global names its code uses, those among them that are data in `namespace`, the attributes that its
-    methods set, the numbers in its code that may be sizes, whether it has a loop and whether it does nothing."""
+    """Facts about a student's object: its kind, its parameters' names, their numeric defaults and those without one,
+    the global names its code uses and which are data in `namespace`, the attributes its methods set, the numbers that
+    may be sizes, whether it has a loop, and whether it does nothing."""
     facts: dict[str, Any] = {
         "kind": _kind(thing),
         "type": type(thing).__name__[:MAX_NAME],
@@ -260,7 +263,7 @@ def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str
 
 
 def _short(names: set[str]) -> list[str]:
-    """Names in order, without those that are too long to be sent: no name of the course's is."""
+    """Names in order, without those that are too long to be sent; none of the course's own is."""
     return sorted(name for name in names if len(name) <= MAX_NAME)[:MAX_ITEMS]
 
 
@@ -275,7 +278,7 @@ def _kind(thing: object) -> str:
 
 
 def _codes(thing: object) -> list[CodeType]:
-    """The code of a function, or of each method of a class."""
+    """The code of a function, or of each method of a class; none for anything else."""
     members = vars(thing).values() if isinstance(thing, type) else (thing,)
     codes = [getattr(member, "__code__", None) for member in members]
     return [code for code in codes if inspect.iscode(code)]
@@ -287,7 +290,8 @@ def _gradients(
     parameters: dict[str, nn.Parameter],
     cotangents: tuple[Tensor | None, ...],
 ) -> dict[str, Tensor | None] | None:
-    """Vector-Jacobian products by place of argument or name of parameter; None if no output has a gradient."""
+    """Vector-Jacobian products, by the place of an argument or the name of a parameter; a value is None where no
+    gradient flows. None altogether if no output has a gradient."""
     wanted = {k: t for k, t in {**tensors_by_place(given), **parameters}.items() if t.requires_grad}
     outputs = []
     for leaf, cotangent in zip(tensors_in(value), cotangents, strict=False):
@@ -301,7 +305,7 @@ def _gradients(
 
 
 def _plain_gradient(gradient: Tensor | None) -> Tensor | None:
-    """None for one that isn't real: parameters of a student's own may be complex."""
+    """A gradient as it is sent; None for one that isn't real: parameters of a student's own may be complex."""
     if gradient is None or not gradient.is_floating_point():
         return None
     dense: Tensor = plain(gradient.to_dense() if gradient.is_sparse else gradient)
@@ -309,7 +313,7 @@ def _plain_gradient(gradient: Tensor | None) -> Tensor | None:
 
 
 class _Guarded:
-    """The same conditions for every request: random seed, gradient mode, printed text into `output`.
+    """Gives every request the same conditions: random seed, gradient mode, printed text into `output`.
 
     A class, because it is faster than nested generators: most of a submission's seventy or so requests take less time
     than those would.

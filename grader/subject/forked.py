@@ -25,8 +25,8 @@ TOO_MANY = ("raised", f"it was called more than {MAX_CALLBACKS} times")
 
 
 class ForkedSubject:
-    """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run".
-    `less_memory`: bytes that it has less than other children."""
+    """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run". It
+    gets `less_memory` bytes less than other children."""
 
     clock = staticmethod(time.monotonic)
 
@@ -39,7 +39,8 @@ class ForkedSubject:
         self._wait_until_confined()
 
     def _wait_until_confined(self) -> None:
-        """A child that can't confine itself ends: a fault of this machine, and none of the student's."""
+        """Wait for the child to say that it is confined. `ZygoteGone` if it isn't: a fault of this machine, and none of
+        the student's."""
         try:
             said = self._connected().receive(CONFINE_SECONDS)
         except (Closed, Late, WireError) as error:
@@ -54,8 +55,8 @@ class ForkedSubject:
         self._answer = answer
 
     def ask(self, request: Request) -> Outcome:
-        """Carry out one request in the child, within its time by the clock and `GRACE`. Once the child had to be ended,
-        every outcome is "not-run"."""
+        """Carry out one request in the child, within its seconds by the clock and `GRACE`. Once the child had to be
+        ended, every outcome is "not-run"."""
         if self._channel is None:
             return Outcome(status="not-run")
         # The child can't know this number before the request, so it can't send an answer in advance.
@@ -85,7 +86,8 @@ class ForkedSubject:
         return self._channel is None
 
     def _receive(self, token: int, request: Request, deadline: float) -> Outcome:
-        """The outcome of the request with this token. Answers the child's callbacks meanwhile."""
+        """The outcome of the request with this token; answers the child's callbacks meanwhile. `Late` after `deadline`,
+        ValueError for a message that is none of ours."""
         callbacks = 0
         while True:
             message: Any = self._connected().receive(_left(deadline))
@@ -121,7 +123,8 @@ class ForkedSubject:
             raise RuntimeError("this can't be sent to a student's process") from error
 
     def _reply(self, callback: Callback, args: tuple[Any, ...]) -> tuple[str, Any]:
-        """The result of a callback, or what it raises, for the student: they may call it with anything."""
+        """What is sent back for a callback: ("ok", its result) or ("raised", the error in words), since students may
+        call it with anything."""
         assert self._answer is not None
         try:
             return "ok", self._answer(callback, args)
@@ -143,7 +146,7 @@ class ForkedSubject:
 
 
 def _left(deadline: float) -> float:
-    """Seconds left. A child that keeps this process busy is late too."""
+    """Seconds left until `deadline`. `Late` if there are none: a child that keeps this process busy is late too."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise Late

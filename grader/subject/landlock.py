@@ -36,7 +36,7 @@ def abi() -> int:
 
 
 def why_missing(error: OSError) -> str:
-    """In words, why the kernel offers no Landlock."""
+    """The reason, in words, why the kernel offers no Landlock."""
     if error.errno == errno.EOPNOTSUPP:
         return "this kernel has Landlock switched off; its start parameter `lsm=` also has to name landlock"
     if error.errno == errno.ENOSYS:
@@ -45,7 +45,7 @@ def why_missing(error: OSError) -> str:
 
 
 class Ruleset:
-    """Made once, taken on by each child. Raises `OSError`."""
+    """A ruleset, made once for an ABI of Landlock and taken on by each child. Raises `OSError`."""
 
     def __init__(self, version: int) -> None:
         self._rights = (1 << RIGHTS.get(version, ALL_RIGHTS)) - 1
@@ -55,7 +55,8 @@ class Ruleset:
         self.descriptor = _checked(created, "landlock_create_ruleset")
 
     def allow(self, path: str, rights: int) -> None:
-        """Allow this of a file, or of all that is in a folder. What isn't there is passed over."""
+        """Allow `rights`, Landlock's bits, for a file or for everything in a folder. A path that isn't there is passed
+        over."""
         try:
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -67,15 +68,15 @@ class Ruleset:
         os.close(descriptor)
 
     def take_on(self) -> None:
-        """From here on this process is held to it, and gains no privilege by a program either."""
+        """Hold this process to the ruleset for good; no program that it starts gains a privilege either."""
         _checked(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
         _checked(_libc.syscall(RESTRICT_SELF, self.descriptor, 0), "landlock_restrict_self")
         os.close(self.descriptor)
 
 
 def without(path: str, hidden: Collection[str]) -> Iterator[str]:
-    """What to allow so that all in `path` can be read but the `hidden` folders. All without links in them: rules
-    don't follow those, so a link needs none."""
+    """The paths to allow so that everything in `path` can be read but the `hidden` folders. There are no links among
+    them: rules don't follow links, so a link needs none."""
     if path in hidden:
         return
     if not any(folder.startswith(f"{path}/") for folder in hidden):

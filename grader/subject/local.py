@@ -11,8 +11,8 @@ from grader.subject.protocol import Answer, Outcome, Request
 
 
 class LocalSubject:
-    """The names in `namespace`, as they are now. Its clock is the processor's: others may keep the machine busy. By the
-    clock on the wall a check may take `patience` times as long."""
+    """The names in `namespace`, as they are now. Its clock is the processor's, since others may keep the machine busy;
+    by the clock on the wall a check may take `patience` times as long."""
 
     clock = staticmethod(time.process_time)
     patience = 6.0

@@ -16,10 +16,10 @@ LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 @dataclass(frozen=True)
 class Names:
-    """`uses`: global names that are read, also inside functions and classes. `binds`: names defined once the code has
-    run. `attributes`: names assigned behind a dot, as in `self.num_heads = 2`. `loops`: whether it has a `for`.
-    `numbers`: constants that may be a size or made from one: no axis, no power, nothing very small or large.
-    """
+    """What a piece of code does with names. `uses`: global names that are read, also inside functions and classes.
+    `binds`: names defined once the code has run. `attributes`: names assigned behind a dot, as in `self.num_heads = 2`.
+    `loops`: whether it has a `for`. `numbers`: constants that may be a size or part of one: no axis, no power, nothing
+    very small or large."""
 
     uses: frozenset[str]
     binds: frozenset[str]
@@ -75,7 +75,8 @@ def does_nothing(code: CodeType) -> bool:
 
 
 def words_of(code: CodeType) -> set[str]:
-    """Every name in a piece of code, global or behind a dot: more than it uses, but found a hundred times faster."""
+    """Every name in a piece of code, global or behind a dot: more than the names it uses, but found a hundred times
+    faster."""
     return {name for inner in _all_codes(code) for name in inner.co_names}
 
 

@@ -60,8 +60,8 @@ def show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning with the student's line that led to it: the grader watches the calls, and is no cause of any.
-    What is said to the authors of libraries alone is left out, as Python does."""
+    """Print a warning with the student's line that led to it, as Python's `showwarning` does: none comes from the
+    grader, which only watches the calls. Warnings meant for the authors of libraries are left out, as Python does."""
     if issubclass(category, DeprecationWarning | PendingDeprecationWarning):
         return
     frame: FrameType | None = sys._getframe(1)

@@ -15,7 +15,7 @@ from grader.subject.confine import Confinement
 
 
 def overdrawn(pid: int, limits: Confinement) -> bool:
-    """Whether a child has more threads, files or bytes in files than it may."""
+    """Whether the child `pid` has more threads, files or bytes in files than its limits allow."""
     try:
         threads = os.stat(f"/proc/{pid}/task").st_nlink - 2
         if threads > limits.threads:
@@ -34,7 +34,8 @@ def overdrawn(pid: int, limits: Confinement) -> bool:
 
 
 def _used(folder: str, most: int) -> tuple[int, int]:
-    """How many files and folders are in there, counted up to one more than `most`, and their size on disk in bytes."""
+    """How many files and folders are in a folder, counted up to one more than `most`, and their size on disk in
+    bytes."""
     files = used = 0
     waiting = [folder]
     while waiting and files <= most:
@@ -56,7 +57,7 @@ def _bytes_of(path: str) -> int:
 
 
 def _removed(pid: int, descriptors: Sequence[str]) -> int:
-    """Bytes in files that a process holds open and has removed already."""
+    """Bytes in files that a process holds open, by these descriptors, and has removed already."""
     used = 0
     for descriptor in descriptors:
         with contextlib.suppress(OSError):  # closed meanwhile
@@ -67,8 +68,8 @@ def _removed(pid: int, descriptors: Sequence[str]) -> int:
 
 
 def _mapped(pid: int, limits: Confinement) -> int:
-    """Bytes in files that a process has mapped, closed and removed. How large one is can't be seen: each counts as much
-    as it may have."""
+    """Bytes in files that a process has mapped, closed and removed. The size of such a file can't be seen: each counts
+    as much as a file may have."""
     ours, removed = os.fsencode(limits.scratch).replace(b"\n", b"\\012") + b"/", set()
     for line in Path(f"/proc/{pid}/maps").read_bytes().split(b"\n"):
         if line.endswith(b" (deleted)"):
@@ -79,7 +80,7 @@ def _mapped(pid: int, limits: Confinement) -> int:
 
 
 def empty(folder: str) -> None:
-    """Remove all that is in there, however deep: what lies in a folder is moved up before that is removed, so no path
+    """Remove everything in a folder, however deep: what lies in a folder is moved up before that is removed, so no path
     gets too long. Nothing of it may still be in use. The folder's time is the epoch until something is made in it."""
     name, moved = secrets.token_hex(16), 0  # nobody can have taken it
     while entries := list(os.scandir(folder)):

@@ -93,20 +93,22 @@ PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 
 
 def supported() -> bool:
-    """Whether the numbers of this machine's calls are known."""
+    """Whether the numbers of this machine's system calls are known."""
     return platform.machine() in ARCHITECTURES
 
 
 @functools.cache
 def numbers(calls: str) -> dict[str, int]:
-    """The calls of a list by name, with their numbers on this machine, without those that it lacks."""
+    """The numbers of system calls on this machine, by name, without those that it lacks ("-"). `calls` has an entry for
+    each, separated by commas: the name, and its number on each architecture."""
     _architecture, column = ARCHITECTURES[platform.machine()]
     found = {words[0]: words[1 + column] for words in map(str.split, calls.split(","))}
     return {name: int(number) for name, number in found.items() if number != "-"}
 
 
 def program(pid: int) -> bytes:
-    """The filter for the process `pid`, as the kernel takes it: signals to itself only, threads but no processes."""
+    """The filter for the process `pid`, as the bytes that the kernel takes: signals to itself only, threads but no
+    processes."""
     own = _argument(0) + _if(pid, ALLOW)
     conditions = {
         "clone": _argument(0)
@@ -142,15 +144,16 @@ def _for_every_process() -> bytes:
 
 
 def _opening(flags: bytes) -> bytes:
-    """Before its ABI 3 Landlock doesn't see that a file is emptied which isn't opened to be written. A file that never
-    had a name wouldn't be counted; what asks for one makes do with one that it removes."""
+    """The part of a filter that looks at how a file is opened; `flags` are the instructions that load the flags.
+    Emptying a file that isn't opened to be written is refused, as Landlock before ABI 3 doesn't see it. So is a file
+    that never has a name, which wouldn't be counted; what asks for one makes do with one that it removes."""
     written = instruction(AND, os.O_ACCMODE) + _if(os.O_WRONLY, ALLOW) + _if(os.O_RDWR, ALLOW)
     unnamed = instruction(ANY_BIT, NO_NAME, 0, 1) + _return(ERROR | errno.EOPNOTSUPP)
     return flags + unnamed + instruction(ANY_BIT, os.O_TRUNC, 1) + _return(ALLOW) + written + _return(DENY)
 
 
 def instruction(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
-    """One instruction; the last two say how many of the following are left out."""
+    """One instruction as bytes; `if_so` and `if_not` say how many of the following ones are left out in each case."""
     return struct.pack("HBBI", code, if_so, if_not, value)
 
 

@@ -17,12 +17,12 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 
 
 def read() -> tuple[Any, ...]:
-    """The settings as they are."""
+    """The settings as they are, in the order of `SETTINGS`."""
     return tuple(getter() for getter, _ in SETTINGS.values())
 
 
 def put_back(before: tuple[Any, ...]) -> tuple[str, ...]:
-    """Set what is no longer as it was before; the keys of what was changed."""
+    """Set whatever is no longer as `before`, what `read` gave, to what it was; the keys of what was changed."""
     changed = []
     for (key, (getter, setter)), value in zip(SETTINGS.items(), before, strict=True):
         if getter() != value:

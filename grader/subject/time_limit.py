@@ -30,7 +30,7 @@ NEAR = 0.01
 
 class TimeLimit(BaseException):
     """The code took too long. Not an `Exception`, so that a student's `except Exception` doesn't swallow it. `waited`:
-    by the clock, while it used less of the processor than it may."""
+    it took too long by the clock only, and used less of the processor than it may."""
 
     def __init__(self, waited: bool = False) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def time_limit(seconds: float, patience: float = 1.0) -> AbstractContextManager[
 
 
 class _Time:
-    """How much longer code may run that had `seconds`."""
+    """How much longer code may run that had `seconds` of the processor, and `patience` times as many by the clock."""
 
     def __init__(self, seconds: float, patience: float) -> None:
         self.seconds, self._by_clock = seconds, seconds * max(patience, 1.0)
@@ -61,8 +61,8 @@ class _Time:
         self._started, self._used_before = time.monotonic(), time.process_time()
 
     def left(self, frame: FrameType | None) -> float:
-        """Seconds until the code at `frame` has to be looked at again: it may still use the processor, or imports
-        something, after which it has its time anew. 0: its time is over."""
+        """Seconds until the code at `frame` has to be looked at again; 0 if its time is over. More than 0 if it may
+        still use the processor, or if it imports something, after which it has its time anew."""
         now, used = time.monotonic(), time.process_time() - self._used_before
         if used < self.seconds - NEAR and not self.waited():
             until = self._started + self._by_clock - now
@@ -83,7 +83,8 @@ class _Time:
 
 
 class _BySignal:
-    """Uses `_signal`: converting the enums of `signal` takes longer than many of the limited calls."""
+    """The time limit by a signal. It uses `_signal`, since converting the enums of `signal` takes longer than many of
+    the limited calls."""
 
     def __init__(self, seconds: float, patience: float = 1.0) -> None:
         self.seconds = max(seconds, 1e-3)
@@ -99,7 +100,8 @@ class _BySignal:
         _signal.signal(_signal.SIGALRM, self.previous)
 
     def _raise(self, _number: int, frame: FrameType | None) -> None:
-        """Not while the limit is being taken off: its timer would go on, and strike at some later code."""
+        """Raise `TimeLimit` if the time is over. Not while the limit is being taken off: its timer would go on, and
+        strike at some later code."""
         if _BySignal.__exit__.__code__ in _running(frame):
             return
         if longer := self.time.left(frame):
@@ -110,7 +112,8 @@ class _BySignal:
 
 @contextmanager
 def limit_in_thread(seconds: float, patience: float = 1.0) -> Iterator[None]:
-    """The same without signals, for any thread. Only Python code can be interrupted, and nobody is told why."""
+    """Raise `TimeLimit` inside the block like `time_limit`, but without signals, in any thread. Only Python code can be
+    interrupted, and the error doesn't say whether it only waited."""
     target, lock, done = threading.get_ident(), threading.Lock(), threading.Event()
     left = _Time(seconds, patience)
 
@@ -131,7 +134,7 @@ def limit_in_thread(seconds: float, patience: float = 1.0) -> Iterator[None]:
 
 
 def _running(frame: FrameType | None) -> Iterator[CodeType]:
-    """The code that is run at `frame`, and that of all who called it."""
+    """The code that is run at `frame`, and that of all its callers."""
     while frame is not None:
         yield frame.f_code
         frame = frame.f_back

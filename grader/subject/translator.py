@@ -12,10 +12,11 @@ from torch import Tensor, nn
 
 
 class Translator(nn.Module):
-    """`model(src, trg)` gives logits (B, T, V), looked up in a table by all of src and by trg up to each position.
+    """`model(src, trg)` gives logits (B, T, V) for src (B, S) and trg (B, T), looked up in a table by all of src and by
+    trg up to each position. `changed` tells of what was `watched`.
 
     `data`: table (K, V); training, its first mode; watched, what counts as a change: "mode" (another one afterwards) or
-    "gradient" (logits that required gradients). In train mode it looks up other rows, like dropout.
+    "gradient" (logits that required gradients). In train mode it looks up other rows, as if by dropout.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -27,7 +28,7 @@ class Translator(nn.Module):
         self._tracked = False
 
     def forward(self, src: Tensor, trg: Tensor) -> Tensor:
-        """As lesson 07's Transformer."""
+        """Logits (B, T, V) of ids src (B, S) and trg (B, T), as lesson 07's Transformer gives them."""
         logits = self.table[self.rows(src, trg)]
         self._tracked = self._tracked or logits.requires_grad
         return logits
@@ -71,7 +72,7 @@ class Trainee(nn.Module):
         self._watched, self._held = bool(data.get("watched", True)), False
 
     def forward(self, src: Tensor, trg: Tensor) -> Tensor:
-        """As lesson 07's Transformer."""
+        """Logits (B, T, V) of ids src (B, S) and trg (B, T), as lesson 07's Transformer gives them."""
         self.note(FORWARD)
         places = 1 + torch.arange(src.shape[1], device=src.device) / 8  # a source read backwards is another
         read = ((src != self.pad_idx) * places)[..., None] * self.source[src]
@@ -83,11 +84,11 @@ class Trainee(nn.Module):
         return logits
 
     def note(self, event: int) -> None:
-        """Remember that an event of the training was seen, by its number."""
+        """Remember that an event of the training was seen: its number goes to the end of `events`."""
         self.events = torch.cat([self.events, torch.tensor([event], device=self.events.device)])
 
     def hold(self, graph: object) -> None:
-        """Watch whether something of a call's graph is still held."""
+        """Watch whether `graph`, an object in a call's graph, is still held after the call."""
         self._graph = weakref.ref(graph)
 
     def changed(self) -> bool:
@@ -99,30 +100,32 @@ class Trainee(nn.Module):
 
 
 class Speaker(Trainee):
-    """A decoder-only one: `model(tokens)` gives logits (B, T, V), from the first token and those up to each position.
-    It has no padding."""
+    """A decoder-only stand-in: `model(tokens)` gives logits (B, T, V) of ids (B, T), from the first token and those up
+    to each position. It has no padding."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__({**data, "pad_idx": -1})
 
     def forward(self, tokens: Tensor) -> Tensor:  # type: ignore[override]
-        """As lesson 11's GPT."""
+        """Logits (B, T, V) of ids (B, T), as lesson 11's GPT gives them."""
         return super().forward(tokens[:, :1], tokens)
 
 
 class _Thinned(nn.Module):
-    """Dropout without chance: a module inside, so that only `train()` and `eval()` of the whole model switch it."""
+    """Dropout without chance, of features (..., E). It is a module inside, so that only `train()` and `eval()` of the
+    whole model switch it."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x * (torch.arange(x.shape[-1], device=x.device) % 3 != 0) if self.training else x
 
 
 class _Held:
-    """Lives as long as the graph that it is put into."""
+    """An object that lives as long as the graph that it is put into."""
 
 
 class _Noticed(torch.autograd.Function):
-    """The same numbers; notices when gradients come by. With a `setup_context`, as `torch.func` wants it."""
+    """The identity on logits (B, T, V), which tells the model when gradients come by. It has a `setup_context`, as
+    `torch.func` wants it."""
 
     @staticmethod
     def forward(logits: Tensor, model: Trainee) -> Tensor:
@@ -141,8 +144,8 @@ class _Noticed(torch.autograd.Function):
 
 
 class Descent(torch.optim.Optimizer):
-    """Gradient descent with momentum, as `torch.optim.SGD` has it. The constructor of torch's class isn't called: it
-    imports torch's compiler, which takes seconds."""
+    """Gradient descent with momentum, by `torch.optim.SGD`'s rule, which notes in the model what it does. The
+    constructor of torch's class isn't called: it imports torch's compiler, which takes seconds."""
 
     def __init__(self, model: Trainee, rate: float, momentum: float) -> None:
         self.param_groups = [{"params": list(model.parameters()), "lr": rate, "momentum": momentum}]
@@ -150,12 +153,13 @@ class Descent(torch.optim.Optimizer):
         self._note = weakref.WeakMethod(model.note)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """As torch's optimizers do."""
+        """Set the gradients to None, or to zeros, as torch's optimizers do."""
         for parameter in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
             parameter.grad = None if set_to_none else torch.zeros_like(parameter.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """As torch's optimizers do."""
+        """Change the parameters by their gradients. As with torch's optimizers, `closure` computes the loss first,
+        which is returned; None without one."""
         loss = None
         if closure is not None:
             with torch.enable_grad():

@@ -49,7 +49,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Callback:
-    """A callable that the judge answers. The student's process has only its number."""
+    """A callable that the judge answers. The student's process has only its `number`."""
 
     number: int
 
@@ -60,7 +60,7 @@ def _linear(data: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 def _feed_forward(data: Mapping[str, Any]) -> Callable[..., Any]:
-    """Two linear layers with tanh between them."""
+    """Two linear layers with tanh between them, as a function of x (..., E). `data` holds their weights."""
     first, second = ({name: data[f"{name}{i}"] for name in ("weight", "bias")} for i in (1, 2))
     return lambda x: _linear(second)(torch.tanh(_linear(first)(x)))
 
@@ -71,12 +71,12 @@ def _layer_norm(data: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 def _same(_data: Mapping[str, Any]) -> Callable[..., Any]:
-    """Gives back the very tensor that it gets, as `nn.Identity` does, and dropout in eval mode."""
+    """A function that gives back the very tensor that it gets, as `nn.Identity` does, and dropout in eval mode."""
     return lambda x: x
 
 
 def _generator(data: Mapping[str, Any]) -> torch.Generator:
-    """A generator that `drawn` numbers were drawn from; without them it is fresh."""
+    """A generator from which as many numbers as `drawn` says were drawn; without that it is fresh."""
     generator = torch.Generator().manual_seed(data["seed"])
     torch.rand(data.get("drawn", 0), generator=generator)
     return generator
@@ -98,7 +98,8 @@ GIVEN: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """`value` as plain data: detached copies of tensors, tuples and lists of plain data, `Opaque` for the rest."""
+    """`value` as plain data: detached copies of tensors, tuples and lists of plain data, `Opaque` for the rest. `depth`
+    is how deep it lies in what is sent."""
     kind = type(value)
     if kind is int and not -MAX_INT < value < MAX_INT:  # type: ignore[operator]
         return Opaque("int with hundreds of digits")
@@ -158,7 +159,7 @@ def place_in_words(place: str, names: Sequence[str]) -> str:
 
 
 def tensors_in(value: object) -> list[Tensor]:
-    """The tensors of a nested tuple, list or dict, in order."""
+    """The tensors of a nested tuple, list or dict, in order; none of anything else."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, tuple | list):

@@ -38,7 +38,8 @@ PLACES = {"torch.nn.functional": "F.", "torch._ops.aten": "torch.ops.aten.", "to
 
 
 class Log:
-    """What was called, in order and without repetition, how many operators ran, and the largest storage made."""
+    """The log of a watched call: which functions were called, in order and without repetition, how many operators ran,
+    and the largest storage made, in elements, with its tensor's shape."""
 
     def __init__(self) -> None:
         self._calls: dict[str, None] = {}
@@ -51,13 +52,14 @@ class Log:
         return tuple(self._calls)
 
     def add(self, name: str) -> None:
-        """Note a call. A student's code can give functions any names, and as many as it likes: too many are an error,
-        since what isn't noted would be hidden."""
+        """Note a call by its name. A student's code can give functions any names, and as many as it likes: too many are
+        a RuntimeError, since what isn't noted would be hidden."""
+        name = name[:MAX_NAME]
         if name in self._calls:
             return
         if len(self._calls) == MAX_CALLS:
             raise RuntimeError(f"more than {MAX_CALLS} different torch functions in one call")
-        self._calls[name[:MAX_NAME]] = None
+        self._calls[name] = None
 
     def measure(self, result: object) -> None:
         for tensor in tensors_in(result):
@@ -119,8 +121,9 @@ def _operator_name(func: Any) -> str:
 
 
 def _caller(frame: FrameType | None) -> str:
-    """What of torch's Python code asks: a module's `forward`, as "nn._BatchNorm.forward" (called directly, it passes
-    the hook by), torch.fx if a graph of its does, or a function that clips gradients. Empty for a student's code."""
+    """What in torch's Python code asks, by the name that is logged: a module's `forward`, as "nn._BatchNorm.forward"
+    (called directly, it passes the hook by), torch.fx for a graph of its, or a function that clips gradients. Empty for
+    a student's code."""
     clipping = ""
     while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith("torch."):
         name = frame.f_code.co_name
@@ -150,7 +153,7 @@ def function_name(func: Callable[..., Any]) -> str:
 
 @contextmanager
 def _jit_logged(kind: Any, log: Log) -> Iterator[None]:
-    """Log that something of this type is called."""
+    """Inside the block, log every call of an object of the type `kind`."""
     call = kind.__call__
 
     def logged(compiled: Any, *args: Any, **kwargs: Any) -> Any:
@@ -168,7 +171,7 @@ _run_unwatched = Thread._bootstrap_inner  # what a thread does from its first to
 
 
 def _run_watched(thread: Any) -> None:
-    """torch's modes hold for one thread: one that the student's code starts is given its own."""
+    """Run a thread with the modes of the watched call, since torch's modes hold for one thread only."""
     with _Operators(), _Functions():
         _run_unwatched(thread)
 

@@ -124,7 +124,7 @@ def _pack(value: object, blobs: list[bytes]) -> Any:
 
 
 def _bytes_of(tensor: Tensor) -> bytes:
-    """A tensor's elements in order, padded. NumPy has no bfloat16."""
+    """A tensor's elements in order, as bytes, padded. It also takes bfloat16, which NumPy doesn't have."""
     if tensor.dtype is torch.bfloat16:
         tensor = tensor.contiguous().view(torch.int16)
     data = tensor.numpy().tobytes()

@@ -29,7 +29,8 @@ class Writer(nn.Module):
         self.train(bool(data["training"]))
 
     def forward(self, tokens: Tensor, cache: Any = None) -> Any:
-        """As lesson 11's GPT: None is no cache."""
+        """Logits (B, T, V) of ids (B, T), or (logits, cache) if a cache is given; None is no cache, as with lesson 11's
+        GPT."""
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
         kept = cache if isinstance(cache, dict) else {}

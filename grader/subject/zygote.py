@@ -38,7 +38,8 @@ class Zygote:
         return self._process.pid
 
     def fork(self, less_memory: int = 0) -> tuple[socket.socket, int]:
-        """A new child: our end of its pipe, and its number. `less_memory`: bytes that it has less than others."""
+        """Fork a new child: our end of its pipe, and its number. It gets `less_memory` bytes less than others.
+        `ZygoteGone` if the zygote has ended."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -54,7 +55,7 @@ class Zygote:
         return ours, self._forks
 
     def kill(self, number: int) -> None:
-        """End a child, whatever it is doing. Doesn't wait: the next fork comes after it."""
+        """End the child with this number, whatever it is doing. Doesn't wait: the next fork comes after it."""
         with contextlib.suppress(OSError):  # a zygote that is gone has taken its children along
             self._control.send(f"kill {number}".encode())
 

@@ -66,7 +66,8 @@ print(attend(torch.randn(2, 3), torch.randn(4, 3))[0])
 
 
 def main(control: socket.socket, limits: Confinement | None) -> None:
-    """Fork on request until the other end of the socket is closed."""
+    """Fork on request until the other end of `control` is closed. `limits` confine the children; None leaves them
+    free."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever a worker of a class blocks
     # Where memory runs out, the kernel shall take a submission, not the judge.
@@ -99,7 +100,8 @@ def _count_memory_in_use() -> None:
 
 
 def _make_ordinary_calls() -> None:
-    """What Python and torch make at first use is there for every child, which would else make it again."""
+    """Make the ordinary calls once, so that what Python and torch create at first use is there for every child, which
+    would otherwise create it again."""
     x = torch.rand(2, 5, 4)
     executor = Executor(notebook_namespace({"__name__": "__main__"}))
     for request in (
@@ -163,7 +165,8 @@ class Children:
                 os.kill(pid, signal.SIGKILL)
 
     def fork(self, control: socket.socket, descriptor: int, less_memory: int) -> None:
-        """Another one, with its end of a pipe, and so many bytes of memory less than others."""
+        """Fork another child, which gets the `descriptor` of its end of a pipe and `less_memory` bytes less than
+        others."""
         if self._scratch:
             self.end_all()
         self._forks += 1
@@ -231,8 +234,8 @@ def _silence() -> None:
 
 
 def serve(channel: Channel, refused: str) -> None:
-    """Answer requests from `channel` with an executor of an empty namespace, until it is closed. `refused` is said
-    where something is not permitted."""
+    """Answer requests from `channel` with an executor of an empty namespace, until it is closed. `refused` is a
+    sentence added to an error about permission, "" for none."""
 
     def answer(callback: Callback, args: tuple[object, ...]) -> object:
         channel.send({"callback": callback.number, "args": args})

@@ -71,7 +71,7 @@ class AlignmentView(KernelView):
             self._summarise()
 
     def picture(self) -> Figure:
-        """The chosen pair at every moment of the training, with all heads or the chosen one."""
+        """A picture of the chosen pair at every moment of the training, with all heads or the chosen one."""
         pair, head = min(self.pair, len(self.sources) - 1), self.heads[min(self.head, len(self.heads) - 1)]
         source, answer = self.sources[pair], self.answers[pair]
         size = (min(0.2 * len(source), 5) + 0.9, min(0.2 * len(answer), 5) + 0.7)
@@ -101,7 +101,8 @@ class AlignmentView(KernelView):
 def _tables(
     pairs: Sequence[tuple[str, str]], answers: Sequence[Sequence[str]], moments: Mapping[str, Entries]
 ) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
-    """Weights by moment, pair and head (the mean of the heads first); guesses by moment and pair."""
+    """Weights (T, S) by "moment/pair/head", the mean of the heads first, and the guessed tokens by "moment/pair".
+    ValueError where there is nothing to show or the sizes don't fit the texts."""
     if not pairs or not moments:
         raise ValueError("expected at least one pair and one moment")
     tables: dict[str, Tensor] = {}

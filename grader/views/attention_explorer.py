@@ -54,7 +54,7 @@ class AttentionExplorer(View):
         super().__init__(tokens=names, matrices_layout=layout, matrices=buffer)
 
     def picture(self) -> Figure:
-        """All steps at once: from queries, keys and values to weights and output."""
+        """A picture of all steps at once: from queries, keys and values to weights and output."""
         parts = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
         parts |= {f"weights (scores / {self._divisor:.3g})": self._weights, "output": self._weights @ self._value}
         figure, places = lines_of(list(parts.values()))

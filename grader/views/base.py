@@ -33,25 +33,25 @@ Layout = dict[str, list[int]]
 
 
 class View(anywidget.AnyWidget):
-    """A widget whose start Python gives and describes, and which then computes, draws and describes itself in the
-    browser: what is chosen there stays there."""
+    """A widget that Python starts and describes, and which from then on computes, draws and describes itself in the
+    browser: what is chosen there stays there. `opening` begins its sentences."""
 
     opening: ClassVar[str] = ""  # how its sentences begin, if not with the name of the class in words
 
     def sentence(self) -> str:
-        """The text alternative."""
+        """The text alternative: what the view shows, in a sentence or two."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return self.sentence()
 
     def picture(self) -> Figure | None:
-        """What there is to see, drawn once, for readers without a kernel; None where that is nothing but text."""
+        """A picture of what there is to see, for readers without a kernel; None where that is nothing but text."""
         return None
 
     def kept(self) -> dict[str, Any]:
-        """What a page without a kernel needs besides the synced traits to answer as this class does: JSON values and
-        bytes, for `website/answers/`."""
+        """JSON values and bytes that a page without a kernel needs, besides the synced traits, to answer as this class
+        does (see `website/answers/`)."""
         return {}
 
     def state(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class View(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The view and its summary, with the picture for whoever shows no widgets. Where the server can't draw widgets,
-        an error would stand in their place: there it is the picture alone, and a sentence."""
+        an error would stand in their place: there it is only the picture and a sentence."""
         drawn = drawing(self.picture)
         reason = missing_widgets(anywidget.__version__)
         if reason:
@@ -104,7 +104,7 @@ def opening(kind: type[View]) -> str:
 
 
 def _written_class(kind: type) -> type:
-    """The class as somebody wrote it: anywidget puts one that it makes in front."""
+    """The class as somebody wrote it: anywidget puts a class of its own in front."""
     return next(base for base in kind.__mro__ if base.__module__.startswith(__package__))
 
 
@@ -117,7 +117,8 @@ def _stored(value: Any) -> Any:
 
 
 def _still(reason: str, drawn: str | None, summary: str) -> str:
-    """A view that can't be operated here, as HTML."""
+    """The HTML for a view that can't be operated here, for this `reason`: its sentence, and its picture `drawn`, a PNG
+    in base64 (None: no picture)."""
     picture = f'<img alt="{escape(summary)}" src="data:image/png;base64,{drawn}">' if drawn else escape(summary)
     advice = "Run <code>!grader doctor</code> in a cell to see what to do."
     return f"<p>This view can't be operated here: {escape(reason)}. {advice}</p><p>{picture}</p>"
@@ -144,12 +145,13 @@ def module(name: str | Path) -> str:
 
 
 def style(*names: str) -> str:
-    """The shared style sheet and those of one view."""
+    """The style sheet that all views share, followed by the files `names` of one view."""
     return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("base.css", *names))
 
 
 def pack(matrices: Mapping[str, Tensor]) -> tuple[Layout, bytes]:
-    """Matrices as [rows, columns] by name, and all entries as float32 in that order, row by row.
+    """The shapes [rows, columns] of matrices by name, and all entries as the bytes of float32 numbers in that order,
+    row by row.
 
     >>> pack({"a": torch.tensor([[1.0, 2.0]]), "b": torch.zeros(2, 1)})[0]
     {'a': [1, 2], 'b': [2, 1]}

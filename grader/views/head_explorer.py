@@ -69,7 +69,7 @@ class HeadExplorer(KernelView):
 
     @traitlets.observe("kind", "layer", "head")
     def _on_choice(self, _change: traitlets.Bunch) -> None:
-        """A kind with fewer layers or heads shows its last ones."""
+        """Keep layer and head within those of the chosen kind: one with fewer shows its last ones."""
         chosen = self.kinds[self.kind]
         with self.hold_sync():
             self.layer = max(0, min(self.layer, chosen["layers"] - 1))
@@ -77,7 +77,7 @@ class HeadExplorer(KernelView):
             self.summary = self._in_words(chosen)
 
     def picture(self) -> Figure:
-        """All heads of the chosen kind, a row for each layer."""
+        """A picture of all heads of the chosen kind, a row for each layer."""
         chosen = self.kinds[self.kind]
         layers, heads = chosen["layers"], chosen["heads"]
         figure = sheet(min(2.4 * heads, 10), min(2.4, 10 / heads) * layers + 0.3)
@@ -122,7 +122,8 @@ def _is_self_attention(kinds: Mapping[str, Kind], key: str) -> bool:
 
 
 def _measured(table: Tensor, places: bool) -> dict[str, str | float]:
-    """The pattern that shares the most weight with a table, that share, and the mean entropy of the rows."""
+    """What the browser shows of a table (Tq, Tk) of weights: the pattern that it shares the most weight with, that
+    share (0 to 1), and the mean entropy of its rows, in nats."""
     table = table.detach().double()
     causal = places and bool((table.triu(1) == 0).all())
     known = patterns(table.shape[0], table.shape[1], places, causal)
@@ -132,7 +133,7 @@ def _measured(table: Tensor, places: bool) -> dict[str, str | float]:
 
 
 def _sizes(weights: Tensor, queries: Sequence[str], keys: Sequence[str]) -> dict[str, Any]:
-    """What the browser needs to know of a kind. A space becomes a visible sign."""
+    """The sizes of a kind of weights (L, H, Tq, Tk) and its words, for the browser. A space becomes a visible sign."""
     tokens = {"queries": queries, "keys": keys}
     names = {name: [SPACE if token == " " else str(token) for token in row] for name, row in tokens.items()}
     return {"layers": weights.shape[0], "heads": weights.shape[1], **names}

@@ -41,7 +41,7 @@ class HeadSplitter(View):
         super().__init__(sizes=sizes)
 
     def picture(self) -> Figure:
-        """x, its heads, and below them what the short cut without the transpose makes of it."""
+        """A picture of x, its heads, and below them what the short cut without the transpose makes of it."""
         seq_len, num_heads, head_dim = self.sizes
         x = numbered(seq_len, num_heads * head_dim)
         rows, columns = [f"token {token}" for token in range(seq_len)], names(num_heads * head_dim)

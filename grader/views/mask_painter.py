@@ -66,7 +66,7 @@ class MaskPainter(View):
         return tokens, preset_masks(size, padded)[self.preset]
 
     def picture(self) -> Figure:
-        """The mask, the masked scores and the weights."""
+        """A picture of the mask, the masked scores and the weights."""
         tokens, visible = self.start()
         masked, weights = attend(self._scores, visible, self.way)
         figure, places = lines_of([self._scores] * 3)
@@ -100,7 +100,8 @@ def preset_masks(size: int, padded: Sequence[int]) -> dict[str, Tensor]:
 
 
 def attend(scores: Tensor, visible: Tensor, way: str) -> tuple[Tensor, Tensor]:
-    """Masked scores and weights in one of the WAYS. PyTorch's own attention gives zeros for an empty row."""
+    """Masked scores and weights, both (T, T), in one of the WAYS of hiding. With "masked_softmax" PyTorch's own
+    attention computes the weights: zeros in a row that sees nothing."""
     if way == "subtract 1e10":
         masked = scores - (~visible).to(scores.dtype) * 1e10
     else:

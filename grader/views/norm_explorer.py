@@ -49,7 +49,7 @@ class NormExplorer(View):
         super().__init__(norm=norm, matrices_layout=layout, matrices=buffer)
 
     def picture(self) -> Figure:
-        """The table, the statistics of its rows or columns, and the normalised table."""
+        """A picture of the table, the statistics of its rows or columns, and the normalised table."""
         statistics, output = normalise(self._table, self.norm)
         by_column = self.norm == "BatchNorm"
         kinds = ["mean square"] if self.norm == "RMSNorm" else ["mean", "variance"]

@@ -46,11 +46,11 @@ from the final one.
         super().__init__(block_size=block_size, matrices_layout=layout, matrices=buffer)
 
     def _output(self, keys: int) -> Tensor:
-        """The output (Tq, d_v) of the first so many keys."""
+        """The output (Tq, d_v) after the first `keys` keys."""
         return self._scores[:, :keys].softmax(-1) @ self._value[:keys]
 
     def picture(self) -> Figure:
-        """The scores, and after each of the first blocks the maximum, the sum and the output so far."""
+        """A picture of the scores, and after each of the first blocks of the maximum, the sum and the output so far."""
         keys = self._scores.shape[1]
         ends = range(self.block_size, keys + self.block_size, self.block_size)[:BLOCKS_DRAWN]
         states = [self._state(end) for end in ends]
@@ -70,7 +70,7 @@ from the final one.
         return figure
 
     def _state(self, keys: int) -> Tensor:
-        """Maximum, sum and output after the first so many keys: (Tq, 2 + d_v)."""
+        """Maximum, sum and output after the first `keys` keys, side by side: (Tq, 2 + d_v)."""
         seen = self._scores[:, :keys]
         maximum = seen.amax(-1, keepdim=True)
         return torch.cat([maximum, torch.exp(seen - maximum).sum(-1, keepdim=True), self._output(keys)], -1)

@@ -25,7 +25,7 @@ EMPTY = "#dddddd"  # of NaN and of infinities, which are not on the scale
 
 
 def written(value: float) -> str:
-    """A number in few characters.
+    """A number in few characters, for a cell.
 
     >>> written(0.12345), written(-2.0), written(-float("inf")), written(-1e20)
     ('0.123', '-2', '-inf', '-1e20')
@@ -34,14 +34,15 @@ def written(value: float) -> str:
 
 
 def sheet(width: float, height: float) -> Figure:
-    """An empty figure on white paper, its size in inches. It has nothing to do with pyplot's figures, and no theme."""
+    """An empty figure on white paper, with its size in inches. It is none of pyplot's figures, and takes no theme."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=100, facecolor="white", layout="constrained")
 
 
 def lines_of(matrices: Sequence[Tensor], across: int = 3, room: float = 0.5) -> tuple[Figure, list[Axes]]:
-    """A figure with axes for these matrices with numbers, `across` in a line. `room` is for titles that are wider."""
+    """A figure with axes for the heatmaps of these matrices, `across` in a line, each large enough for its numbers.
+    `room`, in inches, widens it for long titles."""
     lines = [matrices[at : at + across] for at in range(0, len(matrices), across)]
     widths = [max(extent(matrix.shape[1]) for matrix in matrices[at::across]) + 0.9 for at in range(len(lines[0]))]
     heights = [max(extent(len(matrix)) for matrix in line) + 0.7 for line in lines]
@@ -51,7 +52,7 @@ def lines_of(matrices: Sequence[Tensor], across: int = 3, room: float = 0.5) -> 
 
 
 def extent(count: int) -> float:
-    """The width of so many cells in inches; where they have no numbers, they are smaller."""
+    """The width of so many cells, in inches; many cells have no numbers, and are smaller."""
     return CELL * min(count, MOST_NUMBERS)
 
 
@@ -66,9 +67,9 @@ def heatmap(
     text: Callable[[float], str] | None = written,
     colours: bool = True,
 ) -> None:
-    """A matrix as coloured cells with their numbers. The `ends` of the scale are the smallest and the largest number,
-    unless given; `text` writes a number, None writes nothing. Without `colours` the cells are white.
-    """
+    """Draw a matrix (R, C) as coloured cells with their numbers. The `ends` of the colour scale are the smallest and
+    the largest number, unless given; `text` writes a number, None writes nothing. Without `colours` the cells are
+    white."""
     from matplotlib.colors import ListedColormap
 
     numbers = matrix.detach().to("cpu", torch.float64)
@@ -93,7 +94,7 @@ def _places(numbers: Tensor) -> list[tuple[int, int]]:
 
 
 def _ticks(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Names of rows and columns, but for empty ones."""
+    """Write the names of rows and columns at the edges, except empty ones, or all of them where there are too many."""
     for names, set_ticks in ((rows, axes.set_yticks), (columns, axes.set_xticks)):
         named = [at for at, name in enumerate(names) if name and len(names) <= MOST_NAMES]
         set_ticks(named, [names[at] for at in named], fontsize=8)
@@ -102,7 +103,8 @@ def _ticks(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def drawing(picture: Callable[[], Figure | None]) -> str | None:
-    """What `picture` draws, a PNG as base64: the same bytes every time, whatever style a notebook has set.
+    """The figure of `picture` as a PNG in base64, the same bytes every time, whatever style a notebook has set; None if
+    there is no figure.
 
     A token may hold a $ or a character that the font lacks.
     """
@@ -119,12 +121,12 @@ def drawing(picture: Callable[[], Figure | None]) -> str | None:
 
 
 def names(count: int) -> list[str]:
-    """Numbers from 0, for rows or columns without names."""
+    """Numbers from 0 as texts, for rows or columns without names."""
     return [str(at) for at in range(count)]
 
 
 def lines_of_text(lines: Sequence[tuple[str, str, str]], widths: tuple[float, float]) -> Figure:
-    """A table of texts without frames: three columns, of which two have these widths in inches."""
+    """A figure of texts in three columns, without frames; `widths` are those of the first two, in inches."""
     figure = sheet(sum(widths) + 5.0, 0.24 * len(lines) + 0.2)
     axes: Any = figure.add_subplot()
     axes.axis("off")

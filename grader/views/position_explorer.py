@@ -50,7 +50,7 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
         super().__init__(matrices_layout=layout, matrices=buffer, **chosen)
 
     def picture(self) -> Figure:
-        """The rows of all positions, and their products with each other."""
+        """A picture of the rows of all positions, and of their products with each other."""
         rows, products = encoded(self.kind, self.d_model, self.base)
         figure = sheet(8.4, 4.6)
         left, right = figure.subplots(1, 2, width_ratios=[self.d_model, POSITIONS])
@@ -91,13 +91,13 @@ def _random(d_model: int) -> Tensor:
 
 
 def _turned(x: Tensor, angles: Tensor) -> Tensor:
-    """(E,) turned to every position: (T, E)."""
+    """The vector x (E,) turned to every position: (T, E). `angles` is (T, E / 2), in radians."""
     a, b = x[0::2], x[1::2]
     cos, sin = angles.cos(), angles.sin()
     return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
 
 
 def spread(products: Tensor) -> float:
-    """The largest difference between two products at the same offset."""
+    """The largest difference between two of the `products` (T, T) at the same offset."""
     diagonals = [products.diagonal(offset) for offset in range(1 - len(products), len(products))]
     return max(float(diagonal.max() - diagonal.min()) for diagonal in diagonals)

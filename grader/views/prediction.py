@@ -69,11 +69,11 @@ class Prediction(KernelView):
         self.summary = self._in_words()
 
     def keep(self, keep: Keep) -> None:
-        """What is done with every guess from now on."""
+        """Have `keep` called with every guess from now on, and with None for a look without one."""
         self._keep = keep
 
     def problem(self, guess: object) -> str:
-        """What is wrong with a guess; empty if nothing is."""
+        """What is wrong with a guess, as a sentence; empty if nothing is."""
         if self.choices:
             letters = ascii_lowercase[: len(self.choices)]
             return "" if guess in self.choices else f"expected one of the letters {', '.join(letters)}"
@@ -88,13 +88,14 @@ class Prediction(KernelView):
         return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
 
     def meant(self, guess: object) -> object:
-        """A guess as it was written into a call: a letter stands for its choice."""
+        """The guess that is meant by what was written into a call: a letter stands for its choice, all else for
+        itself."""
         if isinstance(guess, str) and len(guess) == 1 and guess not in self.choices:
             return dict(zip(ascii_lowercase, self.choices, strict=False)).get(guess.lower(), guess)
         return guess
 
     def written(self, guess: str | float) -> str:
-        """A guess for a reader, a number with its unit."""
+        """A guess as a reader sees it, a number with its unit."""
         return f"{guess:.4g} {self.unit}".rstrip() if isinstance(guess, int | float) else guess
 
     @traitlets.validate("guess")

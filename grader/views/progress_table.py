@@ -35,7 +35,7 @@ class ProgressTable(KernelView):
         self.on_msg(self._on_message)
 
     def _on_message(self, _widget: object, _content: dict[str, Any], _buffers: list[bytes]) -> None:
-        """Read the rows again: every message asks for that. An unchanged trait isn't sent."""
+        """Read the rows again, which is what every message from the browser asks for. An unchanged trait isn't sent."""
         with self.hold_sync():
             self.rows = [list(row) for row in self._read()]
             self.told = self._tell()

@@ -82,7 +82,7 @@ class Sampler(KernelView):
             self.summary = self._in_words()
 
     def _read(self) -> None:
-        """Let the model read the text so far, and show its probabilities of what comes next."""
+        """Let the model read the text so far, and show its probabilities of the next word."""
         ids = torch.tensor([[self.words.index(word) for word in words_of(self.text)[-self._max_length :]]])
         with torch.no_grad():
             self._last = self._model(ids)[0, -1].detach().to("cpu", torch.float64)  # as the browser computes
@@ -113,7 +113,7 @@ class Sampler(KernelView):
         }
 
     def picture(self) -> Figure:
-        """A bar for each of the likeliest words, and a mark where it ended by softmax alone."""
+        """A picture with a bar for each of the likeliest words, and a mark where it would end by softmax alone."""
         plain, final = self._last.softmax(-1), drawn_from(self._last, self.temperature, self.top_k, self.top_p)
         order = plain.argsort(descending=True, stable=True)[:SHOWN].tolist()
         figure = sheet(6.4, 3.2)
@@ -142,7 +142,7 @@ class Sampler(KernelView):
 
 
 def drawn_from(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
-    """The distribution (V,) that is drawn from, by a walk from the likeliest token down.
+    """The distribution (V,) that is drawn from, given `logits` (V,), by a walk from the likeliest token down.
 
     >>> drawn_from(torch.tensor([0.15, 0.5, 0.05, 0.3]).log(), 1.0, 4, 0.7)
     tensor([0.0000, 0.6250, 0.0000, 0.3750])

@@ -49,7 +49,7 @@ class ScalingExplorer(View):
         super().__init__(widths=widths, queries=len(query), matrices_layout=layout, matrices=buffer)
 
     def picture(self) -> Figure:
-        """The weights at the smallest, a middle and the largest width, unscaled above and scaled below."""
+        """A picture of the weights at the smallest, a middle and the largest width, unscaled above and scaled below."""
         chosen = sorted({0, len(self.widths) // 2, len(self.widths) - 1})
         figure = sheet(3.6 * len(chosen), 4.4)
         places = figure.subplots(2, len(chosen), squeeze=False)
@@ -79,7 +79,7 @@ def widths_up_to(most: int) -> list[int]:
 
 
 def both_weights(scores: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """Weights (N, K) of scores (N, K) at a width, unscaled and scaled."""
+    """Weights (N, K) of scores (N, K), unscaled and divided by the square root of `width`."""
     return scores.softmax(-1), (scores / math.sqrt(width)).softmax(-1)
 
 

@@ -21,13 +21,13 @@ class Piece:
     broadcasts: bool = False
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape, given the size of each axis."""
+        """The shape for these sizes of the axes."""
         return tuple(int(a) if a.isdigit() else math.prod(sizes[f] for f in a.split("*")) for a in self.axes.split())
 
 
 @dataclass(frozen=True)
 class Step:
-    """One of the nineteen steps."""
+    """One of the nineteen steps: its title, a sentence or two on it, and the tensors that go in and come out."""
 
     title: str
     story: str

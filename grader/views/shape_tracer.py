@@ -59,7 +59,7 @@ class ShapeTracer(KernelView):
         self.summary = self._in_words()
 
     def _model_verdict(self) -> str:
-        """One sentence about the whole model."""
+        """The verdict on the learner's whole model, in a sentence without its full stop."""
         wrong = [(i, verdict) for i, verdict in enumerate(self._verdicts, 1) if verdict in (DEPARTS, RAISED)]
         seen = sum(verdict in (AS_EXPECTED, DEPARTS) for verdict in self._verdicts)
         if not wrong:
@@ -71,7 +71,7 @@ class ShapeTracer(KernelView):
         return f"your model departs at step {at}, {name}"
 
     def picture(self) -> Figure:
-        """All steps as a table: what comes out of each."""
+        """A picture of all steps as a table: what comes out of each."""
         lines = []
         for at, step in enumerate(self.steps, 1):
             out = ", ".join(f"{piece['name']} {piece['mine'] or piece['shape']}" for piece in step["out"])
@@ -89,7 +89,8 @@ class ShapeTracer(KernelView):
 
 
 def _step(step: Step, sizes: Mapping[str, int], trace: Trace | None, verdict: str) -> dict[str, Any]:
-    """A step as plain data for the browser."""
+    """A step as plain data for the browser, with the shapes seen in `trace` (None without a model) and a verdict on
+    them."""
     return {
         "title": step.title,
         "story": step.story,

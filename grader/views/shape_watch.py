@@ -19,20 +19,22 @@ Shape = tuple[int, ...]
 
 @dataclass
 class Trace:
-    """What a run showed: shapes by place, the sizes that the model should have, and the error that ended it."""
+    """What a run showed: shapes by place, the sizes that the model should have, by letter, and the error that ended it
+    ("" if none)."""
 
     sizes: dict[str, int]
     shapes: dict[str, Shape] = field(default_factory=dict)
     error: str = ""
 
     def note(self, place: str, value: object) -> None:
-        """Keep the first tensor's shape at a place."""
+        """Keep the shape of a tensor that was seen at a place, the first time only. Anything else is passed over."""
         if isinstance(value, Tensor):
             self.shapes.setdefault(place, tuple(value.shape))
 
 
 def trace_model(model: nn.Module) -> Trace:
-    """Run `model(src, trg)` on two sentences in eval mode, without gradients; the model is left as it was."""
+    """Run `model(src, trg)` on two sentences in eval mode, without gradients. The model is left as it was; an error
+    goes into the trace."""
     trace = Trace(_sizes(model))
     src, trg = (_tokens(trace.sizes, length, vocab) for length, vocab in (("Ts", "Vs"), ("Tt", "V")))
     trace.note("src", src)
@@ -57,7 +59,7 @@ def trace_model(model: nn.Module) -> Trace:
 
 
 def _read_heads(trace: Trace) -> None:
-    """Take the number of heads from the first attention's weights, if it returns any."""
+    """Take the number of heads in `trace` from the first attention's weights, if it returns any."""
     weights, width = trace.shapes.get("encoder.layers.0.attention:weights", ()), trace.sizes["E"]
     if len(weights) == 4 and weights[1] > 0 and width % weights[1] == 0:
         trace.sizes |= {"H": weights[1], "D": width // weights[1]}
@@ -86,13 +88,14 @@ def _after(trace: Trace, place: str) -> Any:
 
 
 def _tokens(sizes: Mapping[str, int], length: str, vocab: str) -> Tensor:
-    """Ids from the upper half of a vocabulary, where no padding is expected. The learner's random state stays."""
+    """Ids from the upper half of a vocabulary, where no padding is expected, for two sentences. `length` and `vocab`
+    are keys of `sizes`. The learner's random state stays."""
     generator = torch.Generator().manual_seed(0)
     return torch.randint(sizes[vocab] // 2, sizes[vocab], (sizes["B"], sizes[length]), generator=generator)
 
 
 def _sizes(model: nn.Module) -> dict[str, int]:
-    """The model's sizes, from its tables and layers; those it doesn't show are the large example's."""
+    """The model's sizes by letter, from its tables and layers; those it doesn't show are the large example's."""
 
     def of(path: str, attribute: str, otherwise: int) -> int:
         part: Any = model
@@ -116,7 +119,7 @@ AS_EXPECTED, DEPARTS, RAISED, UNSEEN, UNREACHED = "as expected", "departs", "err
 
 
 def verdicts_of(trace: Trace) -> list[str]:
-    """A verdict for each step. An error belongs to the first step of which nothing was seen."""
+    """A verdict for each step, in words. An error belongs to the first step of which nothing was seen."""
     verdicts = []
     for step in STEPS:
         shown = [(piece, trace.shapes[piece.place]) for piece in step.out if piece.place in trace.shapes]

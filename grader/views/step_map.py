@@ -47,7 +47,7 @@ class Path(NamedTuple):
 
 
 def _attention(left: float, top: float) -> list[Box]:
-    """The encoder's attention with steps 6 to 12: three in a line, the second line from right to left."""
+    """The boxes of the encoder's attention, steps 6 to 12: three in a line, the second line from right to left."""
     texts = ("Q, K, V", "heads", "scores", "mask", "softmax", "mix", "join, project")
     columns, widths = (0, 1, 2, 2, 1, 0, 0), (48,) * 6 + (148,)
     at = [(left + 4 + 50 * column, top + 17 + 25 * (i // 3)) for i, column in enumerate(columns)]
@@ -84,7 +84,8 @@ BOXES = (
 
 
 def _round(side: float, edge: float, start: float, end: float) -> Path:
-    """A residual path: from the middle of a column out to `side`, and back to the `edge` of the box that adds."""
+    """The path of a residual: from the middle of a column out to `side`, and back to the `edge` of the box that adds.
+    `start` and `end` are heights."""
     middle = edge + WIDE / 2 if side < edge else edge - WIDE / 2
     return Path(((middle, start), (side, start), (side, end), (edge, end)), "residual")
 
@@ -113,7 +114,8 @@ PATHS = (
 
 
 def svg() -> str:
-    """The map for a browser: a group with its `data-steps` for every box. Colours and letters are the style sheet's."""
+    """The map as SVG for a browser: for every box a group that names its steps in `data-steps`. Colours and letters are
+    the style sheet's."""
     frames = [_group(box) for box in BOXES if box.frame]
     boxes = [_group(box) for box in BOXES if not box.frame]
     lines = [f'<polyline class="map-path {path.kind}" points="{_points(path)}"/>' for path in PATHS]
@@ -136,7 +138,7 @@ def _points(path: Path) -> str:
 
 
 def _head(path: Path) -> str:
-    """The three corners of an arrow's head."""
+    """The three corners of a path's arrow head, as SVG's points."""
     (x0, y0), (x, y) = path.points[-2:]
     along = ((x > x0) - (x < x0), (y > y0) - (y < y0))
     back = (x - BENDS * along[0], y - BENDS * along[1])
@@ -146,7 +148,8 @@ def _head(path: Path) -> str:
 
 
 def show_steps(first: int, last: int) -> None:
-    """Show the map with the steps from `first` to `last` (1 to 19, both included) lit up."""
+    """Show the map with the steps from `first` to `last` (1 to 19, both included) lit up. ValueError for other
+    numbers."""
     if not 1 <= first <= last <= len(STEPS):
         raise ValueError(f"steps {first!r} to {last!r}: expected two whole numbers from 1 to {len(STEPS)}, in order")
     from IPython.display import display
@@ -168,7 +171,7 @@ class StepMap:
         return " ".join(_in_words(step) for step in self.lit)
 
     def picture(self) -> Figure:
-        """The map on paper; what belongs to the steps is yellow."""
+        """A picture of the map, in which what belongs to the steps is yellow."""
         from matplotlib.patches import Polygon, Rectangle
 
         figure = sheet(ENLARGED * WIDTH / 100, ENLARGED * HEIGHT / 100)
@@ -210,7 +213,7 @@ def _middle(box: Box) -> tuple[float, float]:
 
 
 def _few_colours(png: str) -> str:
-    """The same picture, base64, in a third of the bytes."""
+    """The picture `png`, in base64, with fewer colours: a third of the bytes."""
     from PIL import Image
 
     stored = io.BytesIO()

@@ -21,7 +21,8 @@ SECONDS = 0.2  # between two messages to the browser: the training should not wa
 
 class TrainingMonitor(KernelView):
     """Progress, loss and score of a training of `steps` steps. `score` says what is counted, for example "held-out
-    dates right"; scores are shares from 0 to 1. `watched` is one example: what the model reads, what it should write.
+    dates right", and scores are shares from 0 to 1. `watched` is one example: what the model reads, and what it should
+    write.
 
     >>> monitor = TrainingMonitor(100, score="dates right", watched=("May 2024", "2024-05"))
     >>> monitor.show([2.5, 2.0, 1.5], {2: 0.25}, {0: "7777", 2: "2020-05"}, now=True)
@@ -53,8 +54,8 @@ class TrainingMonitor(KernelView):
         written: Mapping[int, str] | None = None,
         now: bool = False,
     ) -> None:
-        """Show all losses so far, and by step the shares and what was written. Called at every step, it updates the
-        browser a few times a second, or at once with `now`."""
+        """Show the losses of all steps so far and, by step, the shares that were right and what was written for the
+        example. Called at every step, it updates the browser a few times a second, or at once with `now`."""
         if not now and time.monotonic() - self._shown_at < SECONDS:
             return
         self._shown_at = time.monotonic()
@@ -67,7 +68,8 @@ class TrainingMonitor(KernelView):
             self.summary = self._in_words(losses, shares)
 
     def picture(self) -> Figure | None:
-        """The loss and the score over the steps so far, and what was written; None before the first step."""
+        """A picture of the loss and the score over the steps so far, and of what was written; None before the first
+        step."""
         losses, scores = self._losses, self._shares
         if not losses:
             return None
@@ -100,7 +102,7 @@ class TrainingMonitor(KernelView):
 
 
 def changes(written: Sequence[Sequence[object]], most: int = 9) -> list[tuple[object, object]]:
-    """What was written whenever it became another, with its step: the first, and the last ones.
+    """What was written, with its step, each time it changed: the first, and the last ones, `most` in all.
 
     >>> changes([[0, "77"], [20, "20"], [40, "20"], [60, "24"]], most=2)
     [(0, '77'), (60, '24')]

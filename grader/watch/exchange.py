@@ -47,7 +47,7 @@ NOT_OURS = (
 
 @dataclass(frozen=True)
 class Arrival:
-    """One hand-in in the exchange, by the name of its folder."""
+    """One hand-in in the exchange; `name` is that of its folder, which tells the student."""
 
     name: str
     student: str
@@ -56,8 +56,8 @@ class Arrival:
 
 @dataclass
 class CopyReport:
-    """`failed` has the students whose hand-in could not be copied, `over` the hand-ins beyond the course's limit,
-    `problems` are sentences."""
+    """How copying went. `failed` has the students whose hand-in could not be copied, `over` their hand-ins beyond the
+    course's limit, by student, and `problems` sentences."""
 
     failed: set[str] = field(default_factory=set)
     over: dict[str, list[UntrustedFolder]] = field(default_factory=dict)
@@ -65,10 +65,12 @@ class CopyReport:
 
 
 class Inbound:
-    """The folder into which students hand in. It is listed, nothing more, as long as nothing is new. Anybody on the
-    machine may make folders in it, with any name: those of nobody are passed over at once, and counted.
+    """The folder into which students hand in. As long as nothing is new it is listed, nothing more. Anybody on the
+    machine may make folders in it, with any name: those of nobody in the roster are passed over at once, and counted.
 
-    `roster` gives the ids of those who may hand in; None for everybody."""
+    `roster` gives the ids of those who may hand in; None for everybody. `CourseError` where the exchange isn't
+    nbgrader's own, or isn't there.
+    """
 
     def __init__(self, layout: Any, roster: Callable[[], Collection[str] | None] = lambda: None) -> None:
         foreign = foreign_exchange(layout.config)
@@ -86,7 +88,8 @@ class Inbound:
         self.known, self._looked_up = roster(), time.monotonic()
 
     def new(self) -> list[Arrival]:
-        """What has arrived, is whole, and isn't `seen` yet; the oldest first as far as names tell."""
+        """What has arrived whole and isn't `seen` yet, the oldest first as far as names tell; empty also where nothing
+        was released."""
         try:
             names = set(os.listdir(self.folder))
         except FileNotFoundError:  # nothing was released yet
@@ -119,7 +122,7 @@ class Inbound:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether `nbgrader submit` is done with it: the last thing that it does is to open the folder to all."""
+    """Whether `nbgrader submit` is done with a folder: opening it to everybody is the last thing that it does."""
     try:
         about = folder.lstat()
     except OSError:  # removed meanwhile
@@ -149,7 +152,8 @@ def _logger() -> tuple[logging.Logger, _Said]:
 
 
 def collect(course: ClassDirectory, students: Collection[str] | None = None) -> CopyReport:
-    """Copy what counts to `submitted/`, of these students or of all. What was collected before stays."""
+    """Copy the hand-ins that count to `submitted/`, of these students or (None) of all. What was collected before
+    stays. `CourseError` if the exchange can't be read."""
     layout, rule = course.layout, counts(course)
     layout.student_id, layout.assignment_id = "*", course.lesson
     collector = CollectRegularFiles(coursedir=layout, config=course.config, authenticator=_authenticator(course))
@@ -191,7 +195,8 @@ def _authenticator(course: ClassDirectory) -> Authenticator:
 
 
 def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
-    """Where the student looks for the feedback of a hand-in beyond the limit, a page says so."""
+    """Put a page where the student of a hand-in beyond the limit, `folder`, looks for its feedback: it says why there
+    is none."""
     said = f"It was not graded: {OVER.format(attempts_allowed(course.config))} Your earlier hand-ins count."
     try:
         secret = folder.read(SECRET_FILE, SECRET_BYTES).decode()
@@ -206,8 +211,8 @@ def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
 
 
 def release(course: ClassDirectory, students: Collection[str]) -> tuple[set[str], list[str]]:
-    """Put the feedback of these students where they find it. Whose isn't there all the same, and problems as
-    sentences."""
+    """Put the feedback of these students where they find it. Returns those whose feedback isn't there all the same, and
+    the problems as sentences."""
     layout, problems = course.layout, []
     releaser = ReleaseAllFeedback(coursedir=layout, config=course.config, authenticator=_authenticator(course))
     releaser.log, said = _logger()
@@ -225,7 +230,8 @@ def release(course: ClassDirectory, students: Collection[str]) -> tuple[set[str]
 
 
 def is_released(course: ClassDirectory, student: str, root: Path) -> bool:
-    """Whether the pages under `feedback/` are in the exchange as they are."""
+    """Whether the student's pages under `feedback/` are in the exchange, whose folder is `root`, just as they are;
+    False if there are none."""
     pages = list(_pages(course, student))
     folder = root / course.layout.course_id / "feedback"
     return bool(pages) and all(_same(page, folder / f"{name}.html") for page, name in pages)

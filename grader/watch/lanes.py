@@ -33,8 +33,8 @@ UNDER_WAY = 2  # submissions for each worker: more than one, so that none waits 
 
 @dataclass
 class _Slow:
-    """A submission that takes long: `future` while it is graded, `graded` once it is. `quick`: still in the quick
-    lane."""
+    """A submission that takes long: `future` while it is graded, by `worker`; `graded` once it is. `quick`: still in
+    the quick lane."""
 
     lesson: str
     task: Task
@@ -45,7 +45,8 @@ class _Slow:
 
 
 class Lanes:
-    """A context manager around the workers."""
+    """A context manager around the workers: `workers` of them (None: one for each core, at least two), or those of a
+    Dask `scheduler`, by its address."""
 
     def __init__(self, workers: int | None, scheduler: str | None) -> None:
         self._wanted, self._scheduler = workers or max(2, len(os.sched_getaffinity(0))), scheduler
@@ -65,7 +66,7 @@ class Lanes:
         self._stack.close()
 
     def of(self, lesson: str, settings: GradingSettings, release: Release) -> Quick:
-        """The judges of a lesson as it is graded now."""
+        """The quick lane of a lesson as it is graded now; judges with other settings are ended first."""
         assert self._client is not None
         form = f"{settings.fingerprint} {release!r}"
         if lesson in self._judges and self._judges[lesson][0] != form:
@@ -79,7 +80,7 @@ class Lanes:
         return Quick(self, lesson)
 
     def _end(self, lesson: str) -> None:
-        """End a lesson's judges. Whom they have in the slow lane gets another turn, with the next ones."""
+        """End a lesson's judges. Students that they have in the slow lane get another turn, with the next ones."""
         _form, judges = self._judges.pop(lesson)
         judges.__exit__()
         for slow in [slow for slow in self._slow if slow.lesson == lesson]:
@@ -97,12 +98,13 @@ class Lanes:
         return list(self._client.ncores())
 
     def free(self) -> list[str]:
-        """The workers that no slow submission has."""
+        """The addresses of the workers that no slow submission has."""
         taken = {slow.worker for slow in self._slow if slow.future is not None and not slow.quick}
         return [worker for worker in self._workers() if worker not in taken]
 
     def result(self, lesson: str, task: Task) -> TaskResult | None:
-        """What the slow lane made of a submission; None if it isn't there."""
+        """What the slow lane made of a submission, which then leaves it; a failure, "slow", while it isn't done; None
+        if it isn't there."""
         for slow in self._slow:
             if (slow.lesson, slow.task) == (lesson, task):
                 if slow.graded is None:
@@ -112,17 +114,17 @@ class Lanes:
         return None
 
     def put(self, lesson: str, task: Task) -> None:
-        """Put a task into the lane for what takes long."""
+        """Put a task into the slow lane."""
         self._slow.append(_Slow(lesson, task))
         self._start()
 
     def leave(self, lesson: str, task: Task, future: Future) -> None:
-        """Leave a task in the quick lane until its result comes."""
+        """Leave a task in the quick lane until its result, `future`, comes."""
         self._slow.append(_Slow(lesson, task, future, quick=True))
 
     def drop(self, lesson: str, students: Collection[str], waiting: bool) -> None:
-        """Take results of these students' out of the slow lane: nobody has asked for them, so something newer counts.
-        With `waiting`, what hasn't been started too."""
+        """Take these students' finished results out of the slow lane: nobody has asked for them, so something newer
+        counts. With `waiting`, what hasn't been started as well."""
         self._slow = [
             slow
             for slow in self._slow
@@ -133,7 +135,7 @@ class Lanes:
         ]
 
     def _start(self) -> None:
-        """Fill the slow lane: one worker at least stays free of it."""
+        """Fill the slow lane, leaving at least one worker free of it."""
         for slow in [slow for slow in self._slow if slow.future is None and slow.graded is None]:
             free = self.free()
             if len(free) < 2 and len(self._workers()) > 1:
@@ -142,7 +144,7 @@ class Lanes:
             slow.future = self.judges(slow.lesson).submit([slow.task], free[:1])
 
     def finished(self) -> set[tuple[str, str]]:
-        """Lesson and student of those with whom the slow lane is done. `SchedulerLost` if the connection has broken."""
+        """The (lesson, student) pairs with whom the slow lane is done. `SchedulerLost` if the connection has broken."""
         for slow in self._slow:
             if slow.future is not None and slow.future.done():
                 graded, slow.future = _result(slow.future), None
@@ -156,7 +158,7 @@ class Lanes:
 
     @property
     def slow(self) -> list[tuple[str, str]]:
-        """Lesson and student of those in the slow lane."""
+        """The (lesson, student) pairs in the slow lane."""
         return [(slow.lesson, slow.task.student) for slow in self._slow]
 
 
@@ -185,8 +187,8 @@ class Quick:
         self._lanes, self._lesson = lanes, lesson
 
     def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, TaskResult]]]:
-        """Grade `tasks`; yields lists of (task, result) as they finish. Of one that takes longer than the quick limits
-        allow the result is a failure, until its own comes from the slow lane."""
+        """Grade `tasks`; yields lists of (task, result) as they finish. The result of one that takes longer than the
+        quick limits allow is a failure, until its own comes from the slow lane."""
         judges, workers = self._lanes.judges(self._lesson), self._lanes.free()
         under_way: dict[Future, Task] = {}
         left, most, last = iter(tasks), UNDER_WAY * max(len(workers), 1), time.monotonic()

@@ -34,7 +34,8 @@ SHORT = (
 
 @dataclass(frozen=True)
 class HandInRow:
-    """A hand-in. `mark` is what the gradebook says; `state` is a few words; `seconds` from hand-in to feedback."""
+    """A hand-in. `when` it came, as a teacher reads it; `state` is a few words; `mark` is what the gradebook says,
+    `seconds` how long from hand-in to feedback, both "" while they aren't known."""
 
     when: str
     student: str
@@ -46,7 +47,8 @@ class HandInRow:
 
 @dataclass(frozen=True)
 class PageState:
-    """What the page shows. `fault` is what keeps marks from coming; `problems` have a time and a sentence."""
+    """What the page shows. `state` is what the watch is doing; `fault` is what keeps marks from coming, "" if nothing
+    does; `figures` are pairs of a name and a number, `problems` pairs of a time and a sentence."""
 
     course: str
     since: str
@@ -68,14 +70,15 @@ def as_html(now: PageState) -> str:
 
 
 class Page:
-    """The file in the course, and what is served: the same."""
+    """The page as a file in the course with these permissions (`mode`), and as the same bytes, `html`, to be served."""
 
     def __init__(self, path: Path, mode: int) -> None:
         self._path, self._mode = path, mode
         self.html = b""
 
     def show(self, now: PageState) -> None:
-        """Write it. Where that fails, as it does without room for a new file, the fault alone goes into the old one."""
+        """Write the page. Where that fails, as it does without room for a new file, a short page with the fault alone
+        goes into the old file."""
         try:
             self.html = as_html(now).encode("utf-8", "replace")
             write_atomically(self._path, self.html, self._mode, durable=False)
@@ -89,8 +92,8 @@ class Page:
 
 
 class _Server(ThreadingHTTPServer):
-    """Any user of the machine may open connections: of more than so many the oldest is closed, and whoever says nothing
-    is not waited for. An answer takes milliseconds, so nobody who asks for the page loses it by that."""
+    """Any user of the machine may open connections. Of more than so many the oldest is closed, and whoever says nothing
+    isn't waited for; since an answer takes milliseconds, nobody who asks for the page loses it by that."""
 
     request_queue_size = 128
 
@@ -100,7 +103,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(*about)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer it in a thread of its own."""
+        """Answer a request in a thread of its own."""
         if not self._room.acquire(blocking=False):
             with suppress(OSError, IndexError):  # it has ended meanwhile
                 self._open[0].shutdown(socket.SHUT_RDWR)
@@ -109,20 +112,21 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection, and make room for another."""
+        """Close a connection, which makes room for another."""
         super().shutdown_request(request)
         with suppress(ValueError):
             self._open.remove(request)
             self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever goes away in the middle is no fault of the watch's, and fills no log."""
+        """Say nothing: whoever goes away in the middle is no fault of the watch's, and fills no log."""
 
 
 @contextmanager
 def served(page: Page, port: int | None) -> Iterator[str]:
-    """Serve the page to this machine; the address, which nobody can guess. Other people of the machine may ask on any
-    port, and the page has names and marks."""
+    """Inside the block, serve the page to this machine; yields its address, which nobody can guess, since other people
+    of the machine may ask on any port and the page has names and marks. With `port` None nothing is served and it is
+    ""; 0 is any free port; `CourseError` for a taken one."""
     if port is None:
         yield ""
         return
@@ -132,7 +136,7 @@ def served(page: Page, port: int | None) -> Iterator[str]:
         timeout = SILENT
 
         def do_GET(self) -> None:
-            """The page, or nothing."""
+            """Answer with the page, or that there is nothing at an address that isn't its own."""
             if not secrets.compare_digest(self.path.strip("/").encode(), word.encode()):
                 self.send_error(404)
                 return
@@ -145,7 +149,7 @@ def served(page: Page, port: int | None) -> Iterator[str]:
             self.wfile.write(page.html)
 
         def log_message(self, *_words: object) -> None:
-            """Nothing: the address would be in it."""
+            """Log nothing: the address would be in it."""
 
     try:
         server = _Server(("127.0.0.1", port), Handler)
@@ -162,7 +166,7 @@ def served(page: Page, port: int | None) -> Iterator[str]:
 
 
 def clock(when: datetime | None) -> str:
-    """A time as a teacher reads it, in this machine's zone; with the day, if it isn't today."""
+    """A time as a teacher reads it, in this machine's zone; with the day, if it isn't today; "" for None."""
     if when is None:
         return ""
     local = when.astimezone()

@@ -65,7 +65,9 @@ StudentLesson = tuple[str, str]  # lesson and student
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """What the command line asks for. `port`: the page is served there too; 0 for any that is free."""
+    """What the command line asks for. `workers`: how many (None: one for each core, at least two); `scheduler`: the
+    address of Dask's; `add_students`: take whoever hands in into the roster; `port`: serve the page there too (0: any
+    that is free, None: not at all)."""
 
     workers: int | None = None
     scheduler: str | None = None
@@ -75,8 +77,8 @@ class WatchOptions:
 
 @dataclass
 class Pending:
-    """Somebody whose turn will come: since when, not before when (by `time.monotonic`), by which names in the exchange,
-    and how often it failed."""
+    """A student whose turn will come: waiting `since` then; not before `due`, by `time.monotonic`; for the `entries` in
+    the exchange of these names. `failed` counts the tries; `urgent`: before others."""
 
     since: datetime
     urgent: bool
@@ -92,7 +94,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class WatchProblem:
-    """Something a teacher should know. What isn't somebody's is shown for an hour."""
+    """Something that a teacher should know. `somebodys`: it is a student's; anything else is shown for an hour."""
 
     since: datetime
     text: str
@@ -100,7 +102,7 @@ class WatchProblem:
 
 
 class Watch:
-    """One watched course."""
+    """A watched course: its roster, its exchange, and the turns that are still to come."""
 
     def __init__(self, root: Path, options: WatchOptions, tell: TextIO) -> None:
         self.root, self.options, self._tell = root.resolve(), options, tell
@@ -124,8 +126,8 @@ class Watch:
         self._page = Page(self.root / FILE, mode_in(self.root))
 
     def _roster(self) -> set[str] | None:
-        """Who may hand in; None for everybody. Without a roster all would be taken, but those of the first round would
-        be the roster of the second."""
+        """The ids of those who may hand in; None for everybody. Without a roster all would be taken, but those of the
+        first round would be the roster of the second."""
         if self._takes_all:
             return None
         programs_on_path()
@@ -133,7 +135,7 @@ class Watch:
             return {str(student.id) for student in book.students}
 
     def run(self) -> None:
-        """Until SIGTERM, or Ctrl+C: then it raises `SystemExit` with its code."""
+        """Watch until SIGTERM, or Ctrl+C: then it raises `SystemExit` with its code."""
         with (
             locked(self.root, "watch-lock", "watched"),
             _ends_tidily() as ended_by,
@@ -180,7 +182,7 @@ class Watch:
     # --- whose turn it is ---------------------------------------------------------------------------------------------
 
     def _step(self, lanes: Lanes) -> bool:
-        """One round, if there is something to do; whether there was."""
+        """Do one round, if there is something to do. Returns whether there was."""
         now = datetime.now(UTC)
         self._look_at_logs()
         try:
@@ -223,7 +225,7 @@ class Watch:
         return True
 
     def _tell_of_nobodys(self) -> None:
-        """In one line, however many there are; again when they have become twice as many."""
+        """Say in one line how many folders are nobody's; again when they have become twice as many."""
         count = len(self.inbound.nobodys)
         if count >= 2 * self._nobodys:
             self._nobodys = max(count, 1)
@@ -245,15 +247,16 @@ class Watch:
         return (self._source() / name / f"{name}.ipynb").is_file()
 
     def _sweep(self, now: datetime) -> None:
-        """Give everybody who has handed in a turn: a killed watch may have left something, and the gradebook may be
-        another."""
+        """Give everybody who has handed in a turn: a watch that was killed may have left something, and the gradebook
+        may be another one."""
         self._next_sweep = time.monotonic() + HOUR
         for path in sorted(self._source().glob("[!.]*")):
             for submission in submissions_of(self.layout, path.name)[0] if self._is_lesson(path.name) else ():
                 self.turns.setdefault((path.name, submission.student), Pending(now, urgent=False))
 
     def _failed(self, lesson: str, chosen: dict[str, Pending], error: Exception) -> None:
-        """Nothing is lost by it: it is tried again. What a teacher has to put right holds up its own lesson only."""
+        """Put the turns of a round that failed off, and say why: nothing is lost, it is tried again. A problem that a
+        teacher has to put right holds up its own lesson only."""
         for turn in chosen.values():
             turn.again()
         if lesson in self.logs:  # what of it has been written is read again
@@ -306,7 +309,8 @@ class Watch:
 
     @staticmethod
     def _of_another_lesson(course: ClassDirectory, students: Collection[str]) -> dict[str, str]:
-        """Whose hand-in holds another lesson's exercises and none of this one's, with that lesson. It would earn 0."""
+        """The students whose hand-in holds another lesson's exercises and none of this one's, which would earn 0, each
+        with that lesson."""
         held, limits = {}, course.limits()
         for submission in course.submissions()[0]:
             if submission.student in students:
@@ -316,7 +320,7 @@ class Watch:
         return held
 
     def _graded(self, lanes: Lanes, course: ClassDirectory, students: frozenset[str]) -> ClassOutcome:
-        """What `grader autograde` makes of these students' work."""
+        """Grade these students' work as `grader autograde` does; the outcome."""
         log, said = self._log(course), io.StringIO()
         options = Options(add_students=self.options.add_students, students=students)
         work = ClassRun(course, log, options, said, lambda *how: lanes.of(course.lesson, *how))
@@ -328,7 +332,8 @@ class Watch:
         return outcome
 
     def _log(self, course: ClassDirectory) -> ResultsLog:
-        """Reading it takes a while, so it stays open as long as nobody else writes to it."""
+        """The results of a lesson. Reading them takes a while, so the file stays open as long as nobody else writes to
+        it."""
         self._look_at_logs()  # again: now nobody else can
         if course.lesson not in self.logs:
             self.logs[course.lesson] = ResultsLog(self.root, course.lesson)
@@ -344,7 +349,8 @@ class Watch:
         outcome: ClassOutcome,
         sentences: Iterable[str],
     ) -> None:
-        """The problems of a round in place of those that the same students had before."""
+        """Put the problems of a round in place of those that the same students had before. `sentences` are what else
+        there is to say."""
         for student in ("", *students):
             self.problems.pop((course.lesson, student), None)
         for student, why in outcome.problems.items():
@@ -359,7 +365,8 @@ class Watch:
             self._problem(course.lesson, "", sentence, sentence)
 
     def _problem(self, lesson: str, whose: str, why: str, key: str = "", once: bool = False) -> None:
-        """`once`: one that is like a known one adds nothing."""
+        """Note a problem of a lesson, and say it if it is new. `whose`: the student, "" for none; `key`: what it is
+        known by if not by the student. With `once`, one of a key that is known already adds nothing."""
         text = ": ".join(filter(None, (", ".join(filter(None, (lesson, printable(whose)))), why)))
         known = self.problems.get((lesson, key or whose))
         if known is None or (known.text != text and not once):
@@ -386,13 +393,14 @@ class Watch:
             self._say(f"{course.lesson}, {record.student}: {shown}, feedback released{late}")
 
     def _show(self, lanes: Lanes, at_once: bool) -> None:
-        """Write the page anew, if the last one is a few seconds old."""
+        """Write the page anew, if the last one is a few seconds old or `at_once`."""
         if time.monotonic() - self._shown > (SHOW if at_once else 2 * SHOW):
             self._show_page(set(lanes.slow))
             self._shown = time.monotonic()
 
     def _show_page(self, slow: Collection[StudentLesson] = (), ended: bool = False) -> None:
-        """A fault of the page is told, and marks come all the same."""
+        """Write the page. A fault of it is told, and marks come all the same. `slow`: the (lesson, student) pairs that
+        take long."""
         try:
             self._page.show(self._now(slow, ended))
         except Exception as error:
@@ -456,7 +464,8 @@ class Watch:
 
 @contextmanager
 def _ends_tidily() -> Iterator[list[int]]:
-    """SIGTERM is Ctrl+C, and a second one changes nothing. Yields a list that gets the number of the first."""
+    """Inside the block, make SIGTERM work like Ctrl+C, and a second one change nothing. Yields a list that gets the
+    number of the first."""
     asked: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:

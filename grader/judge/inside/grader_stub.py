@@ -24,7 +24,8 @@ BOXES = ("alder", "birch", "cedar", "elder", "hazel", "larch", "maple", "rowan")
 
 
 def broken_attentions() -> dict[str, Any]:
-    """Lesson 10's black boxes by name, in shape only: a learner's probes run, and find nothing here."""
+    """Stand-ins for lesson 10's black boxes, by name: right in shape only. A learner's probes run, and find nothing
+    here."""
     import torch
 
     def box(x: Any, w_q: Any, w_k: Any, w_v: Any, w_o: Any, num_heads: int) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ PACKET = 1 << 20
 
 
 def stub(name: str) -> ModuleType:
-    """Makes the stub pass for this module."""
+    """Make the stub beside this file pass for the module `name`. Returns it."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("grader_stub.py"))
     assert spec is not None
     assert spec.loader is not None
