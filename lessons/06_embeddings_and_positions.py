@@ -945,7 +945,9 @@ my_styles = {"learnt": "-", "sinusoidal": "--", "bias": "-.", "rotary": ":"}
 for my_number, (my_way, my_style) in enumerate(my_styles.items()):
     my_line = {"color": my_shades(0.3 * my_number), "label": my_way}
     my_curve = my_right[my_way][64]
-    axes.plot(range(64 - len(my_curve), 64), my_curve, my_style, lw=2, **my_line)
+    axes.plot(
+        range(64 - len(my_curve), 64), my_curve, my_style, lw=2, **my_line
+    )
 axes.axvline(15.5, color="0.7")
 axes.set(xlabel="position in the sentence", ylabel="accuracy", ylim=(0, 1.05))
 axes.text(15, 0.04, "trained up to here ", ha="right")
