@@ -300,8 +300,8 @@ def _walks(weight: float) -> Part:
             return Finding(
                 "blocks-of-another-size",
                 f"Your code runs {cut} torch operations in blocks of {short.args['block_size']} keys, and {whole} "
-                f"where one block holds all {short.sizes['Tk']}. Fewer blocks would take fewer, so your blocks don't have "
-                "`block_size` keys.",
+                f"where one block holds all {short.sizes['Tk']}. Fewer blocks would take fewer, so your blocks don't "
+                "have `block_size` keys.",
             )
         return Finding(
             "one-go",
