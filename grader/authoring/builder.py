@@ -43,7 +43,8 @@ class Sources(NamedTuple):
 
 
 def read_lessons(repository: Repository, wanted: Iterable[str]) -> Sources:
-    """Read the lessons; raises `LessonError` with the problems of all that are meant."""
+    """Read the lessons meant by names, numbers or files; all if none is given. `LessonError` with the problems of
+    these, `CourseError` for a lesson that isn't there."""
     names, course = repository.choose(wanted), read_folder(repository.lessons)
     lessons = [course[name] for name in names]
     missing = [problem for name in names for problem in missing_samples(repository, name)]
@@ -64,10 +65,9 @@ def build(
     keep_outputs: bool = False,
     only_states: bool = False,
 ) -> None:
-    """Build the lessons meant; a line for each goes to `tell`. One that fails doesn't keep the others from being
-    built. With `keep_outputs` none is run; with `only_states` the notebooks stay as they are, and their timings with
-    them.
-    """
+    """Build the lessons meant, `jobs` at a time; a line for each goes to `tell`. One that fails doesn't keep the others
+    from being built: `LessonError` has the problems of all at the end. With `keep_outputs` none is run, and the
+    notebooks keep the outputs that they have; with `only_states` only what the views show is written."""
     course, lessons, missing = read_lessons(repository, wanted)
     cache = Cache(repository.cache, surroundings(repository.root)) if use_cache else None
     failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell, keep_outputs, only_states))
@@ -89,7 +89,8 @@ async def _build_all(
     keep_outputs: bool,
     only_states: bool,
 ) -> list[Problem]:
-    """Each lesson runs in a kernel, which is a process of its own; here we only wait for it."""
+    """Build lessons, `jobs` at a time, and return the problems of those that failed. Each runs in a kernel, which is a
+    process of its own; here we only wait for it."""
     turns = asyncio.Semaphore(jobs)
 
     async def one(lesson: Lesson) -> list[Problem]:
@@ -169,7 +170,7 @@ def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callab
 
 
 def left_over(repository: Repository) -> list[str]:
-    """Files in the built folders that no lesson makes."""
+    """The files in the built folders that no lesson makes, as paths in the repository."""
     names = repository.names()
     built = [*repository.solutions.glob("*.ipynb"), *repository.notebooks.glob("*.ipynb")]
     built += repository.states.glob("*.json")

@@ -15,7 +15,7 @@ LOCK = "requirements.lock"
 
 
 def surroundings(root: Path) -> str:
-    """A digest of all that a lesson's outputs depend on besides its text: the code, the locked versions, the
+    """A digest of all that a lesson's outputs depend on besides its text: the package's files, the locked versions, the
     Python."""
     digest = hashlib.sha256(sys.version.encode())
     for path in [root / LOCK, *_code(root)]:
@@ -37,7 +37,8 @@ class Executed(NamedTuple):
 
 
 class Cache:
-    """One file a lesson under `folder`. An entry that can't be read or has been changed is as good as none."""
+    """What executing lessons gave, in one file a lesson under `folder`. An entry that can't be read, or was made in
+    other `surroundings`, is as good as none."""
 
     def __init__(self, folder: Path, surroundings: str) -> None:
         self._folder = folder

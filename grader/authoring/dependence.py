@@ -11,7 +11,8 @@ from grader.learner.statements import statements
 
 @dataclass(frozen=True)
 class Use:
-    """A cell that is shown with its output uses `name`, which was last bound by a student's cell."""
+    """A use of `name`, in `line` of the lesson, in a cell that is shown with its output, though a student's cell bound
+    it last: the one whose marker is in line `made_at`. `made_by` says in words what kind of cell that is."""
 
     cell: LessonCell
     line: int
@@ -21,7 +22,8 @@ class Use:
 
 
 def uses_of_students_work(cells: Iterable[LessonCell]) -> Iterator[Use]:
-    """Every such use, in order. Binding a name anew in a worked example makes it sound again."""
+    """Every use of a student's name in a cell shown with its output, in order. A worked example that binds the name
+    anew makes it sound again."""
     students_names: dict[str, LessonCell] = {}
     for cell in cells:
         if cell.role == "check":

@@ -50,21 +50,22 @@ ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 
 
 class _ThisInterpreter(KernelSpecManager):
-    """Whatever kernels a user has installed under the name python3, lessons run in the interpreter that builds."""
+    """Offers one kernel, whatever kernels a user has installed under the name python3: the interpreter that builds."""
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
 
 
 class _NoHeartbeat(AsyncKernelClient):
-    """Nobody asks for the heartbeat here, and a Ctrl+C while its thread starts ends that thread in a traceback."""
+    """A client without a heartbeat. Nobody asks for it here, and a Ctrl+C while its thread starts ends that thread in a
+    traceback."""
 
     def start_channels(self, *args: bool, **kwargs: bool) -> None:
         super().start_channels(*args, **{**kwargs, "hb": False})
 
 
 def environment(folder: str) -> dict[str, str]:
-    """The variables of the kernel; `folder` is an empty one, for the configuration that nobody has made."""
+    """The variables of the kernel. `folder` is an empty one, where IPython finds no configuration of the user's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PERSONAL)}
     matplotlib = importlib.util.find_spec("matplotlib")
     defaults = Path(matplotlib.origin).parent / "mpl-data" / "matplotlibrc" if matplotlib and matplotlib.origin else ""
@@ -86,8 +87,8 @@ def environment(folder: str) -> dict[str, str]:
 
 
 async def execute(notebook: NotebookNode, lesson: Lesson) -> States:
-    """Run all cells and store their outputs in place; returns the states of the views among them. Raises `LessonError`
-    for what fails or can't be repeated."""
+    """Run all cells of a lesson's notebook and store their outputs in place; returns the states of the views among
+    them. `LessonError` for a cell that fails, runs too long, or has an output that would differ in the next run."""
     manager = AsyncKernelManager(
         kernel_name="python3", kernel_spec_manager=_ThisInterpreter(), client_factory=_NoHeartbeat
     )
@@ -137,7 +138,8 @@ async def _run(client: Any, cell: NotebookNode, index: int, lesson: Lesson) -> N
 
 
 def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, traceback: str = "") -> Problem:
-    """At the innermost line of the lesson that the traceback tells of, else at the cell's marker."""
+    """A problem at the innermost line of the lesson that the traceback tells of, or else at the marker of the cell with
+    this `index`."""
     cell = lesson.in_notebook[index]
     frames = FRAME.findall(ANSI.sub("", traceback))
     if not frames:
@@ -150,7 +152,8 @@ def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, tra
 
 
 def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
-    """Drop what is random by nature, refuse what would differ in the next run."""
+    """Drop what is random by nature from a cell's outputs; returns the problems of what would differ in the next
+    run."""
     cell, found = notebook.cells[index], []
     if "outputs" in cell:
         cell.outputs = [kept for output in cell.outputs for kept in _without_widget(output)]

@@ -48,10 +48,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class LessonCell:
-    """One cell as its author wrote it. `line` is its marker's, `first` that of its first line of source; `claim` names
-    what its outcome shows (benchmarks/claims.py); `long` says why it has more lines than a cell should; `extra` holds
-    metadata that no role knows.
-    """
+    """One cell as its author wrote it; `kind` is "code" or "markdown", `role` "" for a worked example. `line` is its
+    marker's, `first` that of its first line of source; `timed`: its output differs from run to run; `claim` names what
+    its outcome shows (benchmarks/claims.py); `long` says why it has so many lines; `extra` is metadata that no role
+    knows."""
 
     kind: str
     source: str
@@ -77,9 +77,8 @@ class LessonCell:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: `name` such as "01_self_attention", its file as an author would write it, its cells. `about` and
-    `picture` are those of its header.
-    """
+    """A lesson: `name` such as "01_self_attention", `path` in the repository, its file's `text` as the author wrote it,
+    its cells. `problems` are errors in the cells' headers; `about` and `picture` come from the lesson's own header."""
 
     name: str
     path: str
@@ -106,13 +105,13 @@ class Lesson:
 
     @property
     def whole(self) -> str:
-        """Its text with what the build puts into it: definitions of earlier lessons, the table of lessons."""
+        """Its text and what the build puts into it: definitions of earlier lessons, the table of lessons."""
         filled = [cell.source for cell in self.cells if cell.role == "given" or not cell.is_code]
         return "\n".join([self.text, *filled])
 
     @property
     def solved(self) -> dict[str, str]:
-        """The functions and classes of its solutions, by name, as a later lesson gives them."""
+        """The source of each function and class of its solutions, by name, as a later lesson gives them."""
         return {name: text for cell in self.with_role("solution") for name, text in _definitions(cell.source).items()}
 
     @property
@@ -134,7 +133,7 @@ def read_folder(folder: Path) -> dict[str, Lesson]:
 
 
 def _with_tables(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
-    """A lesson with the table of all others and that of the letters in place of their marks."""
+    """A lesson with the table of all other lessons and that of the letters in place of their marks."""
     others = [f"| {other.number} {other.title} | {other.about} |" for other in lessons if other is not lesson]
     tables = {
         LESSONS_MARK: ["| lesson | about |", "| --- | --- |", *others],
@@ -145,12 +144,12 @@ def _with_tables(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
 
 
 def letters_table() -> list[str]:
-    """The lines of the table of all letters."""
+    """The lines of the table of the course's letters (its notation), in Markdown."""
     return ["| letter | name in code | meaning |", "| --- | --- | --- |", *map(_letter, NOTATION)]
 
 
 def _letter(letter: str) -> str:
-    """The row of a letter: axes are code, Greek letters aren't."""
+    """The row of one letter in the table of letters. Axes are shown as code, Greek letters aren't."""
     name, meaning = NOTATION[letter]
     return f"| {f'`{letter}`' if letter.isascii() else letter} | {f'`{name}`' if name else ''} | {meaning} |"
 
@@ -160,7 +159,8 @@ def _filled(source: str, tables: Mapping[str, Sequence[str]]) -> str:
 
 
 def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
-    """Parse the text of `lessons/<name>.py`. What is wrong with the cells' headers lies in `problems`."""
+    """Parse the text of `lessons/<name>.py`. `earlier` are the lessons from which a given cell may take definitions
+    over. What is wrong with the cells' headers is in the lesson's `problems`; nothing is raised."""
     path = f"lessons/{name}.py"
     lines = text.splitlines()
     cells: list[LessonCell] = []
@@ -188,7 +188,7 @@ def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
 
 
 def _header_end(lines: list[str]) -> int:
-    """The number of lines of jupytext's YAML header."""
+    """The number of lines of jupytext's YAML header; 0 if there is none."""
     if not lines or lines[0].strip() != "# ---":
         return 0
     return next((i + 1 for i in range(1, len(lines)) if lines[i].strip() == "# ---"), 0)
@@ -232,7 +232,8 @@ def _cell(
 
 def _taken_over(cell: LessonCell, solved: Mapping[str, Mapping[str, str]]) -> tuple[LessonCell, list[str]]:
     """A given cell with the definitions in place of `from lesson_03 import split_heads, merge_heads`, in the order in
-    which the earlier lesson has them. A cell that holds anything else stays as it is."""
+    which the earlier lesson has them, and what is wrong with its imports. A cell that holds anything else stays as it
+    is."""
     try:
         body = ast.parse(cell.source).body
     except SyntaxError:
@@ -249,7 +250,8 @@ def _taken_over(cell: LessonCell, solved: Mapping[str, Mapping[str, str]]) -> tu
 
 
 def _definitions(source: str) -> dict[str, str]:
-    """The functions and classes of a solution cell, without the marks of its regions."""
+    """The source of each function and class of a solution cell, by name, without the marks of its regions; empty if the
+    cell isn't Python."""
     lines = [line for line in source.split("\n") if not is_mark(line)]
     try:
         body = ast.parse("\n".join(lines)).body

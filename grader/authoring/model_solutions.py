@@ -18,13 +18,13 @@ def _lessons() -> dict[str, Lesson]:
 
 
 def lesson_of(name: str) -> Lesson:
-    """A lesson as the build reads it."""
+    """The lesson of this name, as the build reads it."""
     return _lessons()[name]
 
 
 @cache
 def cells(lesson: str) -> tuple[tuple[str, str], ...]:
-    """The header, as its author wrote it, and the source of every code cell of a lesson."""
+    """Of every code cell of a lesson, what its marker says behind `# %%`, and its source."""
     found = lesson_of(lesson)
     heads = found.text.splitlines()
     return tuple((heads[c.line - 1].removeprefix(MARKER).strip(), c.source) for c in found.cells if c.is_code)
@@ -32,7 +32,7 @@ def cells(lesson: str) -> tuple[tuple[str, str], ...]:
 
 def solution_in_context(exercise: Exercise) -> tuple[str, str]:
     """What stands before an exercise's solution (the lesson's imports, what it takes over as given, its earlier
-    solutions) and the solution itself."""
+    solutions), and the solution itself. `ValueError` if the lesson has no solution of the exercise."""
     imports: list[str] = []
     before: list[str] = []
     for cell in lesson_of(exercise.lesson).cells:
@@ -47,5 +47,5 @@ def solution_in_context(exercise: Exercise) -> tuple[str, str]:
 
 
 def model_solution(exercise: Exercise) -> str:
-    """An exercise's solution with what stands before it."""
+    """An exercise's solution with what stands before it in the lesson, as one text of Python."""
     return "\n".join(solution_in_context(exercise))

@@ -46,8 +46,8 @@ PATIENCE = 30.0  # for a worker, whose check should have stopped by itself long 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A model solution with one change. `change` is unique within its exercise: the lines before and after. `own`: the
-    files of exercises that aren't the course's."""
+    """A model solution with one change. `change` has the lines before and after, and is unique within its exercise;
+    `source` is all that is run. `own`: the files of exercises that aren't the course's."""
 
     exercise: str
     change: str
@@ -87,7 +87,8 @@ def derive(exercise: Exercise, context: tuple[str, str] | None = None) -> list[M
 
 
 def mutants_of(name: str, solution: str, scope: Scope, before: str = "") -> Iterator[Mutant]:
-    """The mutants of one source. `before`: what stands in front of each."""
+    """The mutants of one exercise's solution, each source once. `before` is put in front of each; `scope` has what the
+    whole solution may use."""
     tree = _Tidy().visit(ast.parse(solution))
     original = ast.unparse(tree)
     met, changes = {original}, Counter[str]()
@@ -101,7 +102,7 @@ def mutants_of(name: str, solution: str, scope: Scope, before: str = "") -> Iter
 
 
 class _Tidy(ast.NodeTransformer):
-    """Without docstrings and annotations; -1 as one number."""
+    """Takes docstrings and annotations out of a tree, and makes -1 one number."""
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         value = node.operand.value if isinstance(node.operand, ast.Constant) else None
@@ -149,8 +150,8 @@ def _sources(tree: ast.Module, scope: Scope) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a node stands: the numbers to hard-code, whether there are gradients to cut, the arguments of the function
-    around it, these and its variables, the attributes of `self`."""
+    """Where a node stands: the numbers to hard-code, by argument; whether there are gradients to cut; the `arguments`
+    of the function around it; the `names` of these and of its variables; the `attributes` of `self`."""
 
     numbers: dict[str, int | float]
     differentiable: bool
@@ -164,7 +165,8 @@ NOT_CODE = ("ctx", "type_params")
 
 
 def _places(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope, Put]]:
-    """Every node below `node` that is code, with its scope and a function that puts others in its place."""
+    """Every node below `node` that is code, with its scope and a function that puts another one in its place. That
+    function returns the one that takes it back."""
     if isinstance(node, ast.ClassDef):
         scope = replace(scope, attributes=_attributes(node))
     if isinstance(node, ast.FunctionDef):
@@ -210,7 +212,7 @@ def _put_item(items: list[Any], old: ast.AST) -> Put:
 
 
 def _attributes(class_: ast.ClassDef) -> tuple[str, ...]:
-    """The attributes that a class gives its instances."""
+    """The names of the attributes that a class gives its instances."""
     stored = (n.attr for n in ast.walk(class_) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
     return tuple(dict.fromkeys(stored))
 
@@ -294,7 +296,8 @@ SETTINGS = (
 
 
 def operators(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Another operator, operands swapped, one operand only, or the operation in place."""
+    """What may stand in place of an operation: one with another operator, or operands swapped, or in place, or one
+    operand only."""
     if isinstance(node, ast.BinOp):
         kind = type(node.op)
         yield from (ast.BinOp(node.left, other(), node.right) for other in OPERATORS.get(kind, ()))
@@ -318,7 +321,7 @@ def operators(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def constants(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
-    """Another number, truth value, letter order or text."""
+    """What may stand in place of a constant: another number, truth value, letter order or text."""
     if isinstance(node, ast.Attribute) and node.attr == "inf":
         yield ast.Constant(100.0)
     if not isinstance(node, ast.Constant):
@@ -342,7 +345,7 @@ def constants(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
 
 
 def siblings(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """A function, an attribute or a variable in place of another one; a number in place of an argument."""
+    """What may stand in place of a name: another function, attribute or variable; of an argument also a number."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         yield from (ast.Attribute(node.value, other, node.ctx) for other in TWINS.get(node.attr, ()))
         if node.attr in scope.attributes and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -364,7 +367,8 @@ def siblings(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def calls(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """A call without an argument, with two swapped, in place, or left out; keepdim and persistent added."""
+    """What may stand in place of a call: one without an argument, with two swapped, or in place; its operand alone; one
+    with keepdim or persistent added."""
     if not isinstance(node, ast.Call):
         return
     for i in range(len(node.args)):
@@ -397,7 +401,8 @@ def calls(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def slices(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
-    """A slice without one of its bounds, an index without one of its places, or the whole in place of a part."""
+    """What may stand in place of an index: a slice without one of its bounds or its step, an index without one of its
+    places, or the whole."""
     if isinstance(node, ast.Slice):
         yield ast.Slice(None, node.upper, node.step)
         yield ast.Slice(node.lower, None, node.step)
@@ -411,7 +416,8 @@ def slices(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
 
 
 def gradients(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """A gradient cut: of what is assigned, returned, operated on or passed on; precision lost on the way out."""
+    """What may stand in place of a node to cut a gradient of what is assigned, returned, operated on or passed on, or
+    to lose precision on the way out."""
     if not scope.differentiable:
         return
     if isinstance(node, ast.Return) and node.value is not None:
@@ -431,7 +437,8 @@ def gradients(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def statements(node: ast.AST, scope: Scope) -> Iterator[ast.AST | list[ast.stmt]]:
-    """A statement left out, a branch never or always taken, a loop cut short, `no_grad` put around or taken away."""
+    """What may stand in place of a statement: none, a branch that is never or always taken, a loop cut short, `no_grad`
+    put around it or taken away."""
     if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield ast.Pass()
     if isinstance(node, ast.If):
@@ -457,7 +464,8 @@ def statements(node: ast.AST, scope: Scope) -> Iterator[ast.AST | list[ast.stmt]
 
 
 def registration(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
-    """A parameter as a plain tensor or a buffer, a buffer as a plain tensor or a parameter."""
+    """What may stand in place of what a module registers: of a parameter a buffer, of a buffer a plain tensor or a
+    parameter."""
     match node:
         case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=function, args=args)):
             if ast.unparse(function) == "nn.Parameter":
@@ -470,7 +478,8 @@ def registration(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
 
 
 def results(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
-    """Several results in another order, or without one of them; defaults left out."""
+    """What may stand in place of several results: another order, or one of them less. In place of a function's
+    arguments stand the same with fewer defaults."""
     if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) > 1:
         for i in range(len(node.elts)):
             left = [*node.elts[:i], *node.elts[i + 1 :]]
@@ -499,7 +508,8 @@ MUTATIONS: tuple[Callable[[ast.AST, Scope], Iterable[Any]], ...] = (
 
 
 def _is_shared(value: ast.expr, scope: Scope) -> bool:
-    """Whether others may hold it too: an argument, or an attribute. Intermediate results may be overwritten."""
+    """Whether others may hold a value too: it is an argument, or an attribute. Intermediate results may be
+    overwritten."""
     return isinstance(value, ast.Attribute) or (isinstance(value, ast.Name) and value.id in scope.arguments)
 
 
@@ -592,7 +602,8 @@ def run(mutant: Mutant) -> Result | None:
 
 
 def run_all(mutants: Sequence[Mutant], jobs: int) -> list[Result]:
-    """The checks of many mutants, in `jobs` processes. One that doesn't end is stopped, and counts as found."""
+    """The checks of many mutants, in `jobs` processes. One that doesn't end is stopped, and counts as found; one that
+    cuts a gradient where there is none is left out."""
     waiting: queue.SimpleQueue[tuple[int, Mutant]] = queue.SimpleQueue()
     for item in enumerate(mutants):
         waiting.put(item)
@@ -617,7 +628,8 @@ def run_all(mutants: Sequence[Mutant], jobs: int) -> list[Result]:
 def _keep_a_worker(
     waiting: queue.SimpleQueue[tuple[int, Mutant]], found: dict[int, Result | None], stopping: threading.Event
 ) -> None:
-    """Give a worker one mutant after the other, and replace it if it dies or falls silent."""
+    """Give a worker one mutant after the other, and put its results into `found` by their numbers. A worker that dies
+    or falls silent is replaced; once `stopping` is set, no mutant is begun."""
     worker = None
     while not stopping.is_set():
         try:
@@ -651,7 +663,7 @@ class _Worker:
         self.pipe.recv()  # it is ready: importing torch is not to count as a check's time
 
     def check(self, mutant: Mutant) -> Result | None:
-        """What `run` gives. An EOFError or OSError if the process died, or did not answer in time."""
+        """What `run` gives for a mutant. `EOFError` or `OSError` if the process died, or did not answer in time."""
         self.pipe.send(mutant)
         if not self.pipe.poll(PATIENCE):
             raise TimeoutError
@@ -708,8 +720,8 @@ def stale(
 
 
 def report(names: Sequence[str], jobs: int, tell: Callable[[str], object], show_unhelped: bool = False) -> bool:
-    """Run every mutant of these exercises (of all if none is named) and print a table and what is left to do. Returns
-    whether nothing is: all are found or listed as equivalent."""
+    """Run every mutant of these exercises (of all if none is named), and tell a table and what is left to do. Returns
+    whether all are found or listed as equivalent; `CourseError` for an exercise that isn't there."""
     known = exercises()
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -41,7 +41,9 @@ WORDS_INSIDE = {
 
 
 def new_exercise(repository: Repository, wanted: str, name: str) -> list[Path]:
-    """Write the files of a new exercise of a lesson (its name or number); the paths, new and changed.
+    """Write the files of a new exercise of a lesson (`wanted`: its name or number); returns their paths in the
+    repository, new and changed. `CourseError`, and nothing is written, for a name that can't be an exercise's or is
+    taken.
 
     A function has its specification, the words of its mistakes, its sample submissions, its place in NAMES and its
     cells in the lesson; a name such as quiz_03 makes a quiz.
@@ -61,7 +63,8 @@ def new_exercise(repository: Repository, wanted: str, name: str) -> list[Path]:
 
 
 def new_lesson(repository: Repository, number: str, name: str) -> list[Path]:
-    """Write the files of a new lesson with a quiz; their paths."""
+    """Write the files of a new lesson with a quiz; returns their paths in the repository. `number` has two digits,
+    `name` is in snake_case; `CourseError`, and nothing is written, for any other, or if the number is taken."""
     if not re.fullmatch(r"\d\d", number):
         raise CourseError(f"{number!r}: a lesson's number has two digits, such as 11.")
     if not FUNCTION.fullmatch(name):
@@ -97,7 +100,8 @@ def _check_name(repository: Repository, lesson: str, name: str) -> None:
 
 
 def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[Path, str]:
-    """The specification, the words of its mistakes and the sample submissions, or the test of a quiz."""
+    """The texts of a new exercise's files by path: its specification, the words of its mistakes and the sample
+    submissions; of a quiz its specification and its test."""
     shared = repository.root / SPECIFICATIONS / f"lesson_{lesson.number}" / "shared.py"
     has_name = shared.exists() and re.search(r"(?m)^LESSON = ", shared.read_text("utf-8"))
     folder = f"lesson_{lesson.number}"
@@ -125,7 +129,8 @@ def _kind(name: str) -> str:
 
 
 def with_name(text: str, name: str, before: str) -> str:
-    """The text of a lesson's `__init__.py` with one more name in NAMES: before another one, or at the end."""
+    """The text of a lesson's `__init__.py` with one more name in NAMES: in front of the name `before`, or at the end if
+    that isn't there. `CourseError` if NAMES is missing."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["NAMES"]:
             names = list(ast.literal_eval(node.value))
@@ -167,7 +172,8 @@ def _place(lesson: Lesson) -> int:
 
 
 def filled(template: str, **fields: str) -> str:
-    """A template with each field's value in place of its name."""
+    """The text of a template, called by its file's name without the ending, with each field's value in place of the
+    field's name."""
     return Template((TEMPLATES / f"{template}.txt").read_text("utf-8")).substitute(fields)
 
 

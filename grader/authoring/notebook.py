@@ -51,7 +51,7 @@ from glob import glob
 
 
 def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> NotebookNode:
-    """The notebook of a lesson without problems; a valid source for nbgrader."""
+    """The notebook of a lesson without problems, with its code not yet executed; a valid source for nbgrader."""
     notebook = nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA))
     notebook.nbformat_minor = 5
     givens = iter(f"given-{number}" for number in range(1, len(lesson.cells) + 1))
@@ -76,7 +76,8 @@ def _explain(answer: NotebookNode, text: str) -> None:
 
 
 def _ids(lesson: Lesson) -> Iterator[str]:
-    """jupytext draws ids at random. These stay what they are while a cell's exercise, or else its source, does."""
+    """The ids of a lesson's cells. jupytext draws them at random; these stay what they are while a cell's exercise, or
+    else its source, does."""
     seen: Counter[str] = Counter()
     for cell in lesson.cells:
         if cell.exercise:
@@ -88,7 +89,8 @@ def _ids(lesson: Lesson) -> Iterator[str]:
 
 
 def _metadata(cell: LessonCell, exercises: Mapping[str, Exercise], givens: Iterator[str]) -> dict[str, Any]:
-    """`course` is for this course's own tools, `nbgrader` for nbgrader, `tags` for nbval, `jupyter` for JupyterLab."""
+    """A cell's metadata: `course` is for this course's own tools, `nbgrader` for nbgrader, `tags` for nbval, `jupyter`
+    for JupyterLab. `givens` are the grade_ids of given cells that are still free."""
     course = {"role": cell.role or EXAMPLE}
     metadata: dict[str, Any] = {"course": course}
     if cell.exercise:
@@ -109,26 +111,27 @@ def _metadata(cell: LessonCell, exercises: Mapping[str, Exercise], givens: Itera
 
 
 def nbgrader_metadata(grade_id: str, **fields: Any) -> dict[str, Any]:
-    """nbgrader's own metadata of a cell."""
+    """nbgrader's own metadata of a cell: all its flags False and no points, but for those in `fields`."""
     plain = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
     return plain | {"grade_id": grade_id} | fields
 
 
 def install_source(address: str) -> str:
-    """What the first cell says: `address` is where the wheel lies, or empty."""
+    """The source of the first cell, which installs the course. `address` is where the wheel lies; with "" the cell
+    looks for a file beside the notebook."""
     return INSTALL_CELL.format(install=FROM_ADDRESS.format(address=address) if address else FROM_FILE)
 
 
 def with_install_cell(notebook: NotebookNode, address: str) -> NotebookNode:
-    """A copy with the cell that installs the course in front. It is no cell of the lesson, and the build doesn't run
-    it. JupyterLab shows its first line only."""
+    """A copy with the cell in front that installs the course, from the wheel at `address` or, with "", from a file. It
+    is no cell of the lesson, and the build doesn't run it. JupyterLab shows its first line only."""
     metadata = {"course": {"role": "install"}, "jupyter": {"source_hidden": True}}
     cell = nbformat.v4.new_code_cell(install_source(address), id=INSTALL_ID, metadata=metadata)
     return nbformat.from_dict({**notebook, "cells": [cell, *notebook.cells]})
 
 
 def without_install_cell(notebook: NotebookNode) -> NotebookNode:
-    """A copy with the lesson's own cells."""
+    """A copy with the lesson's own cells only."""
     return nbformat.from_dict({**notebook, "cells": [cell for cell in notebook.cells if cell.get("id") != INSTALL_ID]})
 
 
@@ -143,7 +146,7 @@ def loads(text: str) -> NotebookNode:
 
 
 def without_outputs(notebook: NotebookNode) -> NotebookNode:
-    """A copy as it was before it was executed."""
+    """A copy as the notebook was before it was executed: without outputs and execution counts."""
     bare = nbformat.from_dict(notebook)
     for cell in bare.cells:
         if cell.cell_type == "code":

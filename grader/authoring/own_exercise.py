@@ -36,12 +36,13 @@ Tell = Callable[[str], object]
 
 
 def answers_of(name: str) -> str:
-    """Where the right and wrong answers to an exercise lie in its course directory."""
+    """The path, in a course directory, of the file with the right and wrong answers to an exercise."""
     return f"{ANSWERS}/{name}.py"
 
 
 def write_skeleton(root: Path, name: str) -> list[str]:
-    """Write the files of a new exercise; their paths in the course directory."""
+    """Write those files of a teacher's new exercise that aren't there yet; returns their paths in the course directory.
+    `CourseError` for a name that can't be an exercise's, or that the course itself has."""
     if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name):
         raise CourseError(
             f"{name!r} can't be the name of an exercise: a function's is in snake_case (row_sums), a module's in "
@@ -60,8 +61,8 @@ def write_skeleton(root: Path, name: str) -> list[str]:
 
 
 def put_into(root: Path, notebook: Path, name: str) -> int:
-    """Put an exercise's cells into an instructor's notebook, before its quiz or else at its end; the number of the
-    first of them, counted from 1."""
+    """Put an exercise's cells into an instructor's notebook, before its quiz or else at its end; returns the number of
+    the first of them, counted from 1. `CourseError` if the exercise has no file, or is in the notebook already."""
     exercise = exercises(_files(root, name))[name]
     document = loads(notebook.read_text("utf-8"))
     for number, cell in enumerate(document.cells, 1):
@@ -74,7 +75,7 @@ def put_into(root: Path, notebook: Path, name: str) -> int:
 
 
 def _place(cells: list[Any]) -> int:
-    """Before the quiz and the text above it."""
+    """The index at which an exercise's cells go in: before the quiz and the text above it, or else at the end."""
     quiz = next((i for i, cell in enumerate(cells) if cell.metadata.get("course", {}).get("kind") == "answers"), None)
     if quiz is None:
         return len(cells)
@@ -108,8 +109,8 @@ def _files(root: Path, name: str) -> OwnFiles:
 
 
 def try_out(root: Path, name: str, jobs: int, tell: Tell) -> bool:
-    """Try an exercise's right and wrong answers and the mutants of the first right one; whether all is as it should
-    be. `tell` gets every line."""
+    """Try an exercise's right and wrong answers and the mutants of the first right one; returns whether all is as it
+    should be. `tell` gets every line; `jobs` processes run the mutants. `CourseError` if there is no such exercise."""
     own = _files(root, name)
     unfinished = list(places(root, root / file_of(name)))
     for problem in unfinished:
@@ -149,7 +150,8 @@ def _wrong_with(exercise: Exercise, samples: list[Sample], own: OwnFiles) -> Ite
 def _verdict(
     exercise: Exercise, sample: Sample, own: OwnFiles, listed: set[str], seed: str | bytes, larger: bool
 ) -> str:
-    """What is wrong with the report of an answer; "" if nothing is."""
+    """What is wrong with the report of an answer; "" if nothing is. `listed` are the ids of the exercise's mistakes;
+    `seed` and `larger` choose the check's inputs."""
     subject = LocalSubject({"__name__": "__main__"})
     ran = subject.ask(Request("run", source=sample.source, seconds=60))
     if not ran.ok:
@@ -173,7 +175,8 @@ def _misnamed(report: Report, mistake: str, listed: set[str]) -> str:
 
 
 def _survivors(root: Path, exercise: Exercise, right: Sample, own: OwnFiles, jobs: int, tell: Tell) -> list[str]:
-    """What is left to do about the mutants of a right answer; with a table."""
+    """Tell a table of the mutants of a right answer, and return a line for each that is left to be looked at.
+    `CourseError` if the list of equivalent ones can't be read."""
     path = root / EQUIVALENT
     try:
         listed = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
@@ -189,7 +192,7 @@ def _survivors(root: Path, exercise: Exercise, right: Sample, own: OwnFiles, job
 
 
 def _in_context(answer: Sample) -> tuple[str, str]:
-    """What stands before an answer, and the answer itself."""
+    """What stands before an answer's definition in its source, and the rest, which is the answer."""
     body = ast.parse(answer.source).body
     names = [getattr(node, "name", "") for node in body]
     start = names.index(answer.exercise) if answer.exercise in names else 0

@@ -23,7 +23,8 @@ SHORTEST = 3  # characters: a shorter output, such as a 2, is in many a question
 
 
 class Call(NamedTuple):
-    """A call of `predict` or `compare_guess`. Texts that are not written as strings are empty."""
+    """A call of `predict` or `compare_guess` (`function`), in a `cell` and in a `line` of the lesson. `name` and
+    `question` are its first two arguments, "" where they are not written as strings."""
 
     function: str
     name: str
@@ -34,7 +35,7 @@ class Call(NamedTuple):
 
 
 def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Problem]:
-    """Predictions and their answers, one of each."""
+    """A problem where a prediction has no answer, an answer no prediction, or one of them isn't as it should be."""
     asked: dict[str, Call] = {}
     answered: dict[str, Call] = {}
     for call in _calls(lesson):
@@ -54,7 +55,7 @@ def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Proble
 
 
 def _followed(lesson: Lesson) -> Iterator[Problem]:
-    """The three cells of a prediction stand together: question, answer, text."""
+    """A problem where the three cells of a prediction, question, answer and text, don't stand together."""
     calls = {id(call.cell): call for call in _calls(lesson)}
     for before, cell, after in zip((None, *lesson.cells), lesson.cells, (*lesson.cells[1:], None), strict=False):
         call, is_explained = calls.get(id(cell)), after is not None and after.explains
@@ -77,7 +78,7 @@ def _followed(lesson: Lesson) -> Iterator[Problem]:
 
 
 def _misplaced(text: LessonCell, above: str) -> str:
-    """What is wrong with the text of an answer, below a cell that calls `above`."""
+    """What is wrong with the text of an answer below a cell that calls `above`; "" if nothing is."""
     if above != ANSWERS:
         return f"{EXPLAINS} must come directly below the cell with {ANSWERS}"
     quotes = '"""' in text.source
@@ -113,7 +114,8 @@ def _in_turn(call: Call, seen: Mapping[str, Call], asked: Mapping[str, Call]) ->
 
 
 def given_away(lesson: Lesson, notebook: NotebookNode) -> list[Problem]:
-    """Questions of an executed lesson that hold a line of the answering cell's output, or a number that came out."""
+    """A problem for each question of an executed lesson that holds a line of the answering cell's output, or a number
+    that came out."""
     calls = _calls(lesson)
     outputs = {id(cell): _lines(done) for cell, done in zip(lesson.in_notebook, notebook.cells, strict=True)}
     answers = {call.name: outputs[id(call.cell)] for call in calls if call.function == ANSWERS}
@@ -127,7 +129,8 @@ def given_away(lesson: Lesson, notebook: NotebookNode) -> list[Problem]:
 
 
 def _lines(cell: NotebookNode) -> list[str]:
-    """What a cell printed and what came out, as texts of some length."""
+    """The lines that a cell printed, and the numbers that came out, without the shortest: those are in many a question
+    by chance."""
     outputs = [output for output in cell.get("outputs", ()) if "text/markdown" not in output.get("data", {})]
     texts = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs]
     lines = [line.strip() for text in texts for line in text.splitlines()]
@@ -154,6 +157,6 @@ def _calls_of(cell: LessonCell) -> Iterator[Call]:
 
 
 def _text(call: ast.Call, at: int) -> str:
-    """An argument that is written as a string; empty if it isn't."""
+    """The argument at an index, if it is written as a string; "" if it isn't."""
     found = call.args[at] if at < len(call.args) else None
     return found.value if isinstance(found, ast.Constant) and isinstance(found.value, str) else ""

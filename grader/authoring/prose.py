@@ -64,7 +64,7 @@ def unfolded(markdown: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a plain text; a number is none."""
+    """The words of a plain text; numbers aren't counted."""
     return WORD.findall(text)
 
 
@@ -79,7 +79,7 @@ class Times(NamedTuple):
 
 
 def times(lesson: Lesson) -> Times:
-    """How long a lesson takes, and what is in it."""
+    """The minutes that a lesson takes, by its parts and its exercises."""
     text = "\n".join(cell.source for cell in lesson.cells if not cell.is_code)
     levels = {name: int(level) for _, name, level in DIFFICULTY.findall(text)}
     exercises = {cell.exercise: _exercise(cell, levels) for cell in lesson.with_role("solution")}
@@ -110,7 +110,7 @@ def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
 
 
 def _logical_lines(source: str) -> int:
-    """Lines as Python counts them: one that is wrapped is one, a comment is none."""
+    """The number of lines as Python counts them: one that is wrapped is one, a comment is none."""
     return sum(token.type == NEWLINE for token in generate_tokens(StringIO(source).readline))
 
 
@@ -131,7 +131,7 @@ def about(minutes: float) -> str:
 
 
 def _rounded(minutes: float) -> int:
-    """At least 1; from ten on, in steps of five."""
+    """Minutes as a whole number: at least 1, and from ten on in steps of five."""
     return max(1, round(minutes)) if minutes < 10 else 5 * round(minutes / 5)
 
 
@@ -166,8 +166,7 @@ def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) ->
 
 
 def _folded(match: re.Match[str]) -> str:
-    """JupyterLab leaves no room between a fold and the text after it. An empty paragraph has that of a paragraph's
-    end."""
+    """The fold with an empty paragraph behind it: JupyterLab leaves no room between a fold and the text after it."""
     text = match[1][0].upper() + match[1][1:].rstrip("\n")
     end = "\n" if match[1].endswith("\n") else ""
     if re.match(r"\s*[^\s#]", match.string[match.end() :]):
@@ -205,5 +204,6 @@ def describe_pictures(notebook: NotebookNode) -> None:
 
 
 def _own_words(output: NotebookNode, alt: str) -> bool:
-    """Whether what drew a picture has described it too: a view, or what says the same as its text."""
+    """Whether `alt` describes a picture in words of its own: those of a view, or the text that is shown with the
+    picture."""
     return bool(alt) and (is_view(alt) or alt == output.data.get("text/plain"))

@@ -16,7 +16,8 @@ PLACE = re.compile(rf"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTA
 
 
 def readme(repository: Repository, lessons: Iterable[Lesson]) -> tuple[str, str] | None:
-    """README.md as it is and as it should be; None where there is none."""
+    """README.md as it is and as it should be; None where there is no such file. `CourseError` if it has no place for
+    the table of lessons."""
     path = repository.root / "README.md"
     if not path.exists():
         return None

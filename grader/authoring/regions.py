@@ -10,7 +10,8 @@ STUB = "raise NotImplementedError()"
 
 
 def region_errors(source: str) -> list[tuple[int, str]]:
-    """What is wrong with the regions: (line counted from 0, message)."""
+    """What is wrong with the marks of solution regions in a source: for each error its line, counted from 0, and a
+    message."""
     errors: list[tuple[int, str]] = []
     opened: int | None = None
     for number, line in enumerate(source.splitlines()):

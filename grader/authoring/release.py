@@ -50,8 +50,9 @@ TEACHERS_BUILD = "--config-settings=--build-option=--build-number=1teacher"
 
 
 def release(repository: Repository, out: Path, kind: str = STUDENT, address: str = "") -> Path:
-    """Write the zip into `out`. The notebooks have to be what a build would make. `address`: where the student's wheel
-    will lie, for notebooks that are opened without the course, if it isn't the repository's."""
+    """Write the zip of a package, of kind `STUDENT` or `TEACHER`, into the folder `out`; returns its path. `address`:
+    where the student's wheel will lie, for notebooks that are opened without the course, if it isn't the repository's.
+    `CommandFailed` if the notebooks aren't what a build would make."""
     verify(repository, ())
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), kind)
@@ -60,7 +61,9 @@ def release(repository: Repository, out: Path, kind: str = STUDENT, address: str
 
 
 def platform_release(repository: Repository, out: Path, platform: str, wanted: str, visibility: str = "") -> Path:
-    """Write the zip that grades one lesson on a platform into `out`. Its secret is its own."""
+    """Write the zip that grades one lesson (`wanted`: its name or number) on a platform, with a secret of its own, into
+    the folder `out`; returns its path. `visibility` is Gradescope's word for who sees the results. `CourseError` for an
+    unknown lesson, `CommandFailed` if its notebooks aren't what a build would make."""
     lessons = {notebook.stem: notebook for notebook in repository.solutions.glob("*.ipynb")}
     lesson = choose(wanted, sorted(lessons))
     if lesson is None:
@@ -83,7 +86,7 @@ def platform_release(repository: Repository, out: Path, platform: str, wanted: s
 
 
 def _zip(path: Path, entries: Mapping[str, bytes]) -> Path:
-    """Write a zip. What begins as a script does can be run."""
+    """Write a zip of these contents by name; returns its path. A file that begins with `#!` can be run."""
     path.parent.mkdir(parents=True, exist_ok=True)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -114,7 +117,7 @@ def _contents(repository: Repository, wheel: Path, kind: str, address: str) -> I
 
 
 def _installing(text: str, address: str) -> str:
-    """The notebook whose first cell installs the course from this address, if there is one."""
+    """The notebook's text with a first cell that installs the course from this address; with "" it stays as it was."""
     notebook = loads(text)
     if address:
         notebook.cells[0].source = install_source(address)
@@ -122,7 +125,7 @@ def _installing(text: str, address: str) -> str:
 
 
 def _templates(root: Path, kind: str, wheel: Path, known: Mapping[str, str]) -> dict[str, bytes]:
-    """The files of a package that are written by hand, with what is filled in."""
+    """The contents, by name, of the files of a package that are written by hand, with `known` and more filled in."""
     folder, found = root / "release" / kind, {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         text = path.read_text(encoding="utf-8")
@@ -138,7 +141,8 @@ def _torch_cpu_index(root: Path) -> str:
 
 
 def _wheel(repository: Repository, scratch: Path, kind: str) -> Path:
-    """The wheel of a copy of the package, with the exercises' original cells (student) or the solutions (teacher)."""
+    """Build the wheel of a copy of the package, with the exercises' original cells (student) or the solutions
+    (teacher), in the folder `scratch`; returns its path. `CourseError` with pip's output if that fails."""
     source = scratch / "source"
     shutil.copytree(repository.root / "grader", source / "grader", ignore=shutil.ignore_patterns("__pycache__"))
     for name in PROJECT_FILES:

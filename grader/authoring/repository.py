@@ -24,27 +24,27 @@ class Repository:
 
     @property
     def lessons(self) -> Path:
-        """The folder of the lessons' sources."""
+        """The folder of the lessons' sources, `lessons/`."""
         return self.root / "lessons"
 
     @property
     def solutions(self) -> Path:
-        """The instructor's notebooks, executed."""
+        """The folder of the instructor's notebooks, executed."""
         return self.root / "solutions"
 
     @property
     def notebooks(self) -> Path:
-        """The students' notebooks."""
+        """The folder of the students' notebooks."""
         return self.root / "notebooks"
 
     @property
     def states(self) -> Path:
-        """What the lessons' views show, for the site."""
+        """The folder of the files with what the lessons' views show, for the site."""
         return self.root / "website" / "states"
 
     @property
     def cache(self) -> Path:
-        """What executing the lessons gave."""
+        """The folder in which the build keeps what executing the lessons gave."""
         return self.root / ".cache" / "build"
 
     @property
@@ -54,7 +54,8 @@ class Repository:
         return str(project.get("tool", {}).get("attention-course", {}).get("wheel", ""))
 
     def names(self) -> list[str]:
-        """All lessons, in order. A file that is not named like a lesson would be left out in silence: refuse it."""
+        """The names of all lessons, in order. `CourseError` for a file that is not named like a lesson, which would be
+        left out in silence."""
         files = sorted(path.name for path in self.lessons.glob("*.py"))
         misnamed = [
             f"lessons/{name}:1: a lesson's name looks like 01_self_attention.py"
@@ -66,7 +67,8 @@ class Repository:
         return [name.removesuffix(".py") for name in files]
 
     def choose(self, wanted: Iterable[str]) -> list[str]:
-        """The lessons meant by names, numbers or files; all of them if none is given."""
+        """The lessons meant by names, numbers or files, in the course's order; all of them if none is given.
+        `CourseError` for one that isn't there."""
         known = self.names()
         chosen = {self._choose(text, known) for text in wanted}
         return [name for name in known if name in chosen or not chosen]
@@ -83,7 +85,8 @@ def _is_lesson(name: str) -> bool:
 
 
 def find_root(start: Path) -> Path:
-    """The repository that `start` lies in: the nearest folder upwards with `lessons/` and `pyproject.toml`."""
+    """The repository that `start` lies in: the nearest folder upwards with `lessons/` and `pyproject.toml`.
+    `CourseError` if there is none."""
     for folder in (start, *start.parents):
         if (folder / "lessons").is_dir() and (folder / "pyproject.toml").is_file():
             return folder

@@ -36,7 +36,7 @@ def problems(lesson: Lesson, exercises: Exercises) -> list[Problem]:
 
 
 def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """Keys, roles, and which role takes which key."""
+    """A problem for each cell whose header has an unknown key or role, or a key that its role doesn't take."""
     for cell in lesson.cells:
         for key in cell.extra:
             if key == "points":
@@ -75,7 +75,7 @@ def sources(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def regions(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """Solution regions are closed, and stand in solution cells only."""
+    """A problem where a solution region isn't closed or stands outside a solution cell, or a solution cell has none."""
     for cell in lesson.cells:
         for number, message in region_errors(cell.source):
             yield lesson.problem(cell, message, cell.first + number)
@@ -88,7 +88,8 @@ def regions(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def exercises_of_lesson(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
-    """Every exercise is specified, for this lesson, and has one solution and then one check."""
+    """A problem where an exercise isn't specified for this lesson, or hasn't one solution cell and then one check
+    cell."""
     for cell in _of_exercises(lesson):
         exercise = exercises.get(cell.exercise)
         if exercise is None:
@@ -124,7 +125,8 @@ def checks(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
 
 
 def definitions(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
-    """A solution cell defines its exercise's name, outside the region too, and no other cell does."""
+    """A problem where a solution cell doesn't define its exercise's name, outside the region too, or another cell
+    does."""
     owners = {cell.exercise for cell in lesson.with_role("solution")}
     for cell in lesson.cells:
         if not cell.is_code or _syntax_error(cell.source):
@@ -141,7 +143,8 @@ def definitions(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
 
 
 def _stub(lesson: Lesson, cell: LessonCell, exercises: Exercises) -> Iterator[Problem]:
-    """What the student gets must run, or every notebook would fail before its first exercise."""
+    """A problem where what the student gets of a solution cell isn't Python, doesn't define the exercise, or raises
+    when it is run: every notebook would fail there."""
     is_answers = cell.exercise in exercises and exercises[cell.exercise].kind == "answers"
     left = cut(cell.source, stub="pass" if is_answers else "raise NotImplementedError()")
     if _syntax_error(left):
@@ -156,7 +159,7 @@ def _stub(lesson: Lesson, cell: LessonCell, exercises: Exercises) -> Iterator[Pr
 
 
 def student_names(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """A worked example does without what a student writes, or its stored output would not be the student's."""
+    """A problem where a worked example uses what a student writes: its stored output would not be the student's."""
     readable = [cell for cell in lesson.cells if cell.is_code and not _syntax_error(cell.source)]
     for use in dependence.uses_of_students_work(readable):
         message = f'uses {use.name}, which {use.made_by} (line {use.made_at}): mark the cell role="try"'
@@ -164,7 +167,7 @@ def student_names(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def numbers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """Headings of exercises are numbered in order."""
+    """A problem for each heading of an exercise whose number isn't the next one."""
     headings = [
         (cell, cell.first + at, heading)
         for cell in lesson.cells
@@ -178,7 +181,7 @@ def numbers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def difficulties(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
-    """Difficulty rises from exercise to exercise, the quiz left out, or the text says that it doesn't."""
+    """A problem where an exercise is easier than the one before it, the quiz left out, and the text doesn't say so."""
     before = 0
     for cell in (cell for cell in lesson.cells if not cell.is_code):
         for match in DIFFICULTY.finditer(cell.source):
@@ -192,7 +195,7 @@ def difficulties(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
 
 
 def widths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """No line of code has to be scrolled to be read."""
+    """A problem for each line of code that has to be scrolled to be read."""
     for cell in (cell for cell in lesson.cells if cell.is_code and cell.role != "given"):
         for at, line in enumerate(cell.source.splitlines()):
             if len(line) > CODE_WIDTH:
@@ -203,7 +206,8 @@ def widths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """No cell has more code than one can keep in view, or it says why. Of a solution cell counts what students get."""
+    """A problem for each cell with more lines of code than one can keep in view that doesn't say why. Of a solution
+    cell only what students get is counted."""
     for cell in lesson.cells:
         source = cut(cell.source) if cell.role == "solution" and not region_errors(cell.source) else cell.source
         if not cell.is_code or cell.role == "given" or _syntax_error(source):
@@ -221,7 +225,8 @@ def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 
 
 def drawings(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """A worked example that makes a picture and says nothing is marked: its code is collapsed."""
+    """A problem for each worked example that makes a picture, prints nothing and isn't marked as a drawing, whose code
+    is collapsed."""
     for cell in lesson.with_role(""):
         if cell.source.rstrip().endswith("plt.show()") and not SAYS.search(cell.source):
             yield lesson.problem(cell, 'this cell only draws: mark it role="draw"')

@@ -32,7 +32,8 @@ UNLISTED, EXCLUDED = "-", "excluded-function"
 
 @dataclass(frozen=True)
 class Sample:
-    """One way of solving an exercise, or of getting it wrong. `mistake` is empty for a right one."""
+    """One way of solving an exercise, or of getting it wrong. `mistake` is the id of its mistake, "-" if nobody listed
+    that, "" for a right answer; `source` has what stands before it too."""
 
     exercise: str
     title: str
@@ -45,13 +46,14 @@ class Sample:
 
 @cache
 def submissions() -> tuple[Sample, ...]:
-    """Every sample submission of every exercise."""
+    """Every sample submission of the course's own exercises."""
     paths = sorted((ROOT / FOLDER).glob("lesson_*/*.py"))
     return tuple(submission for path in paths if path.name != SHARED for submission in read(path))
 
 
 def read(path: Path) -> list[Sample]:
-    """The sample submissions of one file, in its order."""
+    """The sample submissions of one file, in its order; those with the word TODO are left out. `CourseError` for a cell
+    that doesn't open as the top of this module says."""
     submissions: list[Sample] = []
     shared = prelude = _before(path)
     for chunk in re.split(r"(?m)^(?=# %% )", path.read_text("utf-8"))[1:]:
@@ -70,15 +72,15 @@ def read(path: Path) -> list[Sample]:
 
 
 def _before(path: Path) -> str:
-    """What the lesson's shared prelude holds for one file."""
+    """What the lesson's shared prelude holds for one file: all that stands before its exercise; "" if there is no
+    prelude."""
     shared = path.with_name(SHARED)
     return re.split(rf"(?m)^# %% {path.stem}$", shared.read_text("utf-8"))[0] if shared.exists() else ""
 
 
 def missing(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
-    """What the samples of an exercise lack: three right answers, two wordings of every mistake, and a wrong answer
-    that nobody listed. A quiz has none: `tests/exercises/quizzes.py` says what its test holds.
-    """
+    """A problem for each kind of sample that an exercise lacks: three right answers, two wordings of every mistake, and
+    a wrong answer that nobody listed. A quiz has none: `tests/exercises/quizzes.py` says what its test holds."""
     if exercise.kind == "answers":
         return []
     path = FOLDER / f"lesson_{exercise.lesson[:2]}" / f"{exercise.name}.py"

@@ -22,7 +22,8 @@ HOW = "`grader build --states` makes it"
 
 
 def taken(notebook: NotebookNode) -> States:
-    """Take the states out of the outputs: those of each cell in their order."""
+    """Take the states of its views out of a notebook's outputs; returns them by the cell's id, those of each cell in
+    their order."""
     states: States = {}
     for cell in notebook.cells:
         found = [output.get("data", {}).pop(STATE, None) for output in cell.get("outputs", [])]
@@ -42,7 +43,7 @@ def load(path: Path) -> States:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a lesson's file, as `dumps` makes it; a lesson without views has none."""
+    """Write a lesson's file with a text that `dumps` made; that of a lesson without views is removed."""
     if text == dumps({}):
         path.unlink(missing_ok=True)
     elif not path.exists() or path.read_text("utf-8") != text:
@@ -62,7 +63,7 @@ def views_of(cell: NotebookNode) -> list[tuple[str, str]]:
 
 
 def differences(notebook: NotebookNode, states: States) -> Iterator[str]:
-    """Where the stored states don't belong to the views that an executed notebook shows."""
+    """A sentence for each cell whose stored states aren't those of the views that an executed notebook shows there."""
     shown = {cell.id: views_of(cell) for cell in notebook.cells if cell.cell_type == "code"}
     for cell_id, found in shown.items():
         stored = states.get(cell_id, [])

@@ -36,7 +36,8 @@ DIFF_LINES = 24
 
 
 def verify(repository: Repository, wanted: Sequence[str]) -> None:
-    """Raises `CommandFailed` if a rebuild of the lessons meant would change anything."""
+    """Compare the lessons meant (all if none is given) with what is built. `CommandFailed`, with what differs, if a
+    rebuild would change anything."""
     course, lessons, missing = read_lessons(repository, wanted)
     found = [line for lesson in lessons for line in _lesson(repository, lesson)]
     unfinished = [str(problem) for problem in missing]
@@ -95,8 +96,8 @@ def _load(path: Path) -> NotebookNode | None:
 
 
 def _not_run(solution: NotebookNode) -> Iterator[str]:
-    """An instructor's notebook is run from top to bottom, and a check always shows its report. A drawing shows its
-    picture, unless the cell defines how something is drawn further down."""
+    """A sentence for each sign that an instructor's notebook wasn't run from top to bottom, or that a check lacks its
+    report, or a drawing its picture (unless the cell defines how something is drawn further down)."""
     counts = iter(range(1, len(solution.cells) + 1))
     for cell in solution.cells:
         if cell.cell_type != "code":
@@ -116,7 +117,7 @@ def _shows(cell: NotebookNode) -> bool:
 
 
 def _differences(found: NotebookNode, expected: NotebookNode) -> Iterator[str]:
-    """What `found` would become, each cell by its id."""
+    """The lines that would change in `found`, cell by cell by its id, to make it `expected`."""
     before, after = ([str(cell.get("id")) for cell in notebook.cells] for notebook in (found, expected))
     for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if kind != "equal" and i2 - i1 != j2 - j1:
@@ -140,7 +141,7 @@ def _diff(old: NotebookNode | None, new: NotebookNode | None) -> str:
 
 
 def _cell_lines(cell: NotebookNode) -> list[str]:
-    """A cell to be compared by eye: its source as it is, the rest as JSON."""
+    """A cell as lines to be compared by eye: its source as it is, the rest as JSON."""
     return [*_as_lines({key: value for key, value in cell.items() if key != "source"}), *cell.source.splitlines()]
 
 

@@ -12,7 +12,8 @@ from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 
 @dataclass(frozen=True)
 class PartChange:
-    """A part of an exercise that is in another state than before; "none" where there was, or is, no such part."""
+    """A part of an exercise that is in another state than before: "passed", "failed", "not judged yet", or "none" where
+    there was, or is, no such part. `message` says why it fails now."""
 
     part: str
     before: str
@@ -22,8 +23,9 @@ class PartChange:
 
 @dataclass(frozen=True)
 class ExerciseChange:
-    """The points of one exercise, or of a teacher's own cell, before and after. `kept`: they would go down, and stay
-    unless that is asked for. `by_hand`: a teacher gave others, which stay; only the judge's are told here."""
+    """The points of one exercise, or of a teacher's own cell, before and after, of the `points` that it is worth; `why`
+    in sentences. `kept`: they would go down, and stay unless that is asked for. `by_hand`: a teacher gave others, which
+    stay; only the judge's are told here."""
 
     exercise: str
     before: float
@@ -42,7 +44,8 @@ class ExerciseChange:
 
 @dataclass(frozen=True)
 class StudentChange:
-    """One student's mark of the lesson before and after an acceptance, and after one with `--also-down`."""
+    """One student's mark of the lesson in points: before and after an acceptance, and after one with `--also-down`.
+    `exercises` are those whose points differ."""
 
     student: str
     before: float
@@ -64,8 +67,8 @@ def student_change(
     offered: GradebookDiff,
     kept: tuple[str, ...],
 ) -> StudentChange:
-    """One student: what all new results would give is `whole`, what an acceptance gives `offered`, where the cells in
-    `kept` stay."""
+    """What a regrade changes for one student, whose results are `was` and `now`: all new results together would give
+    what `whole` says; an acceptance, where the cells in `kept` stay, gives what `offered` says."""
     before, after = whole.before[student], whole.after[student]
     rows = whole.rows_before[student]["grade"]
     exercises = []
@@ -87,7 +90,7 @@ def student_change(
 
 
 def _judged(result: SubmissionResult, name: str, most: float) -> float | None:
-    """What the judge alone gives for a cell."""
+    """The points that the judge alone gives for a cell that is worth `most`; None if it doesn't judge that cell."""
     given = [round(most * exercise.score, 2) for exercise in result.exercises if exercise.name == name]
     given += [test.mark(most) for test in result.tests if test.grade_id == name]
     return given[0] if given else None
@@ -96,7 +99,7 @@ def _judged(result: SubmissionResult, name: str, most: float) -> float | None:
 def _reasons(
     was: SubmissionResult, now: SubmissionResult, name: str, most: float
 ) -> tuple[tuple[PartChange, ...], tuple[str, ...]]:
-    """Why an exercise, which is worth `most`, has other points: its parts, and sentences."""
+    """Why an exercise that is worth `most` has other points: the parts whose state has changed, and sentences."""
     why = []
     if was.unreadable != now.unreadable:
         why.append(now.unreadable or f"It could not be read before: {was.unreadable}")

@@ -45,7 +45,8 @@ SETTINGS: dict[str, Any] = {
 
 @contextlib.contextmanager
 def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
-    """A client of the scheduler at that address, or else of so many workers on this machine."""
+    """A client of the scheduler at that address or, if it is None, of so many workers on this machine. `CourseError`
+    where there is no scheduler, `CommandFailed` where it has no workers or none can be started."""
     for name in ("distributed", "asyncio"):  # what matters of it the command says
         logging.getLogger(name).setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", message="Sending large graph")
@@ -84,8 +85,8 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
 
 
 def _local_cluster(workers: int) -> LocalCluster:
-    """Processes on this machine. With TLS: whoever can talk to a scheduler can run code as its owner, and on a machine
-    that students use too, that would be everyone."""
+    """Start processes on this machine; `CommandFailed` if they can't be. With TLS: whoever can talk to a scheduler can
+    run code as its owner, and on a machine that students use too, that would be everyone."""
     try:
         with children_hear_no_interrupt():
             return LocalCluster(
@@ -103,7 +104,8 @@ def _local_cluster(workers: int) -> LocalCluster:
 
 
 class Judges:
-    """The judges on a client's workers; a context manager. They are ended with it, and the secret is forgotten."""
+    """The judges on a client's workers; a context manager, at whose end they are ended and the secret is forgotten.
+    `CommandFailed` if one can't start."""
 
     def __init__(self, client: Client, settings: GradingSettings, release: Release) -> None:
         self._client = client
@@ -129,7 +131,8 @@ class Judges:
                 self._client.unregister_worker_plugin(self._name)
 
     def submit(self, tasks: Sequence[Task], workers: Sequence[str] = ()) -> Future:
-        """Have some graded, on these workers if they are there. `SchedulerLost` if the connection breaks."""
+        """Have tasks graded, on these workers if they are there; returns what the results will be in. `SchedulerLost`
+        if the connection has broken."""
         where = {"workers": list(workers), "allow_other_workers": True} if workers else {}
         try:
             return self._client.submit(judge, self._name, tasks, pure=False, **where)
@@ -137,13 +140,13 @@ class Judges:
             raise SchedulerLost from None
 
     def require_connection(self) -> None:
-        """`SchedulerLost` if the connection has broken."""
+        """Raise `SchedulerLost` if the connection has broken."""
         if self._client.status in ("closing", "closed"):
             raise SchedulerLost
 
     def grade(self, tasks: Iterable[Task], count: int) -> Iterator[list[tuple[Task, TaskResult]]]:
-        """Grade `count` tasks; yields lists of (task, result) as they finish. `SchedulerLost` if the connection
-        breaks."""
+        """Grade tasks, `count` in all; yields lists of (task, result) as they finish, some of them empty. A task whose
+        workers died, or that ran out of time, is tried once more, alone. `SchedulerLost` if the connection breaks."""
         workers = max(len(self._client.ncores()), 1)  # one that died may be on its way back
         in_a_list = max(1, min(MOST_IN_A_LIST, count // (LISTS_A_WORKER * workers)))
         first = _Dispatch(self)
@@ -169,7 +172,8 @@ class _Dispatch:
         self.crashed: list[Task] = []
 
     def run(self, tasks: Iterable[Task], in_a_list: int, most: int) -> Iterator[list[tuple[Task, TaskResult]]]:
-        """`in_a_list` tasks in a list, and never more than `most` lists under way. Yields (task, result) pairs."""
+        """Grade tasks, `in_a_list` of them in one Dask task, with never more than `most` lists under way. Yields lists
+        of (task, result) as they finish; `SchedulerLost` if the connection breaks."""
         left = iter(tasks)
         while True:
             while len(self._under_way) < most and (batch := list(itertools.islice(left, in_a_list))):

@@ -28,8 +28,8 @@ A_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass
 class Extended:
-    """Until when somebody may hand in now (UTC), by how much that is moved, and by lesson the marks before and after of
-    all that are other ones. `handed_in`: whether something of theirs is in the gradebook."""
+    """Until when somebody may hand in now (UTC), by how much the due date is `moved`, and by lesson the marks before
+    and after, where they differ. `handed_in`: whether something of theirs is in the gradebook."""
 
     lesson: str
     until: datetime
@@ -39,8 +39,10 @@ class Extended:
 
 
 def extend(root: Path, lesson: str, student: str, days: float | None, until: str, why: str = "") -> Extended:
-    """Move the due date of a lesson for one student: by so many days, or until a day and hour (UTC if no zone is named;
-    with a day alone, the hour stays). `CourseError` where there is no such student or no due date."""
+    """Move the due date of a lesson for one student: by so many days, or else until a day and hour (UTC if no zone
+    is named; with a day alone, the hour stays). `why` goes into the file of extensions. `CourseError` where there is
+    no such student, due date or day, or the work is due later already; `CommandFailed` if the gradebook can't be
+    written."""
     if why:
         require_words(why)
     course = ClassDirectory(root, lesson)
@@ -101,7 +103,8 @@ def _due(book: Any, lesson: str) -> datetime:
 
 
 def _time(until: str, due: datetime) -> datetime:
-    """A day and hour as UTC without a zone. A day alone has the hour of the due date."""
+    """A day and hour as UTC without a zone; a day alone has the hour of the due date. `CourseError` if it is
+    neither."""
     try:
         if A_DAY.fullmatch(until.strip()):
             return datetime.combine(datetime.fromisoformat(until.strip()), due.time())
@@ -112,7 +115,7 @@ def _time(until: str, due: datetime) -> datetime:
 
 
 def _scores(book: Any, student: str) -> Iterator[tuple[str, float]]:
-    """By lesson, what the gradebook gives now."""
+    """By lesson, the student's mark in the gradebook, in points; nothing if it doesn't know the student."""
     try:
         for submission in book.find_student(student).submissions:
             yield submission.assignment.name, round(score_of(submission), 2)

@@ -24,7 +24,8 @@ MOST_WORDS = 2000  # characters of a reason
 
 @dataclass(frozen=True)
 class Override:
-    """What an override changed: the points of the cell before and those that it has, the mark of the lesson."""
+    """What an override changed: the points of the cell before, the `points` that the cell is worth, the mark of the
+    lesson before and after. `has_comment`: the cell has a comment, in which the reason is."""
 
     lesson: str
     before: float
@@ -35,13 +36,15 @@ class Override:
 
 
 def require_words(why: str) -> None:
-    """`CourseError` where that is no reason that a student could read."""
+    """Raise `CourseError` where `why` is no reason that a student could read: empty, too long, or not printable."""
     if not why.strip() or len(why) > MOST_WORDS or not all(c.isprintable() or c == "\n" for c in why):
         raise CourseError(f"--why: expected a reason in words, at most {MOST_WORDS} characters.")
 
 
 def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Override:
-    """Give a mark; `CourseError` where there is no such student, work, exercise or number of points."""
+    """Give a student so many points for an exercise by hand. `lesson` says in which, where several have it.
+    `CourseError` where there is no such student, work, exercise, reason or number of points; `CommandFailed` if the
+    gradebook can't be written."""
     require_words(why)
     course = ClassDirectory(root, _lesson(root, student, exercise, lesson))
     course.share()
@@ -70,7 +73,8 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
 
 
 def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
-    """The lesson in which an exercise, or a teacher's own cell, is."""
+    """The lesson that has an exercise, or a teacher's own cell, of this name, among all or only in the one `wanted`.
+    `CourseError` if there is no such student, lesson or exercise, or if several lessons have it."""
     layout = course_layout(root)
     with Gradebook(layout.db_url, layout.course_id) as book:
         people = {

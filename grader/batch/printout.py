@@ -14,25 +14,26 @@ from grader.printable import joined, printable
 
 
 def summary_of(outcome: ClassOutcome) -> Summary:
-    """The class in numbers."""
+    """The results of a run's class, counted, with the points that the gradebook gives."""
     marks = _marks(outcome)
     return summarise([record.result for record in outcome.records.values()], [*marks.values()])
 
 
 def _marks(outcome: ClassOutcome) -> dict[str, SubmissionMark]:
-    """By student, in the order of the records; the judge's where the gradebook could not be written."""
+    """The marks by student, in the order of the records: the gradebook's, or the judge's where it could not be
+    written."""
     return {who: outcome.marks.get(who) or record.result.by_judge() for who, record in outcome.records.items()}
 
 
 def _judged(outcome: ClassOutcome) -> dict[str, float]:
-    """The judge's marks where the gradebook has others."""
+    """By student, the judge's mark in points, where the gradebook has another one."""
     marks = _marks(outcome)
     judged = {who: record.result.mark_in(marks[who].cells) for who, record in outcome.records.items()}
     return {who: mark for who, mark in judged.items() if mark != marks[who].score}
 
 
 def moved(outcome: ClassOutcome) -> list[tuple[str, tuple[float, float]]]:
-    """Whose mark is another one than before the run, and both."""
+    """The students whose mark is another one than before the run, each with the points before and after."""
     pairs = {
         who: (mark.score, outcome.marks[who].score) for who, mark in outcome.before.items() if who in outcome.marks
     }
@@ -77,12 +78,13 @@ def as_text(outcome: ClassOutcome) -> str:
 
 
 def _left(outcome: ClassOutcome) -> set[str]:
-    """Those to whom a run that was stopped didn't come."""
+    """The students whose work a run that was stopped didn't come to; none if it wasn't stopped."""
     return {who for who, why in outcome.problems.items() if outcome.stopped and why == outcome.stopped}
 
 
 def interrupted(outcome: ClassOutcome, force: bool) -> str:
-    """What a run that Ctrl+C ended says in place of its table, and nothing of a run that wasn't."""
+    """What a run that Ctrl+C ended says in place of its table; "" for a run that ended otherwise. `force` is whether it
+    was to grade all anew."""
     if outcome.stopped != STOPPED:
         return ""
     left = _left(outcome)
@@ -97,7 +99,8 @@ def _late(mark: SubmissionMark) -> str:
 
 
 def listed(what: str, students: Mapping[str, str]) -> list[str]:
-    """Lines below a blank one: how many students there are of whom `what` is true, and of each what is said."""
+    """Lines below a blank one: how many students there are of whom `what` is true, and of each what is said. Empty if
+    there are no students."""
     if not students:
         return []
     rows = [f"  {printable(student)}: {printable(said)}" for student, said in sorted(students.items())]
@@ -105,8 +108,8 @@ def listed(what: str, students: Mapping[str, str]) -> list[str]:
 
 
 def as_json(outcome: ClassOutcome) -> dict[str, Any]:
-    """The same as plain data, with every student's mark. `summary` is `grader.insights.summary.Summary`; `judge` has
-    the judge's mark where the gradebook has another one."""
+    """What a run did as plain data, with every student's mark in points. `summary` is
+    `grader.insights.summary.Summary`; `judge` has the judge's mark where the gradebook has another one."""
     marks = dict(sorted(_marks(outcome).items()))
     return {
         "lesson": outcome.lesson,

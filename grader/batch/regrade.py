@@ -42,9 +42,9 @@ MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 @dataclass
 class Regrade:
     """What a regrade would do, or has done. `changed` is what changed since the marks were given; `same` counts those
-    whose mark stays; `waiting` are those whose work `grader autograde` has not graded yet, or not as it is now;
-    `accepted` is the number in the audit log, 0 for a preview; `not_released` says which points `release/` and the
-    gradebook have not got yet; `file` is what became of a learner's file."""
+    whose mark stays; `waiting` are those whose work has still to be graded; `problems` says by student why work isn't
+    regraded; `accepted` is the number in the audit log, 0 for a preview; `not_released` are points that students don't
+    have yet; `stopped` says why it ended early, if it did; `file` is what became of a learner's file."""
 
     lesson: str
     version: str = ""
@@ -63,7 +63,8 @@ class Regrade:
 
 def preview(root: Path, lesson: str, options: Options, file: Path | None = None, tell: TextIO = sys.stderr) -> Regrade:
     """What a regrade would change. Neither the gradebook nor `autograded/` is written. `file` is one that a learner
-    saved: it is judged first."""
+    saved: it is judged first. Progress goes to `tell`. `CourseError` for a lesson or file that isn't right,
+    `CommandFailed` if another run holds the course or the gradebook can't be used."""
     judged = None
     if file is not None:
         course = ClassDirectory(root, lesson)
@@ -74,7 +75,8 @@ def preview(root: Path, lesson: str, options: Options, file: Path | None = None,
 
 
 def accept(root: Path, lesson: str, also_down: bool = False, tell: TextIO = sys.stderr) -> Regrade:
-    """Store what was previewed. Marks that would go down stay, unless `also_down`."""
+    """Store what was previewed. Marks that would go down stay, unless `also_down`. `CourseError` if nothing was
+    previewed as things are now, `CommandFailed` if another run holds the course or the gradebook can't be used."""
     return _run(root, lesson, Options(), tell, accept=True, also_down=also_down)
 
 
@@ -96,7 +98,7 @@ def _run(root: Path, lesson: str, options: Options, tell: TextIO, *, accept: boo
 
 @dataclass(frozen=True)
 class _Pair:
-    """One student's work: the result that counts now, and the one that would."""
+    """One student's work: the result that counts now (`was`), the one that would (`record`), the notebook's bytes."""
 
     submission: Submission
     was: SubmissionResult
@@ -133,7 +135,7 @@ class _Work(ClassRun):
         self.handed_in = {submission.student: timestamp(submission.folder) for submission in course.submissions()[0]}
 
     def preview(self) -> Regrade:
-        """Grade what isn't graded as things are now, and compare."""
+        """Grade what isn't graded as things are now, and compare it with the marks that count."""
         candidates = self._candidates()
         new = [submission for submission, _was in candidates.values() if self._record(submission.student) is None]
         if new:
@@ -144,7 +146,8 @@ class _Work(ClassRun):
         return self.regrade
 
     def accept(self, also_down: bool) -> Regrade:
-        """Store what changes a mark, and note for all others that nothing does."""
+        """Store what changes a mark, and note for all others that nothing does. `CourseError` if there is work, but
+        none of it was previewed."""
         pairs = dict(self._pairs(self._candidates()))
         if self.regrade.problems and not pairs:
             raise CourseError(NOT_PREVIEWED.format(f"{self.course.root} {self.course.lesson}"))
@@ -162,7 +165,8 @@ class _Work(ClassRun):
         return self.regrade
 
     def _candidates(self) -> dict[str, tuple[Submission, SubmissionResult]]:
-        """Whose work is graded as it is now, with the result that counts."""
+        """By student, work that is graded as it is now, with the result that counts. The other students are noted as
+        waiting."""
         complete, found = self.book.complete(), {}
         waiting = []
         for submission in self.course.submissions()[0]:
@@ -181,7 +185,8 @@ class _Work(ClassRun):
         return found
 
     def _record(self, student: str) -> LoggedResult | None:
-        """The result of a student's work as things are now, if there is one."""
+        """The whole result of a student's work as things are now, from the preview's log or the course's; None if there
+        is none."""
         key = self.work[student].key
         found = self.graded.records.get(key) or self.log.records.get(key)
         return found if found and self.is_whole(found) else None
@@ -221,7 +226,8 @@ class _Work(ClassRun):
             raise CommandFailed(f"The gradebook can't be used now ({error}). Run it again.") from error
 
     def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[GradebookDiff, dict[str, tuple[str, ...]]]:
-        """Fill in the outcome. What an acceptance would store, and by student the cells that stay as they are."""
+        """Fill in which marks change and which don't. Returns what an acceptance would store, and by student the cells
+        that stay as they are."""
         whole = self._trial(pairs, {})
         kept = {who: down for who in pairs if (down := _down(whole, who))}
         offered = self._trial(pairs, kept) if kept else whole
@@ -241,7 +247,8 @@ class _Work(ClassRun):
         return offered, kept
 
     def _note(self, pairs: Mapping[str, _Pair], trial: GradebookDiff, records: Mapping[str, LoggedResult]) -> None:
-        """Write the entry of the audit log, and keep the notebooks as they are: before anything is stored."""
+        """Write the entry of the audit log, and keep the notebooks of these students as they are: before anything is
+        stored."""
         about = {change.student: change for change in self.regrade.students}
         folder = audit.notebooks_of(self.course.root, self.course.lesson)
         students: dict[str, audit.Noted] = {}

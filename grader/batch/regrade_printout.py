@@ -59,7 +59,8 @@ def as_text(regrade: Regrade) -> str:
 
 
 def not_released(regrade: Regrade) -> list[str]:
-    """Points that the marks can't have before the lesson is generated anew."""
+    """Lines on the points that no mark can have before the lesson is generated anew; none if there are no such
+    points."""
     if not regrade.not_released:
         return []
     force = f"nbgrader generate_assignment {regrade.lesson} --force"
@@ -109,7 +110,7 @@ def as_json(regrade: Regrade) -> dict[str, Any]:
 
 
 def as_html(regrade: Regrade) -> str:
-    """The page. It holds no script and loads nothing."""
+    """A regrade as an HTML page, which holds no script and loads nothing."""
     return render(
         "batch/regrade.html",
         title=f"A regrade of {regrade.lesson}",

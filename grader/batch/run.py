@@ -49,8 +49,8 @@ WATCH, PATIENCE = "grader watch", 120.0
 @dataclass(frozen=True)
 class Options:
     """What is asked for. `scheduler` is a Dask scheduler's address, None for workers of this run's own; `workers` how
-    many, None for one a core at most; `add_students`: those who aren't in the roster are graded too; `students`: whose
-    work is looked at, None for everybody's."""
+    many, None for one a core at most; `force`: grade again what is graded; `add_students`: those who aren't in the
+    roster are graded too; `students`: whose work is looked at, None for everybody's."""
 
     workers: int | None = None
     scheduler: str | None = None
@@ -84,7 +84,9 @@ class ClassOutcome:
 
 
 def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) -> ClassOutcome:
-    """Grade a lesson. Nothing is graded that the log has already, and nothing is stored that is there."""
+    """Grade a lesson. Nothing is graded that the log has already, and nothing is stored that is there. Progress goes
+    to `tell`. `CourseError` for a course that isn't right, `CommandFailed` if another run holds it or no worker can
+    grade."""
     start = time.monotonic()
     course = ClassDirectory(root, lesson)
     course.share()
@@ -96,9 +98,9 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
 
 @contextlib.contextmanager
 def locked(course: Path, name: str = "lock", what: str = "graded", who: str = "") -> Iterator[None]:
-    """Hold the course's lock, or another one by its name; `CommandFailed` with the holder's name if another process has
-    it. `grader watch` (`who`) holds it for seconds at a time, and is waited for. The lock ends with the process that
-    holds it, however it ends."""
+    """Hold the course's lock, or another one by its `name`; `CommandFailed`, which says `what` is being done to the
+    course and by whom, if another process has it. `who` is noted as the holder: `grader watch`, which holds it for
+    seconds at a time, is waited for. The lock ends with the process that holds it, however it ends."""
     folder = folder_of(course)
     lock, holder = FileLock(folder / name, timeout=0, mode=mode_in(course)), folder / f"{name}-holder"
     until = time.monotonic() + PATIENCE
@@ -148,7 +150,8 @@ class Work:
 
 
 class ClassRun:
-    """What one run knows, and its steps; `work` is by student. Without judges that are `running` it starts its own."""
+    """One run over a class: what it knows, and its steps. `work` has by student what was handed in. `running` gives
+    judges that run already; without it the run starts its own, on Dask."""
 
     def __init__(
         self,
@@ -169,6 +172,8 @@ class ClassRun:
         say(printable(text), file=self.tell)
 
     def run(self) -> ClassOutcome:
+        """Take all steps, and return how it went. `CourseError` where the source has changed since the lesson was
+        handed out."""
         for line in self.log.unreadable_lines:
             self._say(f"Skipped in the log of results: {line}")
         layout, lesson = self.course.layout, self.course.lesson
@@ -193,7 +198,8 @@ class ClassRun:
         return self._complete(submissions)
 
     def submissions(self, book: LessonGradebook) -> dict[str, Submission]:
-        """Whose work is graded. Who isn't in the roster is left, who is in it and handed in nothing is noted."""
+        """By student, the work that is graded. Work of those who aren't in the roster is left out, and noted as a
+        problem; who is in it and handed in nothing is noted as missing."""
         found, self.outcome.problems = self.course.submissions()
         if self.options.students is not None:
             found = [submission for submission in found if submission.student in self.options.students]
@@ -211,7 +217,8 @@ class ClassRun:
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
     def read(self, submission: Submission) -> Work:
-        """The notebook that counts, without its outputs: they needn't lie in memory, nor travel to the workers."""
+        """Read what somebody handed in: the notebook that counts, without its outputs, which needn't lie in memory nor
+        travel to the workers."""
         limits = self.settings.limits
         chosen = hand_in(submission, self.expected, limits)
         digest = "" if chosen.unreadable else hashlib.sha256(chosen.data).hexdigest()
@@ -224,7 +231,8 @@ class ClassRun:
         return Work(submission, chosen, digest, key)
 
     def _of_attempt(self, work: Work) -> LoggedResult | None:
-        """The log's result of one of several hand-ins: as things are now, or of a version that waits for a regrade."""
+        """The log's result of one of several hand-ins: as things are now, or of a version that waits for a regrade;
+        None if it has to be graded."""
         record = self.log.records.get(work.key)
         if record is None:
             mine = (work.submission.student, work.digest)
@@ -233,9 +241,9 @@ class ClassRun:
         return None if self.options.force or record is None or not self.is_whole(record) else record
 
     def _known(self, submission: Submission) -> bool:
-        """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's. Of
-        the same work what was last stored counts: a result of an earlier version stays until `grader regrade`, one that
-        was taken back doesn't come back by itself."""
+        """Whether the log has the result of somebody's work, which is then noted. One with a fault of ours is tried
+        again: it may have been the machine's. Of the same work what was last stored counts: a result of an earlier
+        version stays until `grader regrade`, one that was taken back doesn't come back by itself."""
         student = submission.student
         work = self.work[student] = self.read(submission)
         record = self.log.records.get(self.log.stored.get(student, ""))
@@ -261,7 +269,8 @@ class ClassRun:
         return record.result.notes[: len(chosen.remarks)] == chosen.remarks
 
     def changed_since(self, record: LoggedResult) -> list[str]:
-        """What a mark depends on that is another one since; nothing where that isn't known."""
+        """What has changed, of all that a mark depends on, since this result was given, in words; nothing where that
+        isn't known."""
         before = self.log.bases.get(record.version)
         return changed(before, self.settings.basis) if before else []
 
@@ -276,8 +285,8 @@ class ClassRun:
     def _store_again(
         self, submissions: dict[str, Submission], files: Autograded, store: Store, book: LessonGradebook
     ) -> None:
-        """What an earlier run graded but didn't get to store, or what was taken away since. Of the same work, handed in
-        once more, the time and the secret."""
+        """Store what an earlier run graded but didn't get to store, or what was taken away since. Of the same work,
+        handed in once more, only the time and the secret are taken over."""
         complete = book.complete()
         settings = self.settings
         for student, record in self.outcome.records.items():
@@ -290,7 +299,8 @@ class ClassRun:
             store.add(Item(submission, record, made))
 
     def _put_best_in_place(self, submissions: dict[str, Submission], book: LessonGradebook) -> None:
-        """Grade all hand-ins of those who have several. The one that earns most is put where one is graded."""
+        """Grade all hand-ins of those students who have several, and put the one that earns most in place as the one
+        that counts."""
         several = {
             who: tries for who, submission in submissions.items() if len(tries := attempts(self.course, submission)) > 1
         }
@@ -327,7 +337,8 @@ class ClassRun:
 
     @contextlib.contextmanager
     def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Grader, Any]]:
-        """Judges for so many, and a bar that shows how far they are."""
+        """Judges for `count` submissions, and a bar, headed `label`, that shows how many are done; a context
+        manager."""
         if self.running is not None:
             with click.progressbar(length=count, hidden=True) as progress:
                 yield self.running(self.settings, book.release), progress
@@ -346,7 +357,8 @@ class ClassRun:
 
     @contextlib.contextmanager
     def _until_it_ends(self) -> Iterator[None]:
-        """A connection that breaks, or Ctrl-C, ends the grading, and what is there is kept."""
+        """Let a connection that breaks, or Ctrl+C, end the block; why is noted in the outcome, and what is graded is
+        kept."""
         try:
             yield
         except SchedulerLost:
@@ -355,7 +367,8 @@ class ClassRun:
             self.outcome.stopped = STOPPED
 
     def grade(self, new: Sequence[Submission], store: ResultSink, book: LessonGradebook) -> None:
-        """Have submissions graded, and hand over what comes in."""
+        """Have submissions graded, and hand what comes in over to `store`. An end by Ctrl+C or a lost connection is
+        noted, not raised."""
         submissions = {submission.student: submission for submission in new}
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
             for batch in judges.grade((_task(self.work[submission.student]) for submission in new), len(new)):
@@ -372,7 +385,7 @@ class ClassRun:
         return LoggedResult.now(work.key, student, self.course.lesson, work.digest, result, version)
 
     def _item(self, submissions: dict[str, Submission], task: Task, graded: TaskResult) -> Item | None:
-        """What is stored of a graded submission; None if there is no result."""
+        """What is to be stored of a graded submission; None, with the reason noted, if there is no result."""
         student = task.student
         if graded.result is None:
             self.outcome.problems[student] = graded.failed
@@ -382,7 +395,7 @@ class ClassRun:
         return Item(submissions[student], record, graded.made)
 
     def _complete(self, submissions: dict[str, Submission]) -> ClassOutcome:
-        """With a reason for everybody who has no mark, or none that can be trusted."""
+        """The outcome, with a reason for everybody who has no mark, or none that can be trusted."""
         for student in submissions:
             record = self.outcome.records.get(student)
             if record is None:

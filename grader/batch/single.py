@@ -37,7 +37,9 @@ FEEDBACK_BYTES = 20_000  # of one exercise; PrairieLearn reads 1 MB in all
 
 @dataclass(frozen=True)
 class Settings:
-    """How one submission is graded. `solutions` is the folder of the instructor's notebooks."""
+    """How one submission is graded. `solutions` is the folder of the instructor's notebooks, `lesson` the one that it
+    is of ("": as its exercises say); `secret` draws the inputs (empty: a new one); `carry_forward` is a key of
+    `grader.judge.result.CARRY_FORWARD`; `unsafe`: without a sandbox where there is none."""
 
     solutions: Path
     limits: Limits
@@ -49,7 +51,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SingleResult:
-    """A submission's result. `own_tests` has the points of the teacher's own test cells, by grade_id."""
+    """A submission's result. `own_tests` has by grade_id the points that the teacher's own test cells are worth."""
 
     lesson: str
     result: SubmissionResult
@@ -57,14 +59,15 @@ class SingleResult:
 
     @property
     def problem(self) -> str:
-        """Why the marks aren't what they should be, or nothing."""
+        """Why the marks aren't what they should be; "" if they are."""
         broken = [exercise.name for exercise in self.result.exercises if exercise.broken]
         broken += [test.grade_id for test in self.result.tests if test.broken]
         return self.result.unreadable or (NOT_RUN.format(", ".join(broken)) if broken else "")
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What earns points, in the notebook's order: each exercise, then each test of the teacher's own."""
+        """What earns points, as plain data: each exercise in the notebook's order, then each test of the teacher's own.
+        `mark` is what was earned of `points`."""
         rows: list[dict[str, Any]] = [
             {
                 "name": exercise.name,
@@ -108,7 +111,8 @@ class SingleResult:
         return "\n\n".join([*texts, "\n".join([*map(printable, about["notes"]), total])])
 
     def as_gradescope(self, visibility: str = "visible") -> dict[str, Any]:
-        """Gradescope's results.json: a test for each exercise."""
+        """Gradescope's results.json: a test for each exercise. `visibility` is Gradescope's word for who sees them and
+        when."""
         about = self.as_json()
         return {
             "score": about["mark"],
@@ -131,7 +135,8 @@ class SingleResult:
         }
 
     def as_prairielearn(self) -> dict[str, Any]:
-        """PrairieLearn's results.json. A notebook that can't be read, or a fault of ours, is no attempt there."""
+        """PrairieLearn's results.json, with the score as a share, 0 to 1. A notebook that can't be read, or a fault of
+        ours, is no attempt there."""
         about = self.as_json()
         if self.problem:
             return {"gradable": False, "format_errors": list(dict.fromkeys([self.problem, *about["notes"]]))}
@@ -148,7 +153,8 @@ class SingleResult:
 
 
 def _parts(result: ExerciseResult) -> list[dict[str, Any]]:
-    """Each part with the points that it earned, of those that it could."""
+    """Each part of an exercise as plain data, with the points that it earned (`mark`) of those that it could
+    (`points`)."""
     return [
         {"name": part.name, "state": part.state, "mark": earned, "points": possible, "message": part.message}
         for part, (earned, possible) in zip(result.parts, result.part_points, strict=True)
@@ -171,7 +177,8 @@ def limits_of(pairs: tuple[str, ...]) -> Limits:
 
 
 def grade_one(path: Path, settings: Settings) -> SingleResult:
-    """Grade a notebook, or the folder that somebody handed in. Raises `CommandFailed` if no lesson is in it."""
+    """Grade a notebook, or the folder that somebody handed in. `CourseError` where the settings aren't right, or a
+    folder comes without a lesson; `CommandFailed` if the notebook can't be read or no lesson is in it."""
     lessons = {notebook.stem: notebook for notebook in sorted(settings.solutions.glob("*.ipynb"))}
     if not lessons:
         raise CourseError(f"{settings.solutions} has no notebooks.")
@@ -193,7 +200,8 @@ def grade_one(path: Path, settings: Settings) -> SingleResult:
 
 
 def _unknown(data: bytes, outline: Outline, settings: Settings) -> list[str]:
-    """The exercises that a notebook checks and the instructor's doesn't have, as a teacher's own."""
+    """The names of exercises that a notebook checks and the instructor's doesn't have, such as a teacher's own; none if
+    it can't be read."""
     try:
         cells = read(data, settings.limits.notebook_bytes, settings.limits.cells)
     except Unreadable:
@@ -205,7 +213,8 @@ def _unknown(data: bytes, outline: Outline, settings: Settings) -> list[str]:
 
 def grade_in_course(path: Path, root: Path) -> SingleResult:
     """Grade what a student handed in, `path` in `submitted/`, as `grader autograde` does in the course in `root`: with
-    its notebooks, its secret, its limits, on the same inputs. Nothing is stored."""
+    its notebooks, its secret, its limits, on the same inputs. Nothing is stored. `CourseError` for a path of any other
+    form."""
     layout = course_layout(root)
     pattern = layout.format_path(layout.submitted_directory, "(?P<student>[^/]+)", "(?P<lesson>[^/]+)", escape=True)
     match = re.fullmatch(pattern, str(path.resolve() if path.is_dir() else path.resolve().parent))
@@ -229,7 +238,8 @@ def _judged(lesson: str, chosen: HandIn, settings: GradingSettings, student: str
 
 
 def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:
-    """The lesson of which the notebook holds the most exercises."""
+    """The lesson of which the notebook holds the most exercises; `lessons` has the instructor's by name.
+    `CommandFailed` if it holds none, or can't be read."""
     try:
         data = _readable(path, settings.limits)
     except Unreadable as error:
@@ -247,7 +257,7 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
 
 
 def _hand_in(path: Path, lesson: str, outline: Outline, limits: Limits) -> HandIn:
-    """The notebook that counts, as in a course."""
+    """The notebook that counts, chosen as in a course, of a file or of a folder."""
     expected = handed_out(outline)
     if path.is_dir():
         return hand_in(Submission("", UntrustedFolder(path), lesson), expected, limits)
@@ -261,7 +271,7 @@ def _hand_in(path: Path, lesson: str, outline: Outline, limits: Limits) -> HandI
 
 
 def _readable(path: Path, limits: Limits) -> bytes:
-    """The bytes of a notebook; `Unreadable` if it isn't one."""
+    """The bytes of a notebook; `Unreadable` if it isn't one, or breaks a limit."""
     data = read_regular(path, limits.notebook_bytes)
     read(data, limits.notebook_bytes, limits.cells)
     return data

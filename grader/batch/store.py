@@ -23,7 +23,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @dataclass(frozen=True)
 class Item:
-    """One result on its way to the log, the files and the gradebook. `regraded`: the same work was graded before."""
+    """One result on its way to the log, the files and the gradebook; `made` is the notebook for `autograded/`.
+    `regraded`: the same work was graded before."""
 
     submission: Submission
     record: LoggedResult
@@ -38,7 +39,8 @@ class Item:
 
 
 class Store:
-    """Takes results. `problems` has by student what could not be stored, and why."""
+    """Stores results, a batch at a time. `tell` gets what a reader should know; `problems` has by student what could
+    not be stored, and why."""
 
     # How long to wait for a database that is locked, once all is graded.
     patience = 60.0
@@ -51,14 +53,14 @@ class Store:
         self.problems: dict[str, str] = {}
 
     def add_new(self, items: Sequence[Item]) -> None:
-        """Log results that have just come in, and store them with their batch."""
+        """Log results that have just come in, and store them with their batch. `CommandFailed` if the disk is full."""
         with _disk_has_room():
             self._log.add(item.record for item in items)
         for item in items:
             self.add(item)
 
     def add(self, item: Item) -> None:
-        """Store a result that the log has already."""
+        """Store a result that the log has already, with its batch. `CommandFailed` if the disk is full."""
         student = item.submission.student
         try:
             with _disk_has_room():
@@ -76,7 +78,7 @@ class Store:
             self._try()
 
     def _try(self) -> str:
-        """Store what is waiting; why it could not be done, if so. Then it waits on."""
+        """Store what is waiting. Returns "", or why the gradebook can't be written now: then it waits on."""
         self._last = time.monotonic()
         if not self._waiting:
             return ""
@@ -91,7 +93,8 @@ class Store:
         return ""
 
     def end(self, handed_in: Mapping[str, datetime | None]) -> None:
-        """Store what is left, and work out who was late; a database that is locked is waited for."""
+        """Store what is left, and work out who was late by when each student handed in. A database that is locked is
+        waited for; what can't be stored even then is in `problems`."""
         until, announced = time.monotonic() + self.patience, False
         while why := self._try() or self._refresh(handed_in):
             if time.monotonic() > until:
@@ -113,7 +116,7 @@ class Store:
 
 @contextlib.contextmanager
 def _disk_has_room() -> Iterator[None]:
-    """Turns "no space left" into an end with words: going on would only lose what comes in."""
+    """Turn "no space left" into `CommandFailed`: going on would only lose what comes in."""
     try:
         yield
     except OSError as error:

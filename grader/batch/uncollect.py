@@ -22,8 +22,8 @@ from grader.printable import printable
 @dataclass
 class TakenBack:
     """What was taken back, of students by their ids: `nothing` have nothing in this lesson again, `earlier` what they
-    had handed in before; `marks` before and after the taking back, of those whose mark is another one (None: no mark);
-    `stays` says why somebody's work stays as it is."""
+    had handed in before; `marks`, in points, before and after the taking back, of those whose mark is another one
+    (None: no mark); `stays` says why somebody's work stays as it is. `when` is the time of the collecting."""
 
     lesson: str
     when: str
@@ -48,7 +48,8 @@ class TakenBack:
 
 
 def uncollect(root: Path, lesson: str) -> TakenBack:
-    """Take the last collecting of a lesson back. Whoever has something else in place since is left as they are."""
+    """Take the last collecting of a lesson back. Whoever has something else in place since is left as they are.
+    `CourseError` if there is no such collecting, `CommandFailed` if the gradebook can't be written."""
     course = ClassDirectory(root, lesson)
     course.share()
     when, collected = last_collecting(course)
@@ -80,8 +81,8 @@ def uncollect(root: Path, lesson: str) -> TakenBack:
 def _marks_back(
     course: ClassDirectory, log: ResultsLog, book: RegradeBook, back: dict[str, Was], outcome: TakenBack
 ) -> None:
-    """The gradebook, the notebooks in `autograded/` and the log's word on what is stored. Marks that the judge hasn't
-    given since stay: a teacher may have changed them."""
+    """Put the gradebook, the notebooks in `autograded/` and the log's word on what is stored back as `back` has them.
+    Marks that the judge hasn't given since stay: a teacher may have changed them."""
     before, rows = book.marks(), book.rows(back)
     again = {who: was for who, was in back.items() if was.rows is not None and who in rows}
     graded = {who: was for who, was in again.items() if _graded_since(log, who, was, rows[who])}

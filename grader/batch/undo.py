@@ -18,7 +18,8 @@ from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unre
 
 @dataclass
 class Undone:
-    """What was taken back: the entry, the marks before and after, and where something newer stays."""
+    """What was taken back: the entry of the audit log, by student the marks before and after in points, and in words
+    where something newer stays."""
 
     lesson: str
     entry: audit.AuditEntry
@@ -28,7 +29,8 @@ class Undone:
 
 def undo(root: Path, lesson: str) -> Undone:
     """Take the last acceptance or override back. What a teacher gave by hand since stays, and so does the mark of work
-    that was graded again."""
+    that was graded again. `CourseError` if there is nothing to undo, `CommandFailed` if the gradebook can't be written.
+    """
     course = ClassDirectory(root, lesson)
     course.share()
     with (
@@ -86,5 +88,6 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
 
 
 def _same(now: Rows, then: Rows) -> bool:
-    """Whether the judge's points are those of then: after an acceptance, or before it, where an undoing was killed."""
+    """Whether the judge's points are still those noted in `then`, which is what was there after an acceptance or, where
+    an undoing was killed, before it."""
     return all(row[JUDGE] == now["grade"].get(name, row)[JUDGE] for name, row in then["grade"].items())

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One submission: its bytes, or why there are none; `remarks` on which notebook it is; `quick`: within less time,
-    see `Limits.quick`."""
+    """One submission: its bytes, or why there are none (`unreadable`); `remarks` on which notebook it is; `quick`:
+    within less time, see `Limits.quick`."""
 
     student: str
     data: bytes
@@ -32,7 +32,8 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What came of a task: the result as plain data and what is stored beside it, or how grading failed."""
+    """What came of a task: the result as plain data and what is stored beside it; or `result` is None and `failed` says
+    why grading failed."""
 
     result: dict[str, Any] | None = None
     made: StoredNotebook = field(default_factory=lambda: StoredNotebook(b""))
@@ -45,8 +46,8 @@ class TaskResult:
 
 
 class JudgePlugin(WorkerPlugin):
-    """Holds a judge from the plug-in's registration to its end. It grades one submission at a time; a worker with more
-    threads gains nothing by them."""
+    """Holds a judge on a worker from the plug-in's registration to its end. It grades one submission at a time; a
+    worker with more threads gains nothing by them. `version` is the one that the command has."""
 
     # Registered twice, it stays as it is.
     idempotent = True
@@ -56,7 +57,8 @@ class JudgePlugin(WorkerPlugin):
         self.judge: Judge | None = None
 
     def setup(self, worker: Worker) -> None:
-        """Start the judge. What is wrong here (no sandbox, another version) ends the command before it grades."""
+        """Start the judge. What is wrong here (no sandbox; `OtherVersion` of the package or of torch) ends the command
+        before it grades."""
         if version_for(self.settings.outline) != self.version:
             raise OtherVersion(f"{worker.address} has a different version of the course's package or of torch.")
         # Only a worker needs torch: the command that reads this file doesn't.
@@ -90,12 +92,12 @@ class JudgePlugin(WorkerPlugin):
 
 
 def judge(name: str, tasks: Sequence[Task]) -> list[TaskResult]:
-    """What Dask runs; `name` is the plug-in's."""
+    """Grade tasks with the plug-in called `name`: what Dask runs on a worker."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, JudgePlugin)
     return [plugin.grade(task) for task in tasks]
 
 
 def failure(error: Exception) -> str:
-    """An error of the judge's own, in words."""
+    """An error of the judge's own, in words: at most 300 characters."""
     return f"The judge failed: {type(error).__name__}: {error}"[:300]

@@ -32,7 +32,9 @@ ACCEPT, OVERRIDE, UNDO = "accept", "override", "undo"
 
 @dataclass(frozen=True)
 class Noted:
-    """One student of an entry: the mark of the lesson and of each cell before and after, and why."""
+    """One student of an entry: the mark of the lesson, and of each cell, before and after in points; why, "" if nobody
+    said so. `keys` are the results, and `rows` what the gradebook had, before and after; both are empty where nothing
+    of that kind was noted."""
 
     before: float
     after: float
@@ -44,7 +46,9 @@ class Noted:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One line. `undoes` is the id of the entry that it takes back, 0 for none."""
+    """One line of the log. `action` is "accept", "override" or "undo", `when` in UTC, `who` the user, `course` the
+    version of the package, `version` that of what was graded by, `changed` what had changed; `undoes` is the id of the
+    entry that it takes back, 0 for none."""
 
     id: int
     action: str
@@ -59,7 +63,7 @@ class AuditEntry:
 
 
 def entries(course: Path, lesson: str) -> list[AuditEntry]:
-    """All entries, the oldest first. A torn line is passed over."""
+    """All entries of a lesson's log, the oldest first. A line that is torn or of another form is passed over."""
     readable = []
     for _number, line in read_lines(lines_file(course, REGRADES, lesson)):
         with suppress(ValueError):
@@ -80,7 +84,8 @@ def next_id(course: Path, lesson: str) -> int:
 
 
 def add(course: Path, lesson: str, action: str, students: Mapping[str, Noted], **about: Any) -> AuditEntry:
-    """Append an entry, and see it on the disk before anything else is written."""
+    """Append an entry and see it on the disk; returns it. `action` is `ACCEPT`, `OVERRIDE` or `UNDO`, `about` has more
+    fields of `AuditEntry`."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     number = next_id(course, lesson)
     entry = AuditEntry(number, action, now, user_name(os.getuid()), __version__, students=dict(students), **about)
@@ -89,7 +94,8 @@ def add(course: Path, lesson: str, action: str, students: Mapping[str, Noted], *
 
 
 def notebooks_of(course: Path, lesson: str, number: int = 0) -> Path:
-    """The folder of the notebooks as they were before an entry, the next one if no number is given; it is made."""
+    """The folder of the notebooks as they were before the entry with this number, or with 0 before the next one; it is
+    made if it isn't there."""
     folder_of(course, REGRADES)
     folder_of(course, f"{REGRADES}/{lesson}")
     return folder_of(course, f"{REGRADES}/{lesson}/{number or next_id(course, lesson)}")

@@ -33,7 +33,7 @@ class Autograded:
         self._own = {path: data for path, data in own if isinstance(data, bytes)}
 
     def path(self, submission: Submission) -> Path:
-        """Where a student's notebook goes."""
+        """The path at which a student's notebook lies, or would."""
         return self._course.folder(self.step, submission.student) / f"{submission.name}.ipynb"
 
     def there(self, submission: Submission) -> bool:
@@ -43,7 +43,8 @@ class Autograded:
         return False
 
     def result(self, submission: Submission) -> SubmissionResult | None:
-        """The result that a student's notebook there was made from; None if there is none."""
+        """The result that a student's notebook in `autograded/` was made from; None if there is none, or it can't be
+        read."""
         try:
             found = json.loads(self.path(submission).read_bytes())["metadata"][RESULT]
             return SubmissionResult.from_plain(found)
@@ -51,13 +52,14 @@ class Autograded:
             return None
 
     def put_back(self, path: Path, notebook: bytes) -> None:
-        """Write a notebook of a student's folder as it was once."""
+        """Write a notebook, as it was once, to its path in a student's folder."""
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, notebook, self._mode)
 
     def write(self, submission: Submission, notebook: bytes) -> list[str]:
         """Write a student's folder: the course's own files, the student's where there is none of these, the notebook
-        last. Which of the student's files were left out, in words."""
+        last. Returns in words which of the student's files were left out; `OSError` if the notebook can't be written.
+        """
         target, left_out = self.path(submission), []
         target.parent.mkdir(parents=True, exist_ok=True)
         for name, own in self._own.items():
@@ -75,7 +77,8 @@ class Autograded:
         return left_out
 
     def note_hand_in(self, submission: Submission) -> None:
-        """The same work was handed in once more: the time, and the secret by which its feedback is found, are new."""
+        """Take over the time and the secret, by which feedback is found, of work that was handed in once more,
+        unchanged."""
         for name in (PurePath(TIMESTAMP), PurePath(SECRET_FILE)):
             path = self.path(submission).parent / name
             with contextlib.suppress(Unreadable):
@@ -89,7 +92,8 @@ class Autograded:
         write_atomically(path, data, self._mode, durable=False)
 
     def _skipped(self, folder: UntrustedFolder) -> Callable[[str], bool]:
-        """What isn't copied, by name. nbgrader stumbles over a time that can't be read."""
+        """Whether a file of this name isn't copied, as a function. The file of a time that can't be read isn't:
+        nbgrader stumbles over it."""
         if timestamp(folder) is not None:
             return self._is_ignored
         return lambda name: name == TIMESTAMP or self._is_ignored(name)

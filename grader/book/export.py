@@ -41,7 +41,8 @@ NBGRADER_COLUMNS = (
 
 
 def as_table(marks: Marks) -> str:
-    """A row a student: names, a column a lesson, the total, and in words why marks are blank."""
+    """The marks as CSV, a row a student: names, a column a lesson in points, the total in per cent, and in words why
+    marks are blank."""
     rows: list[list[str]] = [["id", "last_name", "first_name", "email", *marks.possible, "total_percent", "notes"]]
     rows.append([POINTS_POSSIBLE, "", "", "", *map(_number, marks.possible.values()), "100", ""])
     for who, person in marks.people.items():
@@ -53,7 +54,7 @@ def as_table(marks: Marks) -> str:
 
 
 def as_json(marks: Marks) -> str:
-    """All of it, with the state of every mark."""
+    """The marks as JSON, in points, with the state of every mark and the totals in per cent."""
     students = [
         {
             **{key: value for key, value in asdict(person).items() if value},
@@ -66,9 +67,9 @@ def as_json(marks: Marks) -> str:
 
 
 def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
-    """For Moodle's import of grades: the key that most people in the roster have, and a column a lesson. A blank
-    changes nothing there. No feedback: Moodle takes it without a grade as a grade of nothing. Returned beside the file:
-    the heading of the key, and who has none and is left out."""
+    """A file for Moodle's import of grades: the key that most people in the roster have, and a column a lesson. A blank
+    changes nothing there. It has no feedback, which Moodle takes without a grade as a grade of nothing. Returned beside
+    the file: the heading of the key, and the ids of those who have none and are left out."""
     keys = {key: {who for who, person in marks.people.items() if _moodle_key(person, key)} for key in MOODLE_KEYS}
     key = max(keys, key=lambda name: len(keys[name]))  # of equal ones the first, which is the surest
     rows = [[MOODLE_KEYS[key], *marks.possible]]
@@ -80,18 +81,19 @@ def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
 
 
 def _moodle_key(person: Person, key: str) -> str:
-    """What a person is called by in Moodle; empty if that isn't known. An id that is a number or an address is no user
-    name."""
+    """What a person is called by in Moodle, of the kind `key`; "" if that isn't known. An id that is a number or an
+    address is no user name."""
     others = (person.moodle, person.email, person.canvas_id, person.sis_user_id)
     return "" if key == "id" and person.id in others else str(getattr(person, key))
 
 
 def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
-    """For Canvas's import: the rows and the columns of a gradebook that was exported there, with our marks.
+    """A file for Canvas's import: the rows and the columns of a gradebook that was exported there, with our marks.
+    Returned beside it: who is in Canvas and not in the roster. `CourseError` if that gradebook can't be read, has no
+    column of a lesson or two of the same, or nobody of the roster.
 
-    Its columns of assignments have a number in brackets, which only Canvas knows: "Self-attention (1234)". A lesson's
-    column is the one whose title is the lesson's name, or begins with its number. Returned beside the file: who is in
-    Canvas and not in the roster.
+    Canvas's columns of assignments have a number in brackets, which only Canvas knows: "Self-attention (1234)". A
+    lesson's column is the one whose title is the lesson's name, or begins with its number.
     """
     rows = _canvas_rows(exported)
     heads = [head.strip() for head in rows[0]]
@@ -166,7 +168,7 @@ class ExportMarks(ExportPlugin):
     teacher."""
 
     def export(self, gradebook: Gradebook) -> None:
-        """Write one row for each student and assignment."""
+        """Write one row for each student and assignment, in points, to the file that nbgrader's `--to` names."""
         to = self.to or "grades.csv"
         self.log.info("Exporting grades to %s", to)
         students = [

@@ -75,7 +75,8 @@ def record(
 
 
 def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
-    """The cells that stay as they are where the same work is graded again."""
+    """The names of the cells that stay as they are: where the same work is graded again those in `kept`, and those with
+    a mark by hand. Empty where `kept` is None."""
     if kept is None:
         return set()
     return {
@@ -89,13 +90,14 @@ UNKNOWN = "They are not in the roster. Add them (`nbgrader db student add ID`), 
 
 
 def _penalty(submitted: Any, deadlines: Deadlines) -> float | None:
-    """What its lateness costs one submission, an `api.SubmittedNotebook`."""
+    """The points that its lateness costs one submission, an `api.SubmittedNotebook`; None if it costs nothing by
+    rule."""
     whole = submitted.assignment
     return deadlines.penalty(whole.student_id, submitted.score, deadlines.late(whole))
 
 
 def release_of(notebook: Any) -> Release:
-    """What the gradebook knows of a lesson's release, from its `api.Notebook`."""
+    """What the gradebook knows of a lesson's release, from its `api.Notebook`: cells, points, the kernel."""
     points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
     cells = {
         cell.name: {
@@ -111,7 +113,8 @@ def release_of(notebook: Any) -> Release:
 
 @dataclass(frozen=True)
 class GradebookEntry:
-    """What is stored of one submission. `timestamp` is when it was handed in, if known; `kept` is as in `record`."""
+    """What is stored of one submission. `own` has the teacher's own cells by grade_id; `timestamp` is when it was
+    handed in, None if that isn't known; `kept` is as in `record`."""
 
     student: str
     result: SubmissionResult
@@ -122,7 +125,8 @@ class GradebookEntry:
 
 @dataclass(frozen=True)
 class CellMark:
-    """A mark of one cell. `by_hand`: a teacher gave it. `waits`: a teacher is still to look at it."""
+    """A mark of one cell: `score` of `points`, with `extra` points of extra credit among the score. `by_hand`: a
+    teacher gave it. `waits`: a teacher is still to look at it."""
 
     score: float
     points: float
@@ -133,8 +137,9 @@ class CellMark:
 
 @dataclass(frozen=True)
 class FeedbackMarks:
-    """What feedback shows of the gradebook: by grade_id the marks, and the comments (the judge's, the teacher's).
-    `late` says in words by how much it is late, and whether the due date was moved."""
+    """What feedback shows of the gradebook for one notebook: by grade_id the marks, and the comments (the judge's, the
+    teacher's). `penalty` is in points; `late` says in words by how much it is late, and whether the due date was moved.
+    """
 
     marks: dict[str, CellMark]
     comments: dict[str, tuple[str, str]]
@@ -151,21 +156,23 @@ class FeedbackMarks:
 
     @property
     def score(self) -> float:
-        """Without the late penalty, as `nbgrader` has it too."""
+        """The points earned, without the late penalty, as `nbgrader` has it too."""
         return round(sum(mark.score for mark in self.marks.values()), 2)
 
     @property
     def points(self) -> float:
+        """The points that all cells together are worth."""
         return sum(mark.points for mark in self.marks.values())
 
     def __str__(self) -> str:
-        """The same text for the same marks, comments and penalty."""
+        """A text that is the same for the same marks, comments and penalty, from which a digest is made."""
         late = (self.late,) if self.late else ()
         return repr((sorted(self.marks.items()), sorted(self.comments.items()), self.penalty, *late))
 
 
 class LessonGradebook:
-    """The gradebook at `url`, for one lesson; a context manager. It stores a batch of results in one transaction."""
+    """The gradebook at `url`, for one lesson; a context manager. It stores a batch of results in one transaction.
+    `CommandFailed` if it can't be opened, `CourseError` if it doesn't know the lesson."""
 
     def __init__(self, url: str, course_id: str, lesson: str, config: Any) -> None:
         programs_on_path()
@@ -193,7 +200,8 @@ class LessonGradebook:
             ) from None
 
     def require(self, exercises: Iterable[str]) -> None:
-        """Refuse where the instructor's notebook has changed since it was released."""
+        """Raise `CourseError` if the gradebook lacks one of these exercises: the instructor's notebook has changed
+        since it was released."""
         missing = [name for name in exercises if name not in self._checks.values()]
         if missing:
             raise CourseError(
@@ -202,7 +210,8 @@ class LessonGradebook:
             )
 
     def store(self, entries: Sequence[GradebookEntry]) -> None:
-        """Store a batch in one transaction; `GradebookUnavailable` if that can't be done now."""
+        """Store a batch in one transaction; `GradebookUnavailable` if that can't be done now, `CommandFailed` if the
+        disk is full."""
         session = self._book.db
         try:
             self._put(entries)
@@ -228,14 +237,15 @@ class LessonGradebook:
             record(submitted, entry.result, entry.own, self._config, entry.kept)
 
     def roster(self) -> set[str]:
-        """The students that the gradebook knows."""
+        """The ids of the students that the gradebook knows."""
         found = set(self._book.db.scalars(select(api.Student.id)))
         self._book.db.rollback()
         return found
 
     def unknown(self, handed_in: Iterable[str], add: bool) -> set[str]:
-        """Who has handed in and isn't in the roster. With `add`, and where the gradebook has no student at all and so
-        no roster yet, all are put into it first: a run that is killed leaves nobody out of the next one."""
+        """The students who have handed in and aren't in the roster. With `add`, and where the gradebook has no student
+        at all and so no roster yet, all are put into it first, and nobody is unknown: a run that is killed leaves
+        nobody out of the next."""
         roster, session = self.roster(), self._book.db
         missing = set(handed_in) - roster
         if roster and not add:
@@ -249,7 +259,8 @@ class LessonGradebook:
 
     def refresh_lateness(self, handed_in: Mapping[str, datetime | None]) -> None:
         """Take over when submissions were handed in, as far as that is known, and work out every late penalty anew: a
-        due date, an extension or the course's rule may have changed since."""
+        due date, an extension or the course's rule may have changed since. `GradebookUnavailable` if that can't be
+        written now."""
         session = self._book.db
         try:
             self._refresh(handed_in)
@@ -299,7 +310,8 @@ class LessonGradebook:
         return {student: _mark(every, penalties[student]) for student, every in grades.items()}
 
     def earns(self, student: str, result: SubmissionResult, handed_in: datetime | None) -> float:
-        """What a hand-in of that time earns by the judge, less its late penalty, whether it is stored or not."""
+        """The points that a hand-in of that time earns by the judge, less its late penalty, whether it is stored or
+        not."""
         points = {name: cell["points"] for name, cell in self.release.cells.items() if cell["points"] is not None}
         score = result.mark_in({exercise_of(name): (0.0, float(most)) for name, most in points.items()})
         deadlines, session = Deadlines(self._config), self._book.db
@@ -342,7 +354,8 @@ class LessonGradebook:
         return {row.student_id: row[1] for row in self._book.db.execute(query)}
 
     def _add(self, notebook: Any, student: str) -> Any:
-        """The rows of somebody's first submission, as nbgrader's `add_submission` makes them, but without a commit."""
+        """Add the rows of somebody's first submission, as nbgrader's `add_submission` makes them, but without a commit;
+        returns the lesson's notebook among them."""
         session = self._book.db
         with session.no_autoflush:  # half of them at a time would not fit together
             person = session.get(api.Student, student) or api.Student(id=student)
@@ -357,7 +370,7 @@ class LessonGradebook:
             return next(submitted for submitted in assignment.notebooks if submitted.notebook is notebook)
 
     def complete(self) -> set[str]:
-        """The students who have a mark for every exercise."""
+        """The students whom the judge has given a mark for every exercise."""
         left = select(api.Grade.id).where(
             api.Grade.notebook_id == SubmittedNotebook.id,
             api.Grade.cell_id.in_(self._checks),
@@ -384,8 +397,8 @@ class LessonGradebook:
 
 
 def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, SubmissionMark]:
-    """What the gradebook of a course says of a lesson; nothing where there is none, or where it doesn't know the
-    lesson. `layout` is nbgrader's own `CourseDirectory`."""
+    """The marks of a lesson in the gradebook of a course, by student; empty where there is no gradebook, or where it
+    doesn't know the lesson. `layout` is nbgrader's own `CourseDirectory`."""
     file = str(layout.db_url).removeprefix("sqlite:///")
     if file != layout.db_url and not Path(file).is_file():
         return {}
@@ -405,5 +418,5 @@ def _mark(grades: Sequence[Any], penalty: float) -> SubmissionMark:
 
 
 def cause(error: SQLAlchemyError) -> str:
-    """What a database says, in one line."""
+    """What a database says went wrong, in one line."""
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0]

@@ -31,9 +31,9 @@ COUNTING = (MARKED, MISSING, OPEN)
 
 @dataclass(frozen=True)
 class Mark:
-    """One student's mark of one lesson. `points` is None unless `state` is "marked". `due`: the student's due date has
-    passed; where a lesson has none, somebody's work in it is graded. `late` says in words by how much it is late, what
-    that costs, and whether the due date was moved."""
+    """One student's mark of one lesson. `state` is one of this module's, such as "not handed in"; `points` is None
+    unless it is "marked". `due`: the student's due date has passed or, where a lesson has none, somebody's work in it
+    is graded. `late` says in words by how much it is late, what that costs, and whether the due date was moved."""
 
     state: str
     points: float | None = None
@@ -42,14 +42,15 @@ class Mark:
 
     @property
     def note(self) -> str:
-        """Why it is blank, doesn't count yet or is lower; empty if none of these."""
+        """Why the mark is blank, doesn't count yet or is lower, in words; "" if none of these."""
         why = self.state if self.points is None else "" if self.due else f"{LATER}, not in the total"
         return ", ".join(filter(None, (why, self.late)))
 
 
 @dataclass
 class Marks:
-    """`possible` has the points of each lesson, `marks` the marks by student and lesson, `totals` per cents of all."""
+    """The marks of a course: `possible` has the points of each lesson, `people` everybody by id, `marks` the marks by
+    student and lesson, `totals` by student per cents of all, None where there is no total."""
 
     possible: dict[str, float] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
@@ -59,11 +60,9 @@ class Marks:
 
 @dataclass(frozen=True)
 class Rules:
-    """How the marks of the lessons make a total, from the course's settings.
-
-    weights: lesson -> what it counts; 1 where nothing is said, 0 for not at all. best_of: how many lessons count, those
-    with the largest share of their points; 0 for all. excused: student -> lessons that don't count for them.
-    """
+    """How the marks of the lessons make a total. `weights` has by lesson what it counts: 1 where nothing is said, 0 for
+    not at all. `best_of` is how many lessons count, those with the largest share of their points; 0 for all. `excused`
+    has by student the lessons that don't count for them."""
 
     weights: Mapping[str, float] = field(default_factory=dict)
     best_of: int = 0
@@ -71,7 +70,8 @@ class Rules:
 
 
 def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
-    """The rules in `c.CourseMarks` of nbgrader_config.py, with the lessons' full names."""
+    """The rules in `c.CourseMarks` of nbgrader_config.py, with the lessons' full names. `CourseError` for a setting
+    that is no such rule, or names a lesson that isn't there."""
     settings = config.CourseMarks
     unknown = sorted(set(settings) - {"weights", "best_of", "excused"})
     if unknown:
@@ -99,7 +99,8 @@ def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
 
 
 def marks_of(course: Path, layout: Any, config: Any) -> Marks:
-    """Everybody's marks: of those in the roster and those in the gradebook."""
+    """Everybody's marks, of those in the roster and those in the gradebook, with their totals by the course's rules.
+    `CourseError` if the rules aren't right, or name a student who isn't there."""
     found = Marks()
     with Gradebook(layout.db_url, layout.course_id) as book:
         assignments = sorted(book.assignments, key=lambda assignment: str(assignment.name))
@@ -203,7 +204,7 @@ def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules
 
 
 def pseudonymous(marks: Marks, secret: bytes) -> Marks:
-    """The same marks without names: an id that only who has the secret can work out stands for each person."""
+    """A copy of the marks without names: an id that only who has the secret can work out stands for each person."""
     names = {who: hmac.new(secret, who.encode(), hashlib.sha256).hexdigest()[:16] for who in marks.people}
     ordered = sorted(names, key=lambda who: names[who])
     return Marks(

@@ -26,8 +26,8 @@ LEFT_OUT = f"**Note.** A text is left out here because the notebook has more tha
 def rebuild(
     outline: Outline, submission: bytes, result: SubmissionResult, release: Release, limits: Limits
 ) -> dict[str, Any]:
-    """The autograded notebook, as JSON has it. `outline` is the instructor's, `submission` the student's notebook;
-    `release` has the last word on points and locked text."""
+    """The autograded notebook, as JSON has it. `outline` is the instructor's, `submission` the student's notebook, of
+    which nothing is taken if it can't be read; `release` has the last word on points and locked text."""
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells) if not result.unreadable else ()
     except Unreadable:
@@ -120,7 +120,7 @@ def _escaped(text: str) -> str:
 
 
 def dump(notebook: dict[str, Any]) -> bytes:
-    """A notebook's bytes, as nbformat writes them but for the indentation: with a line for each cell the encoder is the
+    """A notebook's bytes, as nbformat writes them but for the indentation. With a line for each cell the encoder is the
     one in C, which takes a sixth of the time."""
     for cell in notebook["cells"]:
         cell["source"] = cell["source"].splitlines(keepends=True)
@@ -154,11 +154,11 @@ class _Cells:
             self._cell("code", source, {})
 
     def _is_graders(self, i: int) -> bool:
-        """Whether nbgrader knows a cell of the instructor's."""
+        """Whether the instructor's cell at an index is one that nbgrader knows."""
         return "nbgrader" in self.outline.cell_metadata[i] and self.outline.cells[i].role in GRADERS
 
     def put_back(self) -> None:
-        """Every graded cell that the submission lacks, so that nothing is left without a mark."""
+        """Put in every graded cell that the submission lacks, so that nothing is left without a mark."""
         for i in range(len(self.outline.cells)):
             if self._is_graders(i) and i not in self.placed:
                 self._place(i, "")
@@ -179,7 +179,7 @@ class _Cells:
             self._cell(cell.kind, cell.source, metadata)
 
     def _test_output(self, grade_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """The points of a teacher's own test, for whoever looks at the notebook."""
+        """An output with the points of a teacher's own test, for whoever looks at the notebook."""
         test = next(test for test in self.result.tests if test.grade_id == grade_id)
         released = self.release.cells.get(grade_id, {}).get("points")
         points = float(metadata["nbgrader"]["points"] if released is None else released)
@@ -187,7 +187,7 @@ class _Cells:
         return {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": bundle}
 
     def markdown(self, source: str) -> None:
-        """A Markdown cell: its text alone."""
+        """Add a Markdown cell with this text."""
         self._cell("markdown", source, {})
 
     def _cell(

@@ -23,7 +23,7 @@ JUDGE, TEACHER, TO_LOOK_AT = range(3)
 
 @dataclass(frozen=True)
 class GradebookDiff:
-    """The gradebook before and after something: marks of all by student, rows of those concerned."""
+    """The gradebook before and after a change: the marks of everybody by student, and the rows of those concerned."""
 
     before: Mapping[str, SubmissionMark]
     after: Mapping[str, SubmissionMark]
@@ -32,11 +32,13 @@ class GradebookDiff:
 
 
 class RegradeBook(LessonGradebook):
-    """Says what would be, and sets and takes back what the log of a regrade says."""
+    """A lesson's gradebook that says what results would change, and sets and takes back what a regrade or an override
+    changes."""
 
     def trial(self, entries: Sequence[GradebookEntry], handed_in: Mapping[str, datetime | None]) -> GradebookDiff:
-        """What the gradebook would say with these results. Nothing of it is stored. Both sides have the late penalty as
-        it is worked out now: what only lateness changes is no regrade's doing."""
+        """What the gradebook would say with these results; nothing of it is stored. Both sides have the late penalty as
+        it is worked out now: what only lateness changes is no regrade's doing. `GradebookUnavailable` if the database
+        can't be used now."""
         students = [entry.student for entry in entries]
         try:
             self._refresh(handed_in)
@@ -57,13 +59,15 @@ class RegradeBook(LessonGradebook):
         return self._marks(), {who: _rows_of(submitted) for who, submitted in rows.items()}
 
     def rows(self, students: Iterable[str]) -> dict[str, Rows]:
-        """What the gradebook has on these students."""
+        """By student, the rows of grades and comments that the gradebook has; those who have handed in nothing are left
+        out."""
         _marks, found = self._now(students)
         self._book.db.rollback()
         return found
 
     def points(self, student: str, cell: str) -> float | None:
-        """What an exercise, or a teacher's own cell, is worth in this course; None if the student has no such cell."""
+        """The points that an exercise, or a teacher's own cell, is worth in this course; None if the student has no
+        such cell."""
         submitted = self._submitted(self._notebook(), {student}).get(student)
         grades = submitted.grades if submitted is not None else ()
         found = next((float(grade.max_score) for grade in grades if exercise_of(grade.name) == cell), None)
@@ -72,8 +76,9 @@ class RegradeBook(LessonGradebook):
 
     @contextlib.contextmanager
     def override(self, student: str, cell: str, points: float, why: str) -> Iterator[GradebookDiff]:
-        """Give somebody a mark by hand, with a sentence in the comment that the feedback shows. What that changes; it
-        is stored when the context ends."""
+        """Give somebody so many points by hand, with the sentence `why` in the comment that the feedback shows; a
+        context manager. Yields what that changes, and stores it when the block ends. `GradebookUnavailable` if it can't
+        be written now."""
         with self._writing():
             self._refresh({})
             before, rows = self._now([student])
@@ -89,14 +94,14 @@ class RegradeBook(LessonGradebook):
             yield GradebookDiff(before, after, rows, rows_after)
 
     def _refresh_score(self, submitted: Any) -> None:
-        """The database adds the marks up; the late penalty may depend on them."""
+        """Read the score anew, which the database adds up, and work out late penalties, which may depend on it."""
         self._book.db.flush()
         self._book.db.refresh(submitted, ["score"])
         self._refresh({})
 
     def restore(self, before: Mapping[str, Rows], after: Mapping[str, Rows]) -> dict[str, list[str]]:
-        """Set back what was changed from `before` to `after`, and what nobody has changed since: by student the cells
-        in which something newer stays."""
+        """Set back what was changed from `before` to `after` and what nobody has changed since; returns by student the
+        cells in which something newer stays. `GradebookUnavailable` if it can't be written now."""
         newer: dict[str, list[str]] = {}
         with self._writing():
             for student, submitted in self._submitted(self._notebook(), set(before)).items():
@@ -119,21 +124,23 @@ class RegradeBook(LessonGradebook):
         return newer
 
     def times(self, students: Iterable[str]) -> dict[str, datetime | None]:
-        """When they handed in, of those who have something in the gradebook."""
+        """By student when they handed in (UTC, None if not known), of those who have something in the gradebook."""
         rows = self._submitted(self._notebook(), set(students))
         found = {who: submitted.assignment.timestamp for who, submitted in rows.items()}
         self._book.db.rollback()
         return found
 
     def set_times(self, times: Mapping[str, datetime | None]) -> None:
-        """Set when they handed in, and work out what that costs."""
+        """Set when students handed in (UTC, None for not known), and work out what that costs. `GradebookUnavailable`
+        if it can't be written now."""
         with self._writing():
             for who, submitted in self._submitted(self._notebook(), set(times)).items():
                 submitted.assignment.timestamp = times[who]
             self._refresh({})
 
     def withdraw(self, student: str) -> None:
-        """Remove what somebody has handed in of this lesson, and its marks."""
+        """Remove what somebody has handed in of this lesson, and its marks. `GradebookUnavailable` if that can't be
+        written now."""
         try:
             self._book.remove_submission(self._lesson, student)
         except SQLAlchemyError as error:
@@ -142,7 +149,7 @@ class RegradeBook(LessonGradebook):
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction; `GradebookUnavailable` if it can't be written now."""
+        """Make the block one transaction; `GradebookUnavailable` if it can't be written now."""
         try:
             yield
             self._book.db.commit()

@@ -48,7 +48,8 @@ FORMAT = 2  # 1: `notes` had another name
 
 @dataclass(frozen=True)
 class LoggedResult:
-    """One line of the log: a graded submission, whose it is, its key and its result."""
+    """One line of the log: a graded submission, whose it is, its key and its result. The top of this module says what
+    the other fields are; `graded` is the time in UTC."""
 
     key: str
     student: str
@@ -63,7 +64,7 @@ class LoggedResult:
     def now(
         cls, key: str, student: str, lesson: str, submission: str, result: SubmissionResult, version: str = ""
     ) -> LoggedResult:
-        """A result that came in now: `graded` is the time in UTC."""
+        """A result that came in now: `graded` is the present time in UTC."""
         when = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(key, student, lesson, submission, when, result, version)
 
@@ -73,32 +74,34 @@ class LoggedResult:
         return self.key.partition(":")[0]
 
     def keeping(self, kept: tuple[str, ...], result: SubmissionResult) -> LoggedResult:
-        """The same with the earlier results of some exercises."""
+        """A copy with a result in which the exercises in `kept` have their earlier marks, and with a key that says
+        so."""
         return replace(self, key=f"{self.base_key}:{','.join(kept)}", kept=kept, result=result)
 
     def to_plain(self) -> dict[str, Any]:
-        """The result as a line of the log has it, as plain data."""
+        """The whole record as a line of the log has it, as plain data."""
         return {"format": FORMAT, **vars(self), "result": self.result.to_plain()}
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """A line that notes what was stored."""
+    """A line that notes by student the key of what was stored."""
 
     stored: dict[str, str]
 
 
 @dataclass(frozen=True)
 class _Basis:
-    """A line that says what a version is."""
+    """A line that says what a version is: by name, each thing that marks depend on."""
 
     version: str
     basis: dict[str, str]
 
 
 def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
-    """The result of every student that was last stored, or else the last one, whether their submission has changed
-    since or not. Nobody's whose hand-in was taken back, until there is another result."""
+    """By student the result that was last stored, or else the last one, whether their submission has changed since or
+    not. Students whose hand-in was taken back are left out until there is another result. Empty where there is no log.
+    """
     last: dict[str, LoggedResult] = {}
     by_key: dict[str, LoggedResult] = {}
     stored: dict[str, str] = {}
@@ -150,7 +153,7 @@ class ResultsLog:
 
     @property
     def is_current(self) -> bool:
-        """Whether nobody else has written to it since."""
+        """Whether nobody else has written to the log since it was opened here."""
         try:
             there = os.stat(self._path)
         except OSError:
@@ -159,19 +162,20 @@ class ResultsLog:
         return (there.st_ino, there.st_size) == (mine.st_ino, self._end)
 
     def add(self, records: Iterable[LoggedResult]) -> None:
-        """Append results. They outlast this process; what was last put down before a power cut is graded again."""
+        """Append results. They outlast this process, but maybe not a power cut: what was last appended before one is
+        graded again."""
         records = list(records)
         self._append([record.to_plain() for record in records])
         self.records.update({record.key: record for record in records})
 
     def add_basis(self, version: str, basis: Mapping[str, str]) -> None:
-        """Note once what a version is."""
+        """Note what a version is, unless the log has that already."""
         if version not in self.bases:
             self._append([{"format": FORMAT, "version": version, "basis": dict(basis)}])
             self.bases[version] = dict(basis)
 
     def mark_stored(self, keys: Mapping[str, str]) -> None:
-        """Note what has reached the gradebook, and put all on the disk."""
+        """Note by student the key of what has reached the gradebook, and see the whole log on the disk."""
         self._append([{"format": FORMAT, "stored": dict(keys)}])
         os.fsync(self._file)
         self.stored.update(keys)
@@ -201,7 +205,8 @@ class ResultsLog:
 
 
 def _lines(path: Path) -> Iterable[LoggedResult | _Stored | _Basis | str]:
-    """What the lines hold, or in words why one can't be used. Torn lines and those of other formats are left out."""
+    """What the lines of a log hold, or in words why one can't be used. Torn lines and those of other formats are left
+    out."""
     for number, data in read_lines(path, FORMAT):
         try:
             kind = _Stored if "stored" in data else _Basis if "basis" in data else LoggedResult

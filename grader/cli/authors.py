@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def _repository() -> Repository:
-    """The repository around the current folder. It needs the `dev` extra, which learners and teachers don't have."""
+    """The repository around the current folder. `CourseError` if there is none, or without the `dev` extra, which
+    learners and teachers don't have."""
     try:
         import jupytext  # noqa: F401
 

@@ -12,7 +12,8 @@ from grader.learner.memory_limit import memory_limit, process_limit
 
 
 def confinement_here() -> Iterator[Observation]:
-    """What this machine has to confine students' code with, and what stands in the way of more."""
+    """An observation on each of this machine's means to confine students' code, and on what stands in the way of
+    more."""
     more = "See docs/operations.md for what helps."
     try:
         yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
@@ -31,7 +32,8 @@ def confinement_here() -> Iterator[Observation]:
 
 
 def _limits_around() -> Observation:
-    """What would hold if the judge's own limits didn't: those of the control group that it runs in."""
+    """An observation on what would hold if the judge's own limits didn't: the limits of the control group that it runs
+    in."""
     memory, processes = memory_limit(), process_limit()
     limits = [f"{memory.size / 1e9:.1f} GB of memory"] if memory else []
     limits += [f"{processes:,d} processes and threads"] if processes else []

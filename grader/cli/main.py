@@ -38,7 +38,7 @@ class Sections(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, as click does, section by section."""
+        """Write the commands into the help as click does, but section by section."""
         for heading, commands in SECTIONS.items():
             rows = [(command.name or "", command.get_short_help_str(limit=60)) for command in commands]
             with formatter.section(heading):
@@ -47,13 +47,14 @@ class Sections(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called; of what is called in a notebook only, where that is."""
+        """The command that is called. For the name of something that is called in a notebook only, click's usage error
+        says where that is."""
         if args and args[0] in IN_A_NOTEBOOK:
             ctx.fail(IN_A_NOTEBOOK[args[0]])
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command. What click says of an argument is printable too: a shell fills in files' names."""
+        """Call the command. What click says of a wrong argument is made printable: a shell fills in files' names."""
         try:
             return super().invoke(ctx)
         except click.UsageError as error:

@@ -13,6 +13,7 @@ class Points(click.ParamType):
     name = "points"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that a text is; click's usage error if it is none."""
         try:
             return float(value)
         except ValueError:

@@ -23,7 +23,7 @@ NO_SOLUTIONS = (
 
 @contextmanager
 def teachers_packages() -> Iterator[None]:
-    """Says what to install where a package of the `teacher` extra is missing."""
+    """Raise `CourseError`, which says what to install, where the block misses a package of the `teacher` extra."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -103,7 +103,8 @@ def forget(folder: Path, student: str, yes: bool) -> None:
 
 
 def _require_yes(question: str, otherwise: str, advice: str) -> None:
-    """Ends the command where nobody answers yes: it says what then is, and, but after Ctrl+C, what would help."""
+    """Ask, and go on if somebody answers yes. `CourseError` if nobody does: it says what then is (`otherwise`) and what
+    would help (`advice`); after Ctrl+C `Interrupted`, without advice."""
     try:
         if click.confirm(printable(question)):
             return

@@ -32,14 +32,15 @@ MAX_NAME = 128  # of a student, in nbgrader's tables
 
 @dataclass(frozen=True)
 class Submission:
-    """A student's notebook, still where it lies."""
+    """A student's notebook, still where it lies: in `folder`, with `name` and the ending `.ipynb`."""
 
     student: str
     folder: UntrustedFolder
     name: str
 
     def read(self, max_bytes: int) -> tuple[bytes, str]:
-        """Its bytes, or none and why it can't be read. The size is looked at first."""
+        """Its bytes, and "" or why it can't be read: then the bytes are empty. The size is looked at before anything is
+        read."""
         try:
             return self.folder.read(f"{self.name}.ipynb", max_bytes), ""
         except FileTooLarge as error:
@@ -54,7 +55,8 @@ def can_be_a_student(name: str) -> bool:
 
 
 def students_root(layout: Any, lesson: str) -> Path:
-    """The innermost folder around all submissions that students can't write to: where their own names begin."""
+    """The innermost folder around all submissions that students can't write to: their own names begin below it.
+    `layout` is nbgrader's own `CourseDirectory`."""
     parts = Path(layout.directory_structure).parts
     above = [*takewhile(lambda part: "{student_id" not in part, parts)]
     return Path(
@@ -71,7 +73,8 @@ def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
 
 
 def course_layout(root: Path) -> Any:
-    """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
+    """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`.
+    `CourseError` if there is no whole course, or its settings can't be loaded."""
     if root.is_dir() and not os.access(root, os.X_OK):
         raise CourseError(f"{root} is closed to you. Its owner can share it; see docs/operations.md, Several teachers.")
     if is_half_made(root):
@@ -86,12 +89,13 @@ def course_layout(root: Path) -> Any:
 
 
 def secret_of(root: Path, config: Config) -> bytes:
-    """The secret that the inputs of checks are drawn with, from the file that the configuration names."""
+    """The secret that the inputs of checks are drawn with, from the file that the configuration names. `CourseError` if
+    there is none, or it is too short."""
     return read_secret(root, _secret_file(config))
 
 
 def limits_of(config: Config) -> Limits:
-    """What a submission of the course may use."""
+    """The limits on what a submission of the course may use; `CourseError` for a setting that is no limit."""
     try:
         return Limits(**config.JudgingExporter.get("limits", {}))
     except TypeError as error:
@@ -103,7 +107,8 @@ def _secret_file(config: Config) -> str:
 
 
 class ClassDirectory:
-    """The course in `root`; `lesson` is the full name of one of its assignments."""
+    """The course in `root` as nbgrader's `layout` and `config` describe it; `lesson` is the full name of one of its
+    assignments. `CourseError` if there is no course, or no such lesson by its name or number."""
 
     def __init__(self, root: Path, lesson: str) -> None:
         self.root = root.resolve()
@@ -113,7 +118,8 @@ class ClassDirectory:
         self._outlines: dict[str, Outline] = {}
 
     def share(self) -> None:
-        """Where teachers share the course: let them read and replace what is there, and what this process makes."""
+        """Where teachers share the course, let them read and replace what is there and what this process makes.
+        `CourseError` says what somebody else has to do first."""
         if self.layout.groupshared:
             os.umask(0o007)
             share(self.layout, _secret_file(self.config))
@@ -134,7 +140,8 @@ class ClassDirectory:
         return sorted(path.name for path in self._source().glob("*") if (path / f"{path.name}.ipynb").is_file())
 
     def folder(self, step: str, student: str = ".") -> Path:
-        """Where the files of a step of nbgrader's lie, for example "autograded"."""
+        """The folder of the lesson's files in a step of nbgrader's, for example "autograded", of one student or, with
+        ".", of all."""
         return Path(os.path.normpath(self.layout.format_path(step, student, self.lesson)))
 
     def settings(self) -> GradingSettings:
@@ -156,7 +163,8 @@ class ClassDirectory:
         return limits_of(self.config)
 
     def instructor(self, lesson: str = "") -> bytes:
-        """The instructor's notebook of this lesson, or of another one of the course."""
+        """The bytes of the instructor's notebook of this lesson, or of another one of the course; `CourseError` if it
+        isn't whole."""
         lesson = lesson or self.lesson
         path = Path(self.layout.format_path(self.layout.source_directory, ".", lesson)) / f"{lesson}.ipynb"
         data = path.read_bytes()
@@ -169,19 +177,20 @@ class ClassDirectory:
         return data
 
     def submission(self, student: str) -> Submission:
-        """Where one student's work lies, or would."""
+        """One student's submission of the lesson, whether it is there or not."""
         return Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson)
 
     def outline(self, lesson: str = "") -> Outline:
-        """Of the instructor's notebook of this lesson, or of another one of the course: without the files of the
-        course's own exercises, which only grading needs."""
+        """The outline of the instructor's notebook of this lesson, or of another one of the course: without the files
+        of the course's own exercises, which only grading needs. `CourseError` if the notebook isn't whole."""
         name = lesson or self.lesson
         if name not in self._outlines:  # whoever collects asks again for every student
             self._outlines[name] = Outline.of(self.instructor(name))
         return self._outlines[name]
 
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
-        """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
+        """The submissions of the lesson in the order of the students' ids, and the folders that can't be anybody's,
+        with the reason."""
         return submissions_of(self.layout, self.lesson)
 
 
@@ -205,13 +214,14 @@ def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str
 
 
 def outline_of(notebook: bytes, root: Path, name: str) -> Outline:
-    """Of an instructor's notebook, called `name`, with the files of the exercises that are the course's own, which lie
-    in `root`; `CourseError` where one is missing."""
+    """The outline of an instructor's notebook, called `name`, with the files of the exercises that are the course's
+    own, which lie in `root`; `CourseError` where one is missing."""
     return Outline.of(notebook, own_files(notebook, root, f"{name}.ipynb"))
 
 
 def _config(root: Path) -> Config:
-    """nbgrader's settings: the machine's, the user's, and above them the course's."""
+    """nbgrader's settings: the machine's, the user's, and above them the course's. `CourseError` if they can't be
+    loaded."""
     try:
         return settings([str(root)])
     except Exception as error:

@@ -24,14 +24,15 @@ NOWHERE = "nowhere, since a link is not followed"
 
 
 def read_regular(path: str | Path, max_bytes: int) -> bytes:
-    """The bytes of a regular file in a folder that students can't write to; `Unreadable` for anything else there."""
+    """The bytes of a regular file in a folder that students can't write to; `Unreadable` for anything else there, and
+    for more than `max_bytes`."""
     return UntrustedFolder(Path(path).parent).read(Path(path).name, max_bytes)
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """Something in a folder. `parent` is the open folder in which it has the name `path.name`; `refused` is why nobody
-    looks into it."""
+    """Something in a folder. `parent` is the open folder, by its descriptor, in which it has the name `path.name`;
+    `path` is below the folder that was asked for; `refused` is why nobody looks into it, "" if somebody may."""
 
     path: PurePath
     parent: int
@@ -57,7 +58,8 @@ class UntrustedFolder:
     owner: int | None = None
 
     def read(self, name: str, max_bytes: int) -> bytes:
-        """The bytes of a regular file in it; `Unreadable` for anything else, and for a larger file."""
+        """The bytes of a regular file in it; `Unreadable` for anything else, for no file, and for more than
+        `max_bytes`."""
         try:
             with self._open() as folder:
                 return _read(name, folder, max_bytes, self.owner)
@@ -67,8 +69,8 @@ class UntrustedFolder:
     def contents(
         self, max_bytes: int, skip: Callable[[str], bool] = lambda _name: False
     ) -> Iterator[tuple[PurePath, bytes | Unreadable]]:
-        """The files in it and in its folders, notebooks first: their bytes, `max_bytes` in all, or why they can't be
-        read. What `skip` says of its name is passed over."""
+        """The files in it and in its folders, notebooks first, by their paths: their bytes, `max_bytes` in all, or why
+        they can't be read. What `skip` is true of, by its name, is passed over. Nothing if the folder isn't there."""
         count = size = 0
         for entry in self._walk(skip):
             if entry.refused:
@@ -89,12 +91,13 @@ class UntrustedFolder:
             yield entry.path, data
 
     def names(self) -> list[PurePath]:
-        """What is in it and in its folders that is no folder, links included."""
+        """The paths of all that is in it and in its folders and is no folder, links included; none if it isn't
+        there."""
         return [entry.path for entry in self._walk() if not stat.S_ISDIR(entry.mode)]
 
     def copy_to(self, target: Path, max_bytes: int, skip: Callable[[str], bool] = lambda _name: False) -> list[str]:
-        """Copy the regular files to a new folder; what was left out, in words. A notebook that is a link becomes a link
-        to nowhere."""
+        """Copy the regular files, `max_bytes` in all, to a new folder; returns in words what was left out. A notebook
+        that is a link becomes a link to nowhere. What `skip` is true of, by its name, is passed over."""
         left_out: list[str] = []
         target.mkdir(parents=True, exist_ok=True)
         for path, data in self.contents(max_bytes, skip):
@@ -128,7 +131,7 @@ class UntrustedFolder:
                 shutil.rmtree(name, dir_fd=folder)
 
     def remove_link(self) -> bool:
-        """Remove the link on the way to it, if there is one; whether there was."""
+        """Remove the first link on the way from the root to this folder; returns whether there was one."""
         folder = self.root
         for name in self.path.parts:
             folder /= name
@@ -138,7 +141,8 @@ class UntrustedFolder:
         return False
 
     def make_without(self, notebooks: list[str]) -> None:
-        """Make it where `remove_link` has removed it. In place of each of the notebooks is a link to nowhere."""
+        """Make the folder where `remove_link` has removed it, with a link to nowhere in place of each of these
+        notebooks."""
         folder = self.root / self.path
         folder.mkdir(parents=True)
         for name in notebooks:
@@ -146,7 +150,8 @@ class UntrustedFolder:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[int]:
-        """A descriptor of the folder that is open as long as the block runs; links aren't followed."""
+        """A descriptor of the folder that is open as long as the block runs. `Unreadable` if a link is on the way, or
+        it belongs to somebody else than `owner`."""
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name in self.path.parts:
@@ -159,7 +164,8 @@ class UntrustedFolder:
             os.close(folder)
 
     def _walk(self, skip: Callable[[str], bool] = lambda _name: False) -> Iterator[_Entry]:
-        """What is in it; nothing if it isn't there or is reached through a link."""
+        """What is in the folder and in its folders, up to a limit; nothing if it isn't there or is reached through a
+        link."""
         with contextlib.suppress(Unreadable, FileNotFoundError), self._open() as folder:
             yield from islice(_entries(folder, PurePath(), skip), MAX_ENTRIES)
 
@@ -222,7 +228,8 @@ def _read(name: str, parent: int, max_bytes: int, owner: int | None) -> bytes:
 
 
 def read_secret(course: Path, name: str) -> bytes:
-    """The secret of a course, from the file of this name in its folder."""
+    """The secret of a course, from the file of this name in its folder. `CourseError` if it can't be read, or is too
+    short."""
     try:
         secret = read_regular(course / name, 4096).strip()
     except Unreadable as error:

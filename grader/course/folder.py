@@ -29,8 +29,8 @@ def is_half_made(folder: Path) -> bool:
 
 
 def folder_of(course: Path, name: str = "") -> Path:
-    """Where a course keeps what is neither nbgrader's nor a student's, or a folder in it; made if it isn't there, for
-    the course's owner alone, or for the group that shares the course."""
+    """The folder in which a course keeps what is neither nbgrader's nor a student's, or the one of this `name` in it.
+    It is made if it isn't there, for the course's owner alone, or for the group that shares the course."""
     folder = course / FOLDER
     if not folder.is_dir():
         _make(folder, course)

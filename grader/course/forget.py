@@ -64,8 +64,8 @@ class Forgotten:
 
 @dataclass(frozen=True)
 class Removal:
-    """Something that is removed: what it is, in words before and after, and how. Where it is `made_again`, it has
-    others' in it too."""
+    """Something that is removed: what it is, in words `before` and `after`, and how. `made_again`: it has others' data
+    in it too, and a command can make it again without the person's."""
 
     before: str
     after: str
@@ -146,9 +146,9 @@ def _remove(path: Path, student: str) -> None:
 
 
 def idle_since(course: Path, day: datetime) -> dict[str, bool]:
-    """Who has handed in nothing since a day (UTC), and whether they ever did: graded work, and what is collected or in
-    the exchange and isn't graded yet. Whoever came into the course after that day isn't one of them; of whom the roster
-    has no such date, whoever never handed in anything is."""
+    """The students who have handed in nothing since a day (UTC), and whether they ever did: graded work, and what is
+    collected or in the exchange and isn't graded yet. Whoever came into the course on that day or later isn't one of
+    them; of whom the roster has no such date, whoever never handed in anything is."""
     layout, people = course_layout(course), Roster.of(course).people
     exchange = _exchange(layout)
     with Gradebook(layout.db_url, layout.course_id) as book:
@@ -166,7 +166,7 @@ def idle_since(course: Path, day: datetime) -> dict[str, bool]:
 
 
 def _handed_in(folder: Path) -> datetime:
-    """When a hand-in came; of one without a time, when its folder was last written to (UTC)."""
+    """When a hand-in came (UTC); for one without a time, when its folder was last written to."""
     time = timestamp(UntrustedFolder(folder))
     return time or datetime.fromtimestamp(folder.lstat().st_mtime, UTC).replace(tzinfo=None)
 
@@ -177,7 +177,7 @@ def _of_step(layout: Any, step: str, student: str) -> list[Path]:
 
 
 def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
-    """Everything in the course directory that is the student's alone."""
+    """Everything in the course directory that is the student's alone, files too, by its path."""
     for step in (layout.submitted_directory, layout.autograded_directory, layout.feedback_directory):
         yield from _of_step(layout, step, student)
     for kept in (EARLIER, CAME_FROM, COLLECTED):
@@ -190,7 +190,8 @@ def _inbound(exchange: Path, student: str) -> Iterator[Path]:
 
 
 def _released_names(folders: Iterable[Path]) -> Iterator[str]:
-    """By what names feedback was released: nbgrader makes them from the secret of the submission."""
+    """The names, without an ending, under which feedback was released: nbgrader makes them from the secret of the
+    submission."""
     for folder in folders:
         if not folder.is_dir():
             continue
@@ -236,7 +237,8 @@ def _remove_from_gradebook(layout: Any, student: str) -> None:
 
 
 def mentions(places: Iterable[Path], names: Iterable[str]) -> Iterator[Path]:
-    """The files in which one of the names is, as a word of its own, in their path or in their bytes."""
+    """The files in which one of these names is, as a word of its own, in their path or in their bytes. Folders that
+    hold only the lessons' own files aren't searched."""
     words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)".encode() if words else b"(?!)", re.IGNORECASE)
     for root in places:

@@ -85,13 +85,14 @@ def _plain(heading: str) -> str:
 
 
 def in_words_of(heading: str, given: Sequence[str], english: Sequence[str]) -> str:
-    """The heading that somebody names, as `in_english` has it: `given` are the list's own, in the same order."""
+    """A heading that somebody names, in the words in which `in_english` has it: `given` are the list's own headings,
+    `english` the same in English. One that isn't in the list is only put in small letters."""
     plain = [_plain(title) for title in given]
     return english[plain.index(_plain(heading))] if _plain(heading) in plain else _plain(heading)
 
 
 def platform_of(headings: Sequence[str]) -> str:
-    """Whose list it is, by its headings in English."""
+    """Whose list it is by its headings in English: "Canvas", "nbgrader" or else "Moodle"."""
     if "student" in headings and "id" in headings:
         return "Canvas"
     return "nbgrader" if "id" in headings else "Moodle"

@@ -13,7 +13,7 @@ from grader.course.folder import FOLDER, folder_of, mode_in
 
 
 def lines_file(course: Path, kind: str, lesson: str) -> Path:
-    """Where the lines of a kind are, such as `RESULTS`; neither the file nor its folder is made."""
+    """The path of a lesson's lines of a kind, such as `RESULTS`; neither the file nor its folder is made."""
     return course / FOLDER / kind / f"{lesson}.jsonl"
 
 
@@ -35,7 +35,8 @@ def read_lines(path: Path, form: int = 1) -> Iterator[tuple[int, dict[str, Any]]
 
 
 def append_line(course: Path, kind: str, lesson: str, data: Mapping[str, Any]) -> None:
-    """Append an object, and see it on the disk. It doesn't join a line that was torn when a run was killed."""
+    """Append an object to a lesson's lines of a kind, and see it on the disk. It doesn't join a line that was torn when
+    a run was killed."""
     folder_of(course, kind)
     number = os.open(lines_file(course, kind, lesson), os.O_RDWR | os.O_APPEND | os.O_CREAT, mode_in(course))
     with open(number, "ab") as file:
@@ -47,7 +48,7 @@ def append_line(course: Path, kind: str, lesson: str, data: Mapping[str, Any]) -
 
 
 def write_lines(course: Path, kind: str, lesson: str, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Write the file anew; without lines there is none."""
+    """Write a lesson's lines of a kind anew; without any, the file is removed."""
     folder_of(course, kind)
     path = lines_file(course, kind, lesson)
     text = "".join(f"{json.dumps({'format': 1, **line})}\n" for line in lines)

@@ -36,9 +36,10 @@ _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 @dataclass(frozen=True)
 class Rule:
-    """`free_days`: of each student, in all lessons together, so many days of lateness cost nothing. `grace_minutes`: so
-    late is in time. `percent_a_day`: what each other day begun takes off what a hand-in earns; None where nbgrader's
-    plug-in for late submissions says what lateness costs."""
+    """A course's rule of what lateness costs. `free_days`: so many days of each student's lateness, in all lessons
+    together, cost nothing. `grace_minutes`: what is no later than that is in time. `percent_a_day`: what each other day
+    begun takes off what a hand-in earns; None where nbgrader's plug-in for late submissions says what lateness costs.
+    """
 
     free_days: int = 0
     grace_minutes: float = 0.0
@@ -46,6 +47,7 @@ class Rule:
 
     @property
     def grace(self) -> timedelta:
+        """The time after the due date in which work is still in time."""
         return timedelta(minutes=self.grace_minutes)
 
 
@@ -72,8 +74,9 @@ def rule_of(config: Any) -> Rule:
 
 @dataclass(frozen=True)
 class LateDays:
-    """How late one hand-in is. `since`: after it was due, an extension included; `days` begun after the grace, of which
-    `free` cost nothing. `moved`: by how much an extension has moved the due date, `why` its reason."""
+    """How late one hand-in is. `since`: by how much, an extension included; `days`: those begun after the grace, of
+    which `free` cost nothing. `moved`: by how much an extension has moved the due date (None: not at all), `why` its
+    reason."""
 
     since: timedelta = field(default=timedelta())
     days: int = 0
@@ -82,7 +85,8 @@ class LateDays:
     why: str = ""
 
     def words(self, rule: Rule, penalty: float = 0.0) -> str:
-        """For a student and for an export; empty if there is nothing to say."""
+        """How late a hand-in is, in words for a student and for an export; "" if there is nothing to say. `penalty` is
+        in points."""
         said = [f"due date moved by {duration(self.moved)}{f': {self.why}' if self.why else ''}"] if self.moved else []
         if self.since and not self.days:
             said.append(f"{duration(self.since)} late, within the grace of {duration(rule.grace)}")
@@ -98,7 +102,8 @@ class LateDays:
 
 
 class Deadlines:
-    """What a course's settings, extensions and gradebook say of lateness."""
+    """What a course's settings, extensions and gradebook say of lateness. `CourseError` for a setting that is no such
+    rule."""
 
     def __init__(self, config: Any) -> None:
         self.rule, self._config = rule_of(config), config
@@ -112,7 +117,8 @@ class Deadlines:
         return due and due + (self._moved(assignment, student, submission) or timedelta())
 
     def _moved(self, assignment: Any, student: str, submission: Any) -> timedelta | None:
-        """The gradebook's word counts before the file's: a teacher may have changed it there."""
+        """By how much a student's due date is moved; None if it isn't. The gradebook's word counts before the file's: a
+        teacher may have changed it there."""
         own: timedelta | None = None if submission is None else submission.extension
         noted = self._extensions(assignment.name).get(student)
         return own if own is not None or noted is None else timedelta(seconds=noted.seconds)
@@ -123,7 +129,8 @@ class Deadlines:
         return self._extended[lesson]
 
     def in_time_until(self, assignment: Any) -> Callable[[str], datetime | None]:
-        """Until when each student's work is in time, extension and grace included; None if it always is."""
+        """A function that gives, for a student's id, until when their work on an `api.Assignment` is in time (UTC),
+        extension and grace included; None if it always is."""
         due: datetime | None = assignment.duedate
         if due is None:
             return lambda _student: None
@@ -150,9 +157,9 @@ class Deadlines:
         works: Callable[[], Iterable[Any]],
         submission: Any = None,
     ) -> LateDays:
-        """How late somebody's work on an `api.Assignment` is if it was handed in then; `works` are all that they handed
-        in, of which `submission` is this lesson's. Free days are used up in the order in which hand-ins came, so that
-        none changes the mark of an earlier one."""
+        """How late somebody's work on an `api.Assignment` is if it was handed in then (UTC; None is not late); `works`
+        gives all that they handed in, of which `submission` is this lesson's. Free days are used up in the order in
+        which hand-ins came, so that none changes the mark of an earlier one."""
         moved = self._moved(assignment, student, submission)
         noted = self._extensions(assignment.name).get(student)
         why = noted.why if noted and moved and noted.seconds == moved.total_seconds() else ""
@@ -169,13 +176,13 @@ class Deadlines:
         return LateDays(since, days, min(days, max(left, 0)), moved, why)
 
     def _days(self, handed_in: datetime | None, due: datetime | None) -> int:
-        """The days begun since the end of the grace."""
+        """The days begun since the end of the grace; 0 if the work was in time, or one of the times isn't known."""
         if handed_in is None or due is None:
             return 0
         return max(math.ceil((handed_in - due - self.rule.grace) / DAY), 0)
 
     def penalty(self, student: str, score: float, late: LateDays) -> float | None:
-        """What that costs of a score; None if it costs nothing by rule."""
+        """The points that a hand-in's lateness costs of its score in points; None if it costs nothing by rule."""
         if self.rule.percent_a_day is None:
             charged = late.since - self.rule.grace - late.free * DAY
             return late_penalty(student, score, charged.total_seconds() if late.days else 0.0, self._config)
@@ -184,8 +191,8 @@ class Deadlines:
 
 
 def in_time_until(layout: Any, lesson: str) -> Callable[[str], datetime | None]:
-    """Until when each student's work is in time, from the gradebook of a course, whose `CourseDirectory` of nbgrader's
-    is `layout`; None for everybody where it doesn't know the lesson."""
+    """As `Deadlines.in_time_until`, from the gradebook of a course, whose `CourseDirectory` of nbgrader's is `layout`:
+    until when each student's work is in time. None for everybody where the gradebook doesn't know the lesson."""
     deadlines = Deadlines(layout.config)
     with Gradebook(layout.db_url, layout.course_id) as book:
         try:
@@ -195,18 +202,19 @@ def in_time_until(layout: Any, lesson: str) -> Callable[[str], datetime | None]:
 
 
 def last_in_time(hand_ins: Sequence[HandIn], until: datetime | None, time: Callable[[HandIn], datetime]) -> HandIn:
-    """Of hand-ins in the order of their times the last that isn't late; where all are, the last."""
+    """The last of several hand-ins, in the order of their times, that came by `until`; if all are late, the last.
+    `time` gives the time of one."""
     return ([attempt for attempt in hand_ins if not is_late(time(attempt), until)] or hand_ins)[-1]
 
 
 def is_late(handed_in: datetime | None, until: datetime | None) -> bool:
-    """Whether a hand-in is; it isn't if nobody knows when it came or was due."""
+    """Whether a hand-in is late; it isn't if nobody knows when it came or was due."""
     return until is not None and handed_in is not None and handed_in > until
 
 
 def late_penalty(student: str, score: float, seconds: float, config: Any) -> float | None:
-    """What so many seconds cost of a score, by nbgrader's own plug-in or the course's, between 0 and the score; None if
-    it costs nothing by rule."""
+    """The points that so many seconds cost of a score, by nbgrader's own plug-in or the course's, between 0 and the
+    score; None if they cost nothing by rule."""
     if seconds <= 0:
         return None
     assign = AssignLatePenalties(config=config)
@@ -216,7 +224,7 @@ def late_penalty(student: str, score: float, seconds: float, config: Any) -> flo
 
 
 def timestamp(folder: UntrustedFolder) -> datetime | None:
-    """When a submission was handed in, as nbgrader's exchange noted it; None if that can't be told."""
+    """When a submission was handed in (UTC), as nbgrader's exchange noted it; None if that can't be told."""
     try:
         text = folder.read(TIMESTAMP, 100).decode().strip()
         found: datetime | None = parse_utc(text) if text else None
@@ -230,7 +238,8 @@ def timestamp(folder: UntrustedFolder) -> datetime | None:
 
 @dataclass(frozen=True)
 class Extension:
-    """A line of the file: by how much a student's due date is moved, why, who said so and when (UTC)."""
+    """A line of the file of extensions: by how many seconds a student's due date is moved, why, who said so and when
+    (UTC)."""
 
     student: str
     seconds: float
@@ -240,7 +249,8 @@ class Extension:
 
 
 def extensions(course: Path, lesson: str) -> dict[str, Extension]:
-    """The last line of each student. A line that is torn or of another form is passed over."""
+    """By student the last extension that is noted for a lesson; empty if there is none. A line that is torn or of
+    another form is passed over."""
     latest = {}
     for _number, line in read_lines(lines_file(course, EXTENSIONS, lesson)):
         with suppress(ValueError):
@@ -257,7 +267,7 @@ def note_extension(course: Path, lesson: str, student: str, moved: timedelta, wh
 
 
 def duration(time: timedelta) -> str:
-    """In words, its two largest units.
+    """A length of time in words, by its two largest units.
 
     >>> duration(timedelta(days=2, hours=20)), duration(timedelta(minutes=5))
     ('2 days 20 hours', '5 minutes')

@@ -10,7 +10,7 @@ CHECK = "-check"  # how the grade_id of an exercise's check cell ends
 
 
 def exercise_of(grade_id: str) -> str:
-    """The exercise that a check's cell belongs to; of a teacher's own cell its grade_id."""
+    """The name of the exercise that a check's cell belongs to; of a teacher's own cell its grade_id."""
     return grade_id.removesuffix(CHECK)
 
 
@@ -23,7 +23,7 @@ class Release:
     cells: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def points(self) -> dict[str, float]:
-        """What each exercise is worth in this course."""
+        """The points that each exercise is worth in this course, by name."""
         ends = len(CHECK)
         found = {name[:-ends]: cell.get("points") for name, cell in self.cells.items() if name.endswith(CHECK)}
         return {name: points for name, points in found.items() if points is not None}

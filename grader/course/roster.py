@@ -32,8 +32,9 @@ NOT_IN_AN_ID = re.compile(r"[/\\\0]|^\.|^-")
 
 @dataclass(frozen=True)
 class Person:
-    """One student. `id` is the one in nbgrader and in `submitted/`; what a list didn't tell is empty. `name` is the
-    whole name as a platform writes it, `moodle` the ID number there, `added` the day on which a list first had them."""
+    """One student. `id` is the one in nbgrader and in `submitted/`; what a list didn't tell is "". `name` is the whole
+    name as a platform writes it, `moodle` the ID number there, `canvas_id` and the `sis_` fields are Canvas's, `added`
+    is the day, YYYY-MM-DD, on which a list first had them."""
 
     id: str
     first_name: str = ""
@@ -50,18 +51,18 @@ class Person:
 
     @property
     def full_name(self) -> str:
-        """First name first."""
+        """The whole name as a platform writes it, or else the first name and the last name."""
         return self.name or f"{self.first_name} {self.last_name}".strip()
 
 
 def full_names(people: Mapping[str, Person]) -> dict[str, str]:
-    """Their full names, by id."""
+    """The full names of these people, by id."""
     return {who: person.full_name for who, person in people.items()}
 
 
 def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
-    """A question, with a space before it: is the person meant whose id, or whose name, is nearest? `names` are by id.
-    Empty if none is near."""
+    """A question, with a space before it, whether the person is meant whose id or name is nearest to `wanted`; "" if
+    none is near. `names` are by id."""
     by_name = {name.lower(): person for person, name in names.items()}
     near = difflib.get_close_matches(wanted, names, n=1)
     near += [by_name[name] for name in difflib.get_close_matches(wanted.lower(), by_name, n=1)]
@@ -76,6 +77,7 @@ FIELDS = {**{name: name for name in COLUMNS}, **HEADINGS}  # by heading
 
 def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Person]:
     """The people of a list that a platform exports: nbgrader's, Moodle's or Canvas's, told by their headings.
+    `CourseError` for a file that is no such list, or has a line that can't be read, an id twice, or nobody.
 
     `columns` says where a heading differs: what is read (a field of `Person`), and the heading that it has.
     """
@@ -110,7 +112,8 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
 def _require_headings(
     path: Path, heads: Sequence[str], platform: str, wanted: Mapping[str, str], given: Sequence[str]
 ) -> None:
-    """`given` are the headings as the file has them."""
+    """Raise `CourseError` if a list lacks a heading that is needed. `heads` are its headings in English, `given` as the
+    file has them; `wanted` has by field of `Person` the heading that somebody named."""
     unknown = [kind for kind in wanted if kind not in COLUMNS]
     if unknown:
         raise CourseError(f"--column {unknown[0]}=…: there is no {unknown[0]!r}; the columns are {', '.join(COLUMNS)}.")
@@ -125,7 +128,7 @@ def _require_headings(
 
 
 def _person(details: dict[str, str]) -> Person:
-    """The person of one row, by field; a name that Canvas writes "Last, First" is divided."""
+    """The person of one row, whose values are by field; a name that Canvas writes "Last, First" is divided."""
     last, comma, first = details.get("name", "").partition(",")
     if comma:
         known = {kind: value for kind, value in details.items() if value or kind == "id"}
@@ -134,7 +137,8 @@ def _person(details: dict[str, str]) -> Person:
 
 
 def is_no_person(name: str, number: str) -> bool:
-    """Canvas's rows of posting policies (without a name or a number) and of points, and its test student."""
+    """Whether a row of Canvas's is nobody's: of posting policies (without a name or a number), of points, of its test
+    student."""
     return not (name or number) or name.casefold() in ("points possible", "student, test", "test student")
 
 
@@ -154,8 +158,8 @@ def _problem(person: Person) -> str:
 
 
 def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]) -> None:
-    """`CourseError` for all problems of a list, and for ids that stand in more than one line (`lines`: line numbers
-    by id)."""
+    """Raise `CourseError` with all problems of a list and with the ids that are in more than one line (`lines`: line
+    numbers by id), or if nobody is in it."""
     for who, own in lines.items():
         if who and len(own) > 1:
             problems.append(f"lines {' and '.join(own)}: {who!r} is there twice, but each id may be there only once")
@@ -186,13 +190,13 @@ class Roster:
 
     @classmethod
     def of(cls, course: Path) -> Roster:
-        """The course's; empty if it has none yet."""
+        """The roster of a course; empty if it has none yet. `CourseError` if its file can't be read."""
         path = course / FILE
         return cls(read_list(path) if path.is_file() else ())
 
     def find(self, *keys: str) -> list[str]:
         """The ids of those to whom the first known key belongs: an id, a number, an address, or a name. More than one
-        if it can't be told whom."""
+        if it can't be told whom; none if no key is known."""
         for key in keys:
             if found := self._numbers.get(plain(key)) or self._names.get(plain(key)):
                 return sorted(found)
@@ -221,8 +225,9 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What a list changed: ids. `known_as` has by the list's id the one that this person has in the roster already;
-    `twice` those who stand in the roster more than once."""
+    """What a list changed, as ids; `not_listed` are those in the roster that the list lacks, `count` is how many are in
+    the roster now. `known_as` has by the list's id the one that this person has in the roster already; `twice` has the
+    ids of each person who is in the roster more than once."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
@@ -234,7 +239,8 @@ class Change:
 
 def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) -> Change:
     """Enter people into `roster.csv` and into nbgrader's table of students. Nobody is removed, and what a list doesn't
-    tell of somebody is kept. Whoever is there already, by a number, login or address, stays one person with one id."""
+    tell of somebody is kept. Whoever is there already, by a number, login or address, stays one person with one id.
+    `CourseError`, and nothing is entered, if two of the list would be one person."""
     old = Roster.of(course).people
     new = dict(old)
     same, twice = _same_people(old, people)
@@ -263,8 +269,8 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
 
 
 def _keys(person: Person) -> set[str]:
-    """By what platforms tell one and the same person: numbers of the university, logins, addresses. Canvas's own number
-    may be somebody else's elsewhere."""
+    """What tells that two entries are one person: numbers of the university, logins, addresses. Canvas's own number
+    isn't one of these, since it may be somebody else's elsewhere."""
     keys = (person.id, person.moodle, person.sis_user_id, person.sis_login_id, person.email)
     return {key.casefold() for key in keys if key and key != person.canvas_id}
 
@@ -272,7 +278,8 @@ def _keys(person: Person) -> set[str]:
 def _same_people(
     old: Mapping[str, Person], people: Sequence[Person]
 ) -> tuple[dict[str, str], tuple[tuple[str, ...], ...]]:
-    """By the id that a list gives, the one that the roster has for this person; and those whom it has several times."""
+    """By the id that a list gives, the one that the roster has for this person; and the ids of each person whom it has
+    several times."""
     by_key: defaultdict[str, set[str]] = defaultdict(set)
     for person in old.values():
         for key in _keys(person):
@@ -297,7 +304,7 @@ def _require_one_each(people: Sequence[Person], known_as: Mapping[str, str]) -> 
 
 
 def save(course: Path, people: Collection[Person]) -> None:
-    """Write `roster.csv` with these people in it; without any, there is none."""
+    """Write `roster.csv` with these people in it; without any, the file is removed."""
     if people:
         rows = [
             COLUMNS,

@@ -24,7 +24,8 @@ def is_shared(root: Path) -> bool:
 
 
 def group_number(name: str) -> int:
-    """The number of a group of this machine, to which whoever runs this belongs."""
+    """The number of a group of this machine; `CourseError` if there is no such group, or whoever runs this isn't in
+    it."""
     try:
         group = grp.getgrnam(name)
     except KeyError:
@@ -43,7 +44,7 @@ def group_number(name: str) -> int:
 
 @contextmanager
 def shared_with(root: Path, group: int) -> Iterator[None]:
-    """Give a course directory to a group, and what is made in it meanwhile too."""
+    """Give a course directory to a group (its number), and what is made in it while the block runs too."""
     os.chown(root, -1, group)
     root.chmod(FOLDER)  # with the bit by which the group of what is made in it is the same
     before = os.umask(0o007)
@@ -55,7 +56,7 @@ def shared_with(root: Path, group: int) -> Iterator[None]:
 
 def share(layout: Any, secret_file: str) -> None:
     """Open a shared course to its group, as far as it belongs to whoever runs this; `CourseError` says who else has to
-    do what. `layout` is nbgrader's own `CourseDirectory`."""
+    do what. `layout` is nbgrader's own `CourseDirectory`; a course that isn't shared stays as it is."""
     if not layout.groupshared:
         return
     root = Path(layout.root)
@@ -81,8 +82,8 @@ def share(layout: Any, secret_file: str) -> None:
 
 
 def _parts(root: Path, secret_file: str) -> Iterator[tuple[Path, int]]:
-    """What has to be open to the group, and how far: every folder, so that files in it can be replaced, and the files
-    that are written in place."""
+    """The paths of what has to be open to the group, and the bits of the mode that it needs: every folder, so that
+    files in it can be replaced, and the files that are written in place."""
     for folder, _names, files in os.walk(root):
         yield Path(folder), FOLDER
         for name in files:
@@ -94,7 +95,7 @@ def _parts(root: Path, secret_file: str) -> Iterator[tuple[Path, int]]:
 
 
 def user_name(number: int) -> str:
-    """The name of this machine's user with that number."""
+    """The name of this machine's user with that number; "user NUMBER" if there is none."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

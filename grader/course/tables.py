@@ -21,7 +21,8 @@ CONTROL = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters and e
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """The rows of a file of values, whatever its encoding and the sign between them."""
+    """The rows of a file of values, whatever its encoding and the sign between them. `CourseError` if it can't be read
+    or is no such file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -43,7 +44,7 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as the text of a file, each text in them `harmless`."""
+    """Rows as the text of a CSV file, in which each text is made `harmless`."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(
         [harmless(cell) if isinstance(cell, str) else cell for cell in row] for row in rows

@@ -16,7 +16,8 @@ from grader.course.json_lines import lines_file, read_lines, write_lines
 
 
 def works_to_settle(course: Path, lesson: str) -> dict[str, dict[str, str]]:
-    """By label those whose it may be, with their names. A line of another form is passed over."""
+    """By label, the people whose work it may be: their names by id. Empty if nothing waits; a line of another form is
+    passed over."""
     works = {}
     for _number, line in read_lines(lines_file(course, TO_SETTLE, lesson)):
         with suppress(KeyError, AttributeError):
@@ -25,11 +26,13 @@ def works_to_settle(course: Path, lesson: str) -> dict[str, dict[str, str]]:
 
 
 def unsettled(course: Path, lesson: str) -> set[str]:
-    """Whose something may be: until that is settled, nobody can say that they handed in nothing."""
+    """The ids of those whose work may be among what waits: until that is settled, nobody can say that they handed in
+    nothing."""
     return {who for people in works_to_settle(course, lesson).values() for who in people}
 
 
 def save_to_settle(course: Path, lesson: str, works: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the file anew; without works there is none."""
+    """Write the lesson's file anew: by label, the names by id of those whose work it may be. Without works it is
+    removed."""
     lines = [{"label": label, "students": dict(people)} for label, people in sorted(works.items())]
     write_lines(course, TO_SETTLE, lesson, lines)

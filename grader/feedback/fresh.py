@@ -26,7 +26,8 @@ from grader.printable import joined, printable
 
 @dataclass
 class FeedbackReport:
-    """What became of whose feedback: students' ids. `problems` are sentences."""
+    """What became of whose feedback: the ids of students whose pages were made, stayed as they were, or couldn't be
+    made since nothing is graded. `problems` are sentences."""
 
     lesson: str
     made: list[str] = field(default_factory=list)
@@ -42,8 +43,9 @@ class FeedbackReport:
 
 
 def write_feedback(course: ClassDirectory, students: Collection[str] = (), force: bool = False) -> FeedbackReport:
-    """Write the feedback of these students, or of all who have handed in, as `nbgrader generate_feedback` lays it
-    out."""
+    """Write the feedback of these students, or of all who have handed in if none is named, laid out as
+    `nbgrader generate_feedback` does it; with `force` also pages that are up to date. `CourseError` for a student who
+    isn't there or has nothing in the gradebook, `CommandFailed` if that can't be written."""
     shown = shown_by(course.layout, course.lesson, course.config)
     unknown = sorted(set(students) - shown.keys())
     if unknown:
@@ -92,8 +94,8 @@ def graded_lessons(course: Path) -> list[str]:
 
 
 def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> list[str]:
-    """A student's folder: the other files of `autograded/`, which nbgrader needs to release it, and the pages. What
-    could not be copied, in sentences."""
+    """Write a student's folder: the other files of `autograded/`, which nbgrader needs to release it, and the pages by
+    name. Returns what could not be copied, in sentences."""
     problems: list[str] = []
     layout: Any = course.layout
     target = course.folder(layout.feedback_directory, student)
@@ -112,7 +114,8 @@ def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> li
 
 
 def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, FeedbackMarks]]:
-    """What the gradebook says to each student, with the late penalties of today."""
+    """What the gradebook says to each student, by student and notebook, with the late penalties of today.
+    `CommandFailed` if it can't be written now."""
     with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
         try:
             book.refresh_lateness({})
@@ -122,12 +125,13 @@ def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Feedb
 
 
 def graded_notebooks(folder: Path, shown: Mapping[str, FeedbackMarks]) -> dict[str, bytes]:
-    """The notebooks in `autograded/` that the gradebook knows."""
+    """The bytes of the notebooks in a student's folder of `autograded/` that the gradebook knows, by name."""
     return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.ipynb")) if path.stem in shown}
 
 
 def digest_of(folder: Path, shown: Mapping[str, FeedbackMarks], notebooks: Mapping[str, bytes]) -> str:
-    """Of all that a student's pages are made from, and by what they are released."""
+    """A digest of all that a student's pages are made from, and of the time and the secret by which they are
+    released."""
     digest = hashlib.sha256(f"{VERSION}".encode())
     for name, data in notebooks.items():
         digest.update(f"{name} {shown[name]}".encode("utf-8", "surrogatepass") + data)
@@ -137,7 +141,8 @@ def digest_of(folder: Path, shown: Mapping[str, FeedbackMarks], notebooks: Mappi
 
 
 class PageNotes:
-    """What the pages of a lesson were made from, by student."""
+    """A file that notes by student the digest of what the pages of a lesson were `made` from; empty if it can't be
+    read."""
 
     def __init__(self, course: Path, lesson: str) -> None:
         self._path, self._mode = folder_of(course, "feedback") / f"{lesson}.json", mode_in(course)
@@ -148,4 +153,5 @@ class PageNotes:
         self.made: dict[str, str] = found if isinstance(found, dict) else {}
 
     def save(self) -> None:
+        """Write the notes to their file."""
         write_atomically(self._path, json.dumps(self.made), self._mode)

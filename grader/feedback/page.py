@@ -42,7 +42,8 @@ BLANK_LINES, INSIDE = re.compile(r"\n\s*\n"), re.compile(r'<a href="#[^"]*">(.*?
 
 @dataclass(frozen=True)
 class MarkRow:
-    """A line of the summary. `said` is what came out, in sentences. Without a mark it has a teacher's comment alone."""
+    """A line of the summary. `mark` is None for a cell with a teacher's comment alone; `said` is what came out, in
+    sentences."""
 
     name: str
     mark: CellMark | None
@@ -51,7 +52,7 @@ class MarkRow:
 
     @property
     def state(self) -> str:
-        """One of "open", "full", "part"."""
+        """One of "open" (a mark is still to come), "full", "part" (less than all points)."""
         if self.mark is None or self.mark.waits:
             return "open"
         return "full" if self.mark.score >= self.mark.points else "part"
@@ -59,8 +60,8 @@ class MarkRow:
 
 @dataclass(frozen=True)
 class Block:
-    """A cell as the page shows it. One with a `label` has a box: what it is, and of which `row`. `first`: the summary
-    leads to it. `marked`: it has the mark."""
+    """A cell as the page shows it, or several between the cells with marks. One with a `label`, which says what it is,
+    has a box and belongs to a `row` of the summary. `first`: the summary links to it. `marked`: it has the mark."""
 
     html: Markup
     label: str = ""
@@ -71,7 +72,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ShownCell:
-    """A cell of the notebook in `autograded/`. `flags` is what nbgrader notes of it."""
+    """A cell of the notebook in `autograded/`. `kind` is "code" or "markdown"; `flags` is what nbgrader notes of it."""
 
     kind: str
     source: str
@@ -91,12 +92,12 @@ class ShownCell:
 
     @cached_property
     def grade_id(self) -> str:
-        """Of a cell that is marked or commented on; empty for all others."""
+        """The grade_id of a cell that is marked or commented on; "" for all others."""
         return str(self.flags["grade_id"]) if self.is_marked or self.flags.get("solution") else ""
 
     @property
     def name(self) -> str:
-        """The exercise that it belongs to, or its own name."""
+        """The name of the exercise that it belongs to, or its own name; "" if it is neither marked nor commented on."""
         return exercise_of(self.grade_id)
 
     @property
@@ -110,8 +111,8 @@ class ShownCell:
 
 
 def hide(cells: Sequence[ShownCell], config: Any) -> list[ShownCell]:
-    """Without a teacher's hidden tests and marking schemes. nbgrader's own preprocessors cut them out, of the teacher's
-    cells only: a student who writes such a mark into a cell holds up nothing."""
+    """The cells without a teacher's hidden tests and marking schemes. nbgrader's own preprocessors cut these out, of
+    the teacher's cells only: a student who writes such a mark into a cell holds up nothing."""
     tests, schemes = ClearHiddenTests(config=config), ClearMarkScheme(config=config)
     shown = []
     for cell in cells:
@@ -128,7 +129,8 @@ def hide(cells: Sequence[ShownCell], config: Any) -> list[ShownCell]:
 
 
 class Feedback:
-    """What one student is told of one notebook. `data` is the notebook in `autograded/`."""
+    """What one student is told of one notebook, called `title`. `data` is the notebook in `autograded/`, `shown` what
+    the gradebook says. `CourseError` if the notebook isn't as `grader autograde` left it."""
 
     def __init__(self, data: bytes, shown: FeedbackMarks, title: str, student: str, config: Any = None) -> None:
         try:
@@ -154,7 +156,8 @@ class Feedback:
         return _template().render(self._values(), blocks=list(self._blocks()))
 
     def notebook(self) -> bytes:
-        """The same as a notebook: the summary and the teacher's words are text cells, the judge's words outputs."""
+        """The feedback as a notebook's bytes: the summary and the teacher's words are text cells, the judge's words
+        outputs."""
         template, values = _template(), self._values()
         texts = []
         for name in ("summary", "teacher"):
@@ -185,7 +188,8 @@ class Feedback:
         }
 
     def _rows(self) -> Iterator[MarkRow]:
-        """In the order of the notebook, each exercise and each cell that a teacher marks."""
+        """A line of the summary for each exercise and each cell that a teacher marks or comments on, in the order of
+        the notebook."""
         commented = {name: words for name, (_judge, words) in self._shown.comments.items() if words}
         marked: dict[str, CellMark | None] = {}
         for cell in self._cells:
@@ -242,7 +246,7 @@ class Feedback:
         yield Block(Markup("\n").join(between))
 
     def _judged(self, cell: ShownCell) -> Markup:
-        """What the judge says of a cell."""
+        """What the judge says of a cell, as HTML; empty if it says nothing."""
         if cell.grade_id.endswith(CHECK) and cell.name in self._exercises:
             return Markup(findings(self._exercises[cell.name]))
         test = self._tests.get(cell.grade_id)
@@ -255,7 +259,7 @@ def _code(source: str) -> Markup:
 
 
 def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
-    """What passed, what comes first, the named mistake, the next hint."""
+    """What came out of an exercise, in sentences: what passed, what comes first, the named mistake, the next hint."""
     if result.broken:
         yield Markup(escape(BROKEN))
     nothing = unwritten(result.parts)
@@ -274,7 +278,7 @@ def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
 
 
 def _parts(result: ExerciseResult) -> str:
-    """How many parts passed, and which did not."""
+    """A sentence on how many parts passed, and which did not, with the points earned of those possible."""
     passed = sum(part.passed for part in result.parts)
     if passed == len(result.parts):
         return "Everything passed."

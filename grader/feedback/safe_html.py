@@ -52,7 +52,7 @@ BLANK = re.compile(r"\s{200,}")
 
 
 def _kept(render: Callable[[str], str]) -> Callable[[str], str]:
-    """What was rendered is kept, but for what is so long that a class of it would fill the memory."""
+    """Make a function keep what it rendered, but for a text so long that a class of such would fill the memory."""
     known = lru_cache(CACHED)(render)
 
     @wraps(render)
@@ -74,7 +74,8 @@ def markdown2html(source: str) -> str:
 
 @_kept
 def page_markdown(source: str) -> str:
-    """The same for a feedback page: formulas as MathML, which a browser shows by itself, and headings below the page's.
+    """Markdown as HTML for a feedback page, made safe as in `markdown2html`: formulas are MathML, which a browser shows
+    by itself, and headings are below the page's own.
 
     >>> page_markdown("# Sum of $x_1$").startswith("<h3>Sum of <math")
     True
@@ -92,11 +93,12 @@ def _rendered(source: str, renderer: type[IPythonRenderer], tags: set[str], attr
 
 class _Renderer(IPythonRenderer):
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        """A picture that a student pasted into the notebook is an attachment, which isn't kept: its name is shown."""
+        """Render the place of a picture. One that a student pasted into the notebook is an attachment, which isn't
+        kept: its name is shown."""
         return str(super().image(text, "" if url.startswith("attachment:") else url, title))
 
     def block_code(self, code: str, info: str | None = None) -> str:
-        """Code without colours: a student could name the language whose colours take longest."""
+        """Render code without colours: a student could name the language whose colours take longest."""
         return f"<pre><code>{escape(code)}</code></pre>\n"
 
 
@@ -126,7 +128,7 @@ def _mathml(tex: str, display: str) -> str:
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """What is left of an attribute's value; None takes the attribute away."""
+    """What is left of the value of a tag's attribute; None takes the attribute away."""
     allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS, "tabindex": ZERO, "linethickness": ZERO}.get(
         name, GAP if tag == "mspace" else None
     )
@@ -134,7 +136,8 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def highlight_code(source: str, metadata: object = None) -> str:
-    """A code cell with the colours of Python; `metadata` is nbconvert's word for the cell's own and chooses nothing."""
+    """A code cell as HTML with the colours of Python; one that is too long has none. `metadata` is nbconvert's word for
+    the cell's own and chooses nothing."""
     if len(source) > MOST_CODE:
         return f'<div class="highlight hl-python"><pre>{escape(source)}</pre></div>'
     return str(Highlight2HTML(pygments_lexer="python")(_without_long_blanks(source)))
@@ -142,7 +145,8 @@ def highlight_code(source: str, metadata: object = None) -> str:
 
 @_kept
 def page_code(source: str) -> str:
-    """The same for a feedback page, with few classes, so that the page stays small.
+    """Python code as HTML for a feedback page, coloured with few classes, so that the page stays small; code that is
+    too long has no colours.
 
     >>> page_code("return 1 < x")
     '<span class="k">return </span><span class="m">1 </span>&lt; x'

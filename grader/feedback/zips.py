@@ -25,14 +25,15 @@ from grader.printable import joined
 
 @dataclass(frozen=True)
 class Packed:
-    """A zip file, how many students are in it, and who isn't: nothing of theirs came from that platform."""
+    """A zip file by its path, how many students are in it, and the ids of those who aren't: nothing of theirs came from
+    that platform."""
 
     path: str
     count: int
     left_out: tuple[str, ...]
 
     def as_text(self) -> str:
-        """Which zips were written, as text for a terminal."""
+        """Which zip was written and who isn't in it, as text for a terminal."""
         lines = [f"{self.path}: {self.count} packed"]
         if self.left_out:
             lines.append(
@@ -42,7 +43,8 @@ class Packed:
 
 
 def pack(course: ClassDirectory, platform: str, made: FeedbackReport) -> Packed:
-    """Pack the feedback of all students that a run of `write_feedback` went through."""
+    """Pack the feedback of all students that a run of `write_feedback` went through into a zip for a platform, "moodle"
+    or "canvas". `CommandFailed` if the gradebook, which Canvas's needs, can't be written now."""
     path = course.root / f"feedback-{course.lesson}-{platform}.zip"
     shown = shown_by(course.layout, course.lesson, course.config) if platform == "canvas" else {}
     data, left_out, count = io.BytesIO(), [], 0
@@ -66,7 +68,7 @@ def pack(course: ClassDirectory, platform: str, made: FeedbackReport) -> Packed:
 
 
 def name_in(platform: str, came_from: str, lesson: str) -> str:
-    """The name that a file of feedback has in the zip, by the one that the work had; empty if that is no name of the
+    """The name that a file of feedback has in the zip, by the one that the work had; "" if that is no name of the
     platform's.
 
     >>> name_in("moodle", "Ann Lee_12_assignsubmission_file_/work.ipynb", "01")

@@ -51,20 +51,22 @@ IsAuthors = Callable[[str], bool]  # whether a folder of this name belongs to so
 
 @dataclass(frozen=True)
 class Archive:
-    """The files of one source. `depth` is how many folders lie around all of it: the next name in a path is the one
-    that the platform gave to a student's work."""
+    """The files of one source, whose `name` is its file's. `depth` is how many folders lie around all of it: the next
+    name in a path is the one that the platform gave to a student's work."""
 
     name: str
     entries: tuple[ArchiveFile, ...]
     depth: int = 0
 
     def below(self, path: PurePosixPath) -> PurePosixPath:
-        """A path from where the students' names stand."""
+        """The rest of a path from where the students' names stand."""
         return PurePosixPath(*path.parts[self.depth :])
 
 
 def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
-    """What is in `source`, and in the zips that students handed in there. Of a file at most `most` bytes are read."""
+    """What is in `source`, a zip, a folder or a notebook, and in the zips that students handed in there. Of a file at
+    most `most` bytes are read. What can't be read is noted in `odd`; `is_authors` tells the folders of students by
+    their names."""
     outer = _outer(source, most, is_authors, odd)
     return replace(outer, entries=tuple(_with_inner(outer, most, odd)))
 
@@ -84,12 +86,14 @@ def _outer(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
 
 
 def is_hidden(name: str) -> bool:
-    """Folders that tools make for themselves: a repository's, a virtual environment's, JupyterLab's, macOS's."""
+    """Whether a name is that of a folder that tools make for themselves: a repository's, a virtual environment's,
+    JupyterLab's, macOS's."""
     return name.startswith(".") or name == "__MACOSX"
 
 
 def _goes_around(tops: Iterable[tuple[str, bool]], is_authors: IsAuthors) -> str:
-    """The one folder in which all the rest lies, if it is nobody's; `tops` are names, and whether each is a folder."""
+    """The one folder in which all the rest lies, or "" if there is none or it is somebody's; `tops` are names, and
+    whether each is a folder."""
     shown = {(name, folder) for name, folder in tops if not is_hidden(name)}
     folders = {name for name, folder in shown if folder}
     notebooks = [name for name, folder in shown if not folder and name.lower().endswith(".ipynb")]
@@ -125,7 +129,8 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive
 
 
 def _contents(archive: zipfile.ZipFile, shown: str, odd: Odd) -> Iterator[tuple[PurePosixPath, zipfile.ZipInfo]]:
-    """The files that may be read, without those in folders that tools make for themselves."""
+    """The files of a zip that may be read, without those in folders that tools make for themselves. Others are noted in
+    `odd`, by `shown` and their path."""
     for info in archive.infolist():
         path = PurePosixPath(info.filename.replace("\\", "/"))
         refused = _refused(info, path)
@@ -146,7 +151,8 @@ def _refused(info: zipfile.ZipInfo, path: PurePosixPath) -> str:
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-    """The bytes of an entry, however many its header claims."""
+    """The bytes of an entry, at most `most`, however many its header claims; `Unreadable` if there are more or they
+    can't be unpacked."""
     if info.file_size > most:
         raise Unreadable(f"it has {info.file_size} bytes; at most {most} are read")
     try:
@@ -160,7 +166,8 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> byt
 
 
 def _zip_time(info: zipfile.ZipInfo) -> datetime:
-    """A zip has local time without a zone."""
+    """The time of an entry in UTC, as nbgrader has times: a zip has local time without a zone. 1980 if it is no
+    time."""
     try:
         return datetime(*info.date_time).astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
@@ -171,8 +178,8 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime:
 
 
 def _with_inner(outer: Archive, most: int, odd: Odd) -> Iterator[ArchiveFile]:
-    """The files, those of zips in place of these: a folder that was zipped and handed in is the commonest accident. One
-    level deep, so many of one student, and each only if it isn't larger than a notebook may be."""
+    """The files, those of a student's zips in place of these: a folder that was zipped and handed in is the commonest
+    accident. One level deep, a limited number of one student's, and each only if it isn't larger than `most` bytes."""
     opened: Counter[str] = Counter()
     last = _LastZip()
     for entry in outer.entries:
@@ -192,7 +199,7 @@ def _with_inner(outer: Archive, most: int, odd: Odd) -> Iterator[ArchiveFile]:
 
 
 class _LastZip:
-    """The zip that was opened last: to read all of its files it is unpacked once."""
+    """Keeps open the zip that was opened last: to read all of its files it is unpacked once."""
 
     def __init__(self) -> None:
         self._opened: tuple[ArchiveFile, zipfile.ZipFile] | None = None
@@ -217,8 +224,8 @@ def _inner(entry: ArchiveFile, last: _LastZip, most: int, shown: str, odd: Odd) 
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:
-    """A zip that a student made. Python reads its whole list of contents at once: how long that is, is looked at
-    first."""
+    """Open a zip that a student made; `Unreadable` if it is broken, or has too many files. Python reads its whole list
+    of contents at once, so how long that is, is looked at first."""
     at = data.rfind(b"PK\5\6", -(22 + 65_535))
     if at < 0 or len(data) < at + 22:
         raise Unreadable("it is broken: it has no end")
@@ -234,7 +241,8 @@ def _opened(data: bytes) -> zipfile.ZipFile:
 
 
 def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
-    """A clone of a repository is one student's, whatever is in it: its own name is the platform's."""
+    """The files of a folder. A clone of a repository is one student's, whatever is in it: its own name is the
+    platform's."""
     source = source.absolute()
     if (source / ".git").exists():
         source, tops = source.parent, [source.name]
@@ -257,7 +265,8 @@ def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[ArchiveFile]:
-    """What lies in each of these folders, near its top first, and the files among them."""
+    """The files in each of the folders `tops`, those near its top first and at most a limited number; what isn't read
+    is noted in `odd`."""
     for top in tops:
         waiting, count = deque([top]), 0
         while waiting:
@@ -285,5 +294,5 @@ def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[A
 
 
 def utc(seconds: float) -> datetime:
-    """A file's time as nbgrader has times."""
+    """A file's time, in seconds since 1970, as nbgrader has times: UTC, without a zone."""
     return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None)

@@ -31,8 +31,9 @@ ABOUT, WHEN, SETTLE = "about.json", "when", "to-settle.jsonl"
 
 @dataclass(frozen=True)
 class Was:
-    """Of one student: the digest of the notebook that is in place since, the folders of other hand-ins before, and what
-    the gradebook had: the key of the stored result, the time, the rows (None: nothing)."""
+    """What was there of one student before a collecting: the folders of `earlier` hand-ins, and in the gradebook the
+    key of the `stored` result, the time ("": not known), the rows (None: nothing). `put` is the digest of the notebook
+    that the collecting put in place."""
 
     put: str
     earlier: tuple[str, ...] = ()
@@ -42,7 +43,8 @@ class Was:
 
 
 class Before:
-    """Notes what is there, student by student, before it changes. `save` puts it in place of what was noted last."""
+    """Notes what is there, student by student, before a collecting changes it. `save` puts this in place of what was
+    noted last."""
 
     def __init__(self, course: ClassDirectory) -> None:
         self._course = course
@@ -53,7 +55,8 @@ class Before:
         self._settle = settle.read_bytes() if settle.is_file() else b""
 
     def note(self, student: str) -> None:
-        """Copy a student's files as they are now, so that `--undo` can put them back; once a student in a run."""
+        """Copy a student's files as they are now, so that `--undo` can put them back. A run calls it once for each
+        student."""
         folder_of(self._course.root, COLLECTED)
         if not self._earlier:
             shutil.rmtree(self._new, ignore_errors=True)
@@ -66,7 +69,7 @@ class Before:
         self._digests[student] = digest_of(self._course, student)
 
     def save(self) -> None:
-        """Keep what was noted of those for whom something has changed; nothing where nothing has."""
+        """Keep what was noted of those for whom something has changed; if nothing has, what was kept before stays."""
         course, changed = self._course, {}
         for student, earlier in self._earlier.items():
             now = digest_of(course, student)
@@ -87,7 +90,8 @@ class Before:
 
 
 def places(course: ClassDirectory, student: str) -> dict[str, Path]:
-    """By the name of the copy, where the files lie that a collecting, or the grading after it, changes."""
+    """The paths of a student's files that a collecting, or the grading after it, changes, by the name of the copy of
+    each."""
     folder, name = course.folder(course.layout.submitted_directory, student), f"{course.lesson}.ipynb"
     return {
         "notebook": folder / name,
@@ -98,13 +102,13 @@ def places(course: ClassDirectory, student: str) -> dict[str, Path]:
 
 
 def digest_of(course: ClassDirectory, student: str) -> str:
-    """Of the notebook that is in place; empty if none is."""
+    """A digest of the student's notebook that is in place; "" if none is, or it can't be read."""
     data, _unreadable = course.submission(student).read(course.limits().notebook_bytes)
     return hashlib.sha256(data).hexdigest() if data else ""
 
 
 def _with_marks(course: ClassDirectory, changed: Mapping[str, Was]) -> dict[str, Was]:
-    """With what the gradebook has on them."""
+    """The notes with what the gradebook has on these students now."""
     stored = stored_keys(course.root, course.lesson)
     try:
         with RegradeBook(course.layout.db_url, course.layout.course_id, course.lesson, course.config) as book:
@@ -120,7 +124,8 @@ def _with_marks(course: ClassDirectory, changed: Mapping[str, Was]) -> dict[str,
 
 
 def last_collecting(course: ClassDirectory) -> tuple[str, dict[str, Was]]:
-    """When the last one was, and by student what was there before it; `CourseError` if there is none."""
+    """When the last collecting was, in words, and by student what was there before it; `CourseError` if there is
+    none."""
     folder = course.root / FOLDER / COLLECTED / course.lesson
     try:
         when = (folder / WHEN).read_text()
@@ -134,7 +139,8 @@ def last_collecting(course: ClassDirectory) -> tuple[str, dict[str, Was]]:
 
 
 def files_back(course: ClassDirectory, student: str, was: Was) -> None:
-    """Put a student's files back as they were; the notebook in `autograded/` is the gradebook's matter."""
+    """Put a student's files back as they were, but for the notebook in `autograded/`, which is the gradebook's
+    matter."""
     copies = course.root / FOLDER / COLLECTED / course.lesson / student
     for name, path in places(course, student).items():
         if name == "autograded":
@@ -152,7 +158,8 @@ def files_back(course: ClassDirectory, student: str, was: Was) -> None:
 
 
 def forget_collecting(course: ClassDirectory) -> None:
-    """It is taken back: whose work waits to be settled is as it was too."""
+    """Remove what was noted of the last collecting, which is taken back; whose work waits to be settled is put back
+    too."""
     folder = course.root / FOLDER / COLLECTED / course.lesson
     folder_of(course.root, TO_SETTLE)
     settle = lines_file(course.root, TO_SETTLE, course.lesson)

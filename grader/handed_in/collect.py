@@ -57,14 +57,10 @@ def collect(
     anyway: bool = False,
     settled: Mapping[str, str] | None = None,
 ) -> Collected:
-    """Put the notebooks of `sources` in place under `submitted/`. An earlier one is kept under `.grader/earlier/`.
-
-    `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date with the student's own
-    extension, if there is one), the "first", or the "best", which is put in place when they are graded.
-
-    `CourseError`, and nothing is taken, where more students' work is of other lessons than of this one; `anyway` takes
-    it all the same. `settled` says whose a hand-in is, where the roster can't tell: by its `label`, a student's id.
-    """
+    """Put the notebooks of `sources` in place under `submitted/`, and earlier ones under `.grader/earlier/`. Which of
+    several `counts`: "last", "last-in-time" (by the student's own due date), "first", or "best", put in place when they
+    are graded. `settled` has ids by `label` where the roster can't tell. `CourseError`, and nothing is taken, without a
+    roster, or where more students' work is of other lessons than of this one, unless `anyway`."""
     roster = Roster.of(course.root)
     if not len(roster):
         raise CourseError(
@@ -105,7 +101,8 @@ def collect(
 
 
 def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], theirs: Mapping[str, list[Found]]) -> None:
-    """A slip in the lesson's name would hand out a class of zeros."""
+    """Raise `CourseError` where more students' work is of other lessons than of this one: a slip in the lesson's name
+    would hand out a class of zeros."""
     lessons = Counter(filter(None, (_lesson_held(course, student, found) for student, found in theirs.items())))
     own = lessons.pop(course.lesson, 0)
     if sum(lessons.values()) <= own:
@@ -122,8 +119,8 @@ def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], thei
 
 
 def _lesson_held(course: ClassDirectory, student: str, found: list[Found]) -> str:
-    """The lesson of which one student's notebooks hold the most exercises, this one if they hold any of it; empty if
-    they hold no lesson's."""
+    """The lesson of which one student's notebooks hold the most exercises, the course's lesson if they hold any of it;
+    "" if they hold no lesson's."""
     room = MOST_ROOM * course.limits().notebook_bytes
     return lesson_held(course, [notebook.data for notebook in _read(found, room, student, Collected(course.lesson))])
 
@@ -132,8 +129,8 @@ def _lesson_held(course: ClassDirectory, student: str, found: list[Found]) -> st
 
 
 class _Sorting:
-    """Tells whose the files of the sources are. `others` gets those that are no notebooks, by student, or by a name
-    that is nobody's."""
+    """Tells whose the files of the sources are. `others` gets the names of files that are no notebooks, by student, or
+    by a name that is nobody's; `times` the times of a platform's archive."""
 
     def __init__(self, course: ClassDirectory, roster: Roster, settling: Settling, outcome: Collected) -> None:
         self._course, self._roster, self._settling, self._outcome = course, roster, settling, outcome
@@ -141,7 +138,8 @@ class _Sorting:
         self.others: defaultdict[str, list[str]] = defaultdict(list)
 
     def notebooks(self, source: Path) -> Iterator[tuple[str, Found]]:
-        """The notebooks of one source, each with the id of who wrote it."""
+        """The notebooks of one source, each with the id of who wrote it. What is nobody's or odd is noted in the
+        outcome."""
         outcome, most = self._outcome, self._course.limits().notebook_bytes
         all_of_it = given(source, most, lambda name: is_somebodys(name, self._roster), outcome.odd)
         whose = Whose(all_of_it, self._roster, outcome.odd)
@@ -180,8 +178,8 @@ class _Sorting:
     def _name(
         self, source: str, strange: Mapping[str, list[tuple[Author, list[str], str]]], named: Collection[str]
     ) -> None:
-        """Work that is nobody's, or may be several people's, and has no notebook in it: `named` are notebooks that have
-        been named."""
+        """Note work that is nobody's, or may be several people's, and has no notebook in it. `strange` has such files
+        by the platform's name for the work; `named` are notebooks that have been noted."""
         for top, files in strange.items():
             author, who, _inside = files[0]
             names = [inside for _author, _who, inside in files if inside]
@@ -192,7 +190,8 @@ class _Sorting:
                 self._outcome.unknown[f"{source}: {top}"] = self._settling.why_not(top, author, who) + listed
 
     def _not_theirs(self, source: Path, path: PurePosixPath, below: PurePosixPath, who: str) -> str:
-        """Why a folder of nbgrader's exchange isn't taken; empty if it is. Anybody may make one with anybody's name."""
+        """Why a folder of nbgrader's exchange isn't taken as the work of `who`; "" if it is, or is no such folder.
+        Anybody may make one with anybody's name."""
         course = self._course
         if not EXCHANGE.fullmatch(below.parts[0]) or not source.is_dir():
             return ""
@@ -216,7 +215,8 @@ class _Candidate:
 
 
 def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collected) -> list[_Candidate]:
-    """Those in which something is answered, if there is one; or else those that hold this lesson's exercises."""
+    """The notebooks in which something is answered or, if there is none, those that hold this lesson's exercises; all
+    if there is none of these either. What is passed over is noted in the outcome."""
     lesson, limits = handed_out(course.outline()), course.limits()
     answers = {id(notebook): answers_in(notebook.data, lesson, limits) for notebook in found}
     for enough, why in (
@@ -276,7 +276,8 @@ def _take(
 
 
 def _read(found: list[Found], room: int, student: str, outcome: Collected) -> Iterator[_Candidate]:
-    """The notebooks of one student, as far as there is room: whoever hands in more makes nobody wait."""
+    """Read the notebooks of one student, as far as there is room in bytes: whoever hands in more makes nobody wait.
+    What isn't read is noted in the outcome."""
     if len(found) > MOST_NOTEBOOKS:
         outcome.odd[f"{student}'s work"] = f"it has {len(found)} notebooks; the first {MOST_NOTEBOOKS} were looked at"
     for notebook in found[:MOST_NOTEBOOKS]:
@@ -296,15 +297,15 @@ def _read(found: list[Found], room: int, student: str, outcome: Collected) -> It
 
 
 def _note_origin(course: ClassDirectory, student: str, inside: str) -> None:
-    """Keep the name that the platform gave to the last work of somebody: feedback goes back under it."""
+    """Keep the name that the platform gave to a student's last work: feedback goes back under it."""
     folder_of(course.root, CAME_FROM)
     path = folder_of(course.root, f"{CAME_FROM}/{course.lesson}") / student
     write_atomically(path, inside.encode("utf-8", "surrogateescape"), mode_in(course.root), durable=False)
 
 
 def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -> _Candidate:
-    """The one that counts, of candidates in the order of their times. Which has the best mark is known when all are
-    graded: until then the one that is there stays."""
+    """The notebook that counts, of candidates in the order of their times. Which has the best mark is known when all
+    are graded: until then the one that is there stays."""
     if counts == BEST:
         return next((notebook for notebook in candidates if not notebook.path), candidates[-1])
     if counts == "first":

@@ -14,11 +14,10 @@ NAMED = 20  # files of one student
 
 @dataclass
 class Collected:
-    """What became of it all. Each list has students' ids, but for `unknown` and `odd`: names of files, with the reason.
-    `twice` has those of whom more than one is there, with the one that counts; `to_settle` those who may have handed in
-    something of which it isn't known whose it is, `no_notebook` those in whose work there is none, with its files:
-    neither are `missing`. `passed_over` has by student, or by a name that is nobody's, the other files; `copied` whose
-    work was copied by hand and has the time of the platform's archive."""
+    """What became of it all. Lists have students' ids, `unknown` and `odd` names of files, with the reason. `twice`
+    says of those with more than one which counts; `earlier`: the one that was there still counts; `to_settle`:
+    something that waits to be settled may be theirs. `no_notebook` and `passed_over` have names of other files, by
+    student or a name that is nobody's; `copied`: copied by hand, with the archive's time."""
 
     lesson: str
     taken: list[str] = field(default_factory=list)
@@ -35,7 +34,8 @@ class Collected:
     passed_over: dict[str, list[str]] = field(default_factory=dict)
 
     def sort_others(self, others: Mapping[str, list[str]], with_notebook: set[str], people: Iterable[str]) -> None:
-        """`others` are the files that are no notebooks, by student or by what is nobody's."""
+        """Sort files that are no notebooks into `no_notebook` and `passed_over`. `others` has them by student or by a
+        name that is nobody's; `people` are the students."""
         known = set(people)
         for who, names in sorted(others.items()):
             more = [f"and {len(names) - NAMED} more"] if names[NAMED:] else []
@@ -44,7 +44,8 @@ class Collected:
 
 
 def as_text(outcome: Collected, everybody: bool = False) -> str:
-    """For a terminal: how many of each kind, and who or which. `everybody`: the long lists at the end too."""
+    """What was collected, as text for a terminal: how many of each kind, and who or which. `everybody`: the long lists
+    at the end too."""
     lines = [f"{outcome.lesson}: {len(outcome.taken)} taken"]
     folded = LISTED if everybody else FOLDED
     lines += _listed("as before", outcome.unchanged, folded, "--all names them")
@@ -69,7 +70,8 @@ def _pairs(sentences: Mapping[str, str]) -> list[str]:
 
 
 def _listed(title: str, entries: list[str], most: int, where: str) -> list[str]:
-    """`where` the rest is to be seen."""
+    """Lines with a title, the number of entries and the first `most` of them; none if there are no entries. `where`
+    says where the rest is to be seen."""
     if not entries:
         return []
     more = len(entries) - most

@@ -28,7 +28,8 @@ UNKNOWN_TIME = datetime(1980, 1, 1)
 
 
 def counts(course: ClassDirectory) -> str:
-    """Which of several hand-ins counts, by `c.CourseCollect.counts` in nbgrader_config.py."""
+    """Which of several hand-ins counts, by `c.CourseCollect.counts` in nbgrader_config.py; `CourseError` if that is
+    none of the rules."""
     found = str(course.config.CourseCollect.get("counts", COUNTS[0]))
     if found not in COUNTS:
         raise CourseError(f"c.CourseCollect.counts: got {found!r}, expected one of {', '.join(COUNTS)}.")
@@ -36,7 +37,8 @@ def counts(course: ClassDirectory) -> str:
 
 
 def archive_hand_in(course: ClassDirectory, student: str, time: datetime, data: bytes) -> bool:
-    """Keep a notebook that doesn't count, by its time; whether it is a new one. The same one is kept once."""
+    """Keep a notebook that doesn't count, in a folder with its time; returns whether it is a new one. The same one is
+    kept once."""
     base = _base(course, student)
     for number in range(1000):
         folder = base / (time.strftime(_FOLDER) + (f" {number + 1}" if number else ""))
@@ -51,13 +53,13 @@ def archive_hand_in(course: ClassDirectory, student: str, time: datetime, data: 
 
 
 def kept_times(course: ClassDirectory, student: str) -> list[str]:
-    """The folders of what is kept of a student, by their times."""
+    """The names of the folders in which a student's earlier hand-ins are kept: their times, in order."""
     base = _base(course, student)
     return sorted(folder.name for folder in base.iterdir()) if base.is_dir() else []
 
 
 def keep_only(course: ClassDirectory, student: str, names: Collection[str]) -> None:
-    """Remove what is kept of a student, but for these folders."""
+    """Remove a student's earlier hand-ins that are kept, but for the folders with these names."""
     base = _base(course, student)
     for name in set(kept_times(course, student)) - set(names):
         shutil.rmtree(base / name)
@@ -66,7 +68,8 @@ def keep_only(course: ClassDirectory, student: str, names: Collection[str]) -> N
 
 
 def put(course: ClassDirectory, student: str, time: datetime, data: bytes) -> None:
-    """Put a notebook in place under `submitted/`: the one that counts."""
+    """Put a notebook in place under `submitted/` as the one that counts, with the time at which it was handed in
+    (UTC)."""
     target = course.folder(course.layout.submitted_directory, student)
     if target.is_symlink():
         target.unlink()
@@ -81,20 +84,20 @@ def _base(course: ClassDirectory, student: str) -> Path:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One hand-in of a student; `time` is when, as far as known."""
+    """One hand-in of a student; `time` is when (UTC), None if not known; `in_place`: it lies in `submitted/`."""
 
     submission: Submission
     time: datetime | None
     in_place: bool = False
 
     def read(self, most: int) -> bytes:
-        """The notebook's bytes; none if it can't be read."""
+        """The notebook's bytes, at most so many; empty if it can't be read."""
         return self.submission.read(most)[0]
 
 
 def attempts(course: ClassDirectory, submission: Submission) -> list[Attempt]:
-    """All hand-ins of the student whose `submission` is in place, that one first. What was handed in twice is there
-    once, with its first time."""
+    """All hand-ins of the student whose `submission` is in place, that one first, the others by their times. Of equal
+    notebooks only the first of these is there."""
     most = course.limits().notebook_bytes
     found = [Attempt(submission, timestamp(submission.folder), in_place=True)]
     seen = {found[0].read(most)}
@@ -115,8 +118,8 @@ def _kept(course: ClassDirectory, student: str) -> Iterator[Attempt]:
 
 
 def put_best(course: ClassDirectory, book: LessonGradebook, graded: Sequence[tuple[Attempt, SubmissionResult]]) -> str:
-    """Of a student's graded hand-ins put the one in place that earns most, late penalties included, of equal ones the
-    last; in words, which it is. The one that was in place is kept."""
+    """Put the one of a student's graded hand-ins in place that earns most, late penalties included, of equal ones the
+    last, and keep the one that was there. Returns in words what they earn and which counts."""
     student = graded[0][0].submission.student
     by_time = sorted(graded, key=lambda pair: pair[0].time or UNKNOWN_TIME)
     earned = [book.earns(student, result, attempt.time) for attempt, result in by_time]

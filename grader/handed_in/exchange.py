@@ -33,7 +33,8 @@ Record = dict[str, Any]
 
 
 def attempts_allowed(config: Any) -> int:
-    """How many hand-ins of a lesson count, by `c.CourseWatch.attempts` in nbgrader_config.py; 0 for all."""
+    """How many hand-ins of a lesson count, by `c.CourseWatch.attempts` in nbgrader_config.py; 0 for all. `CourseError`
+    if that is no such number."""
     found = config.CourseWatch.get("attempts", 0)
     if not isinstance(found, int) or found < 0:
         raise CourseError(f"c.CourseWatch.attempts: got {found!r}, expected a number of hand-ins, or 0 for all.")
@@ -41,8 +42,8 @@ def attempts_allowed(config: Any) -> int:
 
 
 class CollectRegularFiles(ExchangeCollect):
-    """As nbgrader collects, but no link is followed, no pipe is read, and nobody hands in for somebody else. An entry
-    that is refused is listed with the reason, and all others are collected.
+    """Collects as nbgrader does, but no link is followed, no pipe is read, and nobody hands in for somebody else. An
+    entry that is refused is listed with the reason, and all others are collected.
 
     With nbgrader's `check_owner` (which is on) an entry and its files belong to the student whose name it has, or to
     the user who collects.
@@ -60,9 +61,9 @@ class CollectRegularFiles(ExchangeCollect):
         self._warned = 0
 
     def init_src(self) -> None:
-        """As nbgrader finds what there is to collect, by each student's own due date where only what came in time
-        counts. Afterwards `allowed` has a student's hand-ins, the first one first, and `over` those beyond the attempts
-        that the course allows."""
+        """Find what there is to collect, as nbgrader does, but by each student's own due date where only what came in
+        time counts. Afterwards `allowed` has a student's hand-ins, the first one first, and `over` those beyond the
+        attempts that the course allows."""
         self.allowed, self.over, self._warned = {}, {}, 0
         super().init_src()
         if self.before_duedate:  # nbgrader knows of no extension here
@@ -76,8 +77,8 @@ class CollectRegularFiles(ExchangeCollect):
             )
 
     def _path_to_record(self, path: str) -> Record:
-        """Anybody may put anything there, with any name and as often as they like: what isn't asked for is not looked
-        at, and only what may be a submission is read closely."""
+        """The record of an entry of the inbound folder, where anybody may put anything, with any name and as often as
+        they like. What isn't asked for is not looked at; `refused` says why an entry is no submission."""
         name = Path(path).name
         record = {"username": name.rsplit("+", 3)[0], "filename": name, "timestamp": datetime.min, "refused": ""}
         if self.students is not None and record["username"] not in self.students:
@@ -89,7 +90,7 @@ class CollectRegularFiles(ExchangeCollect):
         return record
 
     def _refused(self, record: Record) -> str:
-        """Why an entry of the inbound folder is no submission, whatever its date; empty if it may be one."""
+        """Why an entry of the inbound folder is no submission, whatever its date; "" if it may be one."""
         if not can_be_a_student(record["username"]):
             return "this can't be a student's name in the gradebook"
         try:
@@ -109,7 +110,7 @@ class CollectRegularFiles(ExchangeCollect):
             self.log.warning("Not collected: %s: %s", printable(record["filename"]), why)
 
     def _sort_by_timestamp(self, records: list[Record]) -> list[Record]:
-        """A student's, the latest first. What is no submission doesn't stand in place of one."""
+        """A student's records, the latest first, without those that are no submission, unless all are."""
         if self.students is not None and records[0]["username"] not in self.students:
             return records
         for record in records:
@@ -129,7 +130,7 @@ class CollectRegularFiles(ExchangeCollect):
         return last_in_time(found, due, lambda record: record["timestamp"])
 
     def copy_files(self) -> None:
-        """Copy what is a submission, each by itself."""
+        """Copy the submissions, each by itself, so that an error in one leaves out that one only."""
         self.src_records = [record for record in self.src_records if not record["refused"]]
         records = self.src_records
         if not records:
@@ -144,7 +145,8 @@ class CollectRegularFiles(ExchangeCollect):
         self.src_records = records
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        """Copy one submission. Its time is the one in the folder's name, which nbgrader goes by too."""
+        """Copy one submission, with the time that its folder's name has, which nbgrader goes by too. `OSError`, and
+        nothing is left of the copy, if it can't be written."""
         name = Path(src).name
         submission = UntrustedFolder(Path(self.inbound_path), Path(name), self.src_records[0].get("owner"))
         try:
@@ -160,7 +162,7 @@ class CollectRegularFiles(ExchangeCollect):
 
 
 def foreign_owner(uid: int, student: str) -> str:
-    """Why what belongs to a user of the machine is no hand-in of a student; empty if it is one."""
+    """Why what belongs to a user of the machine, by number, is no hand-in of a student; "" if it is one."""
     name = _user(uid)
     if uid == os.geteuid() or name == student:
         return ""
@@ -185,10 +187,10 @@ def _user(uid: int) -> str:
 
 
 class GroupsFolders(Exchange):
-    """What a shared course makes in the exchange belongs to the group that shares it, as nbgrader's modes suppose."""
+    """Gives what a shared course makes in the exchange to the group that shares it, as nbgrader's modes suppose."""
 
     def ensure_directory(self, path: str, mode: int) -> None:
-        """As nbgrader ensures a folder, with the course's group."""
+        """Ensure a folder as nbgrader does, and give it to the course's group."""
         super().ensure_directory(path, mode)
         about, group = Path(path).stat(), Path(self.coursedir.root).stat().st_gid
         if self.coursedir.groupshared and about.st_uid == os.geteuid() and about.st_gid != group:
@@ -197,17 +199,18 @@ class GroupsFolders(Exchange):
 
 
 class ReleaseToGroup(GroupsFolders, ExchangeReleaseAssignment):
-    """As nbgrader releases an assignment, so that every teacher of a shared course can collect."""
+    """Releases an assignment as nbgrader does, so that every teacher of a shared course can collect."""
 
 
 class ReleaseAllFeedback(GroupsFolders, ExchangeReleaseFeedback):
-    """As nbgrader releases feedback, but a submission without the two files that `submit` writes, or with odd ones
-    beside them, stops nobody's."""
+    """Releases feedback as nbgrader does, but a submission without the two files that `submit` writes, or with odd ones
+    beside them, keeps nobody else's from being released."""
 
     src_path: str
 
     def copy_files(self) -> None:
-        """Release every student's by itself. Whoever took the secret away finds no feedback, everybody else does."""
+        """Release the feedback of each student by itself. Whoever took the secret away finds none, everybody else
+        does."""
         for folder in sorted(glob(self.src_path)):
             self.src_path = escape(folder)
             try:
@@ -219,7 +222,7 @@ class ReleaseAllFeedback(GroupsFolders, ExchangeReleaseFeedback):
 
 
 def _make_readable(path: Path) -> None:
-    """Put something in place of a file that isn't there or isn't text."""
+    """Put a random text in place of a file that isn't there or isn't text."""
     try:
         path.read_text()
     except (OSError, UnicodeDecodeError):

@@ -28,8 +28,8 @@ MOST = 20  # notebooks that are looked at beside the one with the lesson's name
 
 @dataclass(frozen=True)
 class HandedOut:
-    """A lesson as students have it, by which their notebook is known: its cells, and by exercise the text that they
-    start from."""
+    """A lesson as students have it, by which their notebook is known: its cells, and by exercise or question the normal
+    text that they start from."""
 
     outline: Outline
     stubs: Mapping[str, str]
@@ -63,7 +63,8 @@ def _name(cell: NotebookCell) -> str:
 
 @lru_cache(maxsize=32)  # a course's lessons: collecting asks which one a notebook is of
 def handed_out(outline: Outline) -> HandedOut:
-    """The lesson of an instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
+    """The lesson of an instructor's notebook, as students have it. What they start from is made as by
+    `nbgrader generate_assignment`."""
     whole = nbformat.from_dict(outline.notebook())
     released, _resources = ClearCourseSolutions(enforce_metadata=False).preprocess(whole, {})
     texts = Outline.of(json.dumps(released).encode()).cells
@@ -73,7 +74,8 @@ def handed_out(outline: Outline) -> HandedOut:
 
 @dataclass(frozen=True)
 class HandIn:
-    """The notebook that counts: its bytes, or why it can't be read. `remarks` are sentences about what was odd."""
+    """The notebook that counts: its bytes, or why it can't be read ("": it can). `remarks` are sentences about what was
+    odd."""
 
     data: bytes
     unreadable: str = ""
@@ -81,8 +83,8 @@ class HandIn:
 
 
 def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn:
-    """Choose among the notebooks of a submission. Of several that hold exercises of the lesson the fullest counts, and
-    of equally full ones the one that has the lesson's name."""
+    """Choose among the notebooks of a submission. Of several that hold exercises of the lesson the one with the most
+    answers counts, and of equal ones the one that has the lesson's name. Nothing is raised for what can't be read."""
     own = PurePath(f"{submission.name}.ipynb")
     data, unreadable = submission.read(limits.notebook_bytes)
     if not lesson.stubs:  # a teacher's own lesson, without anything by which a notebook could be known
@@ -106,7 +108,7 @@ def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn
 
 
 def _notebooks(own: PurePath, files: Sequence[PurePath]) -> list[PurePath]:
-    """Those that are looked at, the one with the lesson's name first."""
+    """The paths of the notebooks that are looked at, the one with the lesson's name, `own`, first."""
     others = {path for path in files if path != own and path.suffix.lower() == ".ipynb"}
     return [own, *sorted(path for path in others if not any(part.startswith(".") for part in path.parts))[:MOST]]
 
@@ -119,7 +121,8 @@ def _remarks(
     unreadable: str,
     files: Sequence[PurePath],
 ) -> list[str]:
-    """What is odd about a choice among so many different notebooks, in sentences."""
+    """What is odd about a choice, in sentences: `counts` has the number of answers in each notebook of the lesson, of
+    which so many are `different`; `own` is the one with the lesson's name."""
     said = []
     if different > 1:
         answered = ", ".join(f"{_shown(path)} ({count} answered)" for path, count in counts.items())
@@ -141,7 +144,7 @@ def _read(folder: UntrustedFolder, path: PurePath, limits: Limits) -> bytes:
 
 
 def answers_in(data: bytes, lesson: HandedOut, limits: Limits) -> dict[str, bool]:
-    """The lesson's exercises that a notebook holds, and whether each has an answer; none if it can't be read."""
+    """The lesson's exercises that a notebook holds, and whether each has an answer; empty if it can't be read."""
     try:
         return lesson.answers(read(data, limits.notebook_bytes, limits.cells))
     except Unreadable:
@@ -158,8 +161,8 @@ def _shown(path: PurePath) -> str:
 
 
 def lesson_held(course: ClassDirectory, works: Sequence[bytes]) -> str:
-    """The lesson of which these notebooks hold the most exercises, `course.lesson` if they hold any of that; empty if
-    they hold no lesson's. Each is read once, however many lessons there are."""
+    """The lesson of which one of these notebooks holds the most exercises, `course.lesson` if they hold any of that; ""
+    if they hold no lesson's. Each is read once, however many lessons there are."""
     limits, readable = course.limits(), []
     for data in works:
         with contextlib.suppress(Unreadable):

@@ -23,14 +23,14 @@ WHOSE = "a learner's file"  # in place of a student's name
 
 @dataclass(frozen=True)
 class Judged:
-    """What the learner's own check said, and what the judge says of the same code as things are now."""
+    """A learner's file, with what their own check said, and what the judge says of the same code as things are now."""
 
     file: LearnersFile
     result: ExerciseResult
 
 
 def read_file(path: Path) -> LearnersFile:
-    """The file; `CourseError` says what is wrong with it."""
+    """What a learner's file holds; `CourseError` says what is wrong with it."""
     if not path.exists():
         raise CourseError(f"There is no file {printable(str(path))}.")
     try:
@@ -46,7 +46,8 @@ def read_file(path: Path) -> LearnersFile:
 
 
 def judge(path: Path, settings: GradingSettings, lesson: str) -> Judged:
-    """Judge the file's code as one exercise of the lesson, among the course's own solutions of the others."""
+    """Judge the file's code as one exercise of the lesson, among the course's own solutions of the others.
+    `CourseError` if it is no such file or no such exercise, or nothing can be judged on this machine."""
     file = read_file(path)
     if file.exercise not in settings.outline.exercises:
         raise CourseError(
@@ -61,7 +62,7 @@ def judge(path: Path, settings: GradingSettings, lesson: str) -> Judged:
 
 
 def as_notebook(outline: Outline, file: LearnersFile) -> bytes:
-    """The instructor's notebook with the file's cells in place of one solution."""
+    """The bytes of the instructor's notebook with the file's cells in place of one solution."""
     notebook = outline.notebook()
     cells: list[dict[str, Any]] = []
     for cell in notebook["cells"]:

@@ -17,8 +17,9 @@ from grader.printable import printable
 
 
 def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> None:
-    """`layout` is nbgrader's `CourseDirectory`, `assignments` has by folder the notebooks that are to be graded; a
-    folder with an odd name, or in which the links can't be removed, is taken out of it."""
+    """Take links, and times that can't be read, out of submissions. `layout` is nbgrader's `CourseDirectory`,
+    `assignments` has by folder the notebooks that are to be graded; a folder with an odd name, or in which the links
+    can't be removed, is taken out of it, and `log` is told."""
     root = students_root(layout, layout.assignment_id)
     for folder, notebooks in list(assignments.items()):
         submission = UntrustedFolder(root, root.joinpath(folder).relative_to(root))

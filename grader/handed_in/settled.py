@@ -16,7 +16,8 @@ from grader.printable import printable
 
 
 class Settling:
-    """What is known of whose work is whose, of one lesson; `told` has ids by label, as `--is` gives them."""
+    """What is known of whose work is whose, of one lesson; `settled` has ids by label, as `--is` gives them.
+    `CourseError` if one of them isn't in the roster."""
 
     def __init__(self, course: ClassDirectory, roster: Roster, settled: Mapping[str, str]) -> None:
         self._course, self._roster, self._told, self._used = course, roster, settled, set[str]()
@@ -29,7 +30,8 @@ class Settling:
                 )
 
     def ids(self, top: str, author: Author) -> list[str]:
-        """The ids of those who may have handed in what the platform called `top`."""
+        """The ids of those who may have handed in what the platform called `top`: several if that isn't known, none if
+        it is nobody's."""
         called = label(top)
         if called in self._told:
             self._used.add(called)
@@ -46,7 +48,8 @@ class Settling:
         return may_be
 
     def why_not(self, top: str, author: Author, may_be: Sequence[str]) -> str:
-        """Why it isn't known whose it is, and what to do about it: who was settled in another lesson comes first."""
+        """Why it isn't known whose the work called `top` is, and what to do about it: who was settled in another lesson
+        comes first."""
         if not may_be:
             return author.why_not(self._roster)
         before = {who: list(self._elsewhere(top, who)) for who in may_be}
@@ -57,7 +60,8 @@ class Settling:
         return f"{author.why_not(self._roster)}. Say which, with {' or '.join(options)}"
 
     def _elsewhere(self, top: str, who: str) -> Iterator[str]:
-        """As whom a teacher has settled somebody in other lessons, in words: there Moodle's number is another one."""
+        """Where a teacher has settled that work by this name is the student's, in words, in other lessons: there
+        Moodle's number is another one."""
         match = MOODLE.fullmatch(top)
         for path in sorted((self._course.root / FOLDER / CAME_FROM).glob(f"*/{escape(who)}")) if match else ():
             lesson, there = path.parent.name, path.read_text("utf-8", "surrogateescape")
@@ -66,7 +70,8 @@ class Settling:
                 yield f"{label(there)!r} in {lesson}"
 
     def require_used(self, unknown: Mapping[str, str]) -> None:
-        """Whoever misspells a name in `--is` is told, before anything is taken."""
+        """Raise `CourseError` for a name in `--is` that nothing given has, before anything is taken. `unknown` has the
+        files of which it isn't known whose they are, with the reason."""
         if unused := sorted(set(self._told) - self._used):
             listed = "".join(f"\n  {printable(f'{path}: {why}')}" for path, why in sorted(unknown.items()))
             raise CourseError(
@@ -75,12 +80,12 @@ class Settling:
             )
 
     def save(self) -> set[str]:
-        """Keep what is still to be settled; whose that may be."""
+        """Keep what is still to be settled; returns the ids of those whose that may be."""
         save_to_settle(self._course.root, self._course.lesson, self._works)
         return {who for people in self._works.values() for who in people}
 
 
 def came_from(course: ClassDirectory, student: str) -> str:
-    """The name that a platform gave to the last work of somebody; empty if nothing came from one."""
+    """The name that a platform gave to a student's last work; "" if nothing came from one."""
     path = course.root / FOLDER / CAME_FROM / course.lesson / student
     return path.read_text("utf-8", "surrogateescape") if path.is_file() else ""

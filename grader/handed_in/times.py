@@ -21,16 +21,17 @@ A_CLASS, A_DOWNLOAD = 5, timedelta(minutes=15)  # so many students' work, so nea
 
 
 def key_of(data: bytes) -> str:
-    """By what the bytes of a file are known: what a zip says of a file without its being unpacked."""
+    """The checksum and the size of a file's bytes, by which they are known: a zip says both of a file without its being
+    unpacked."""
     return f"{zlib.crc32(data):08x}-{len(data)}"
 
 
 def times_of_a_download(
     work: Iterable[tuple[str, str, datetime]], until: Callable[[str], datetime | None]
 ) -> dict[str, str]:
-    """`work` has of each notebook its source, its student and its time. What is odd, by source: newer versions of
-    Moodle (mod_assign's `downloader`) give each file the time at which it was put into the zip. Then a whole class is
-    late at once, and nobody's lateness is known."""
+    """What is odd about a source's times, by source. Newer versions of Moodle (mod_assign's `downloader`) give each
+    file the time at which it was put into the zip: then a whole class is late at once, and nobody's lateness is known.
+    `work` has of each notebook its source, its student and its time; `until` says until when a student's is in time."""
     sources: defaultdict[str, list[tuple[str, datetime]]] = defaultdict(list)
     for source, student, time in work:
         sources[source].append((student, time))
@@ -59,18 +60,19 @@ class ArchiveTimes:
                 self._times[str(line["key"]), str(line["time"])] = dict.fromkeys(line["students"], 1)
 
     def note(self, key: str, time: datetime, students: Iterable[str]) -> None:
-        """A notebook of an archive, and whose it may be."""
+        """Note the time (UTC) of a notebook of an archive, by the key of its bytes, and whose it may be."""
         known = self._times.setdefault((key, time.isoformat()), {})
         self._changed = self._changed or not known.keys() >= set(students)
         known.update(dict.fromkeys(students, 1))
 
     def first(self, data: bytes, student: str) -> datetime | None:
-        """When an archive first had these bytes of somebody; None if none had."""
+        """When an archive first had these bytes as this student's (UTC); None if none had."""
         key = key_of(data)
         times = [time for (known, time), people in self._times.items() if known == key and student in people]
         return min(map(datetime.fromisoformat, times), default=None)
 
     def save(self) -> None:
+        """Write what was noted to the lesson's file, if anything is new."""
         if self._changed:
             times = sorted(self._times.items())
             lines = [{"key": key, "time": time, "students": people} for (key, time), people in times]

@@ -52,7 +52,7 @@ class Author:
         ]
 
     def why_not(self, roster: Roster) -> str:
-        """Why it isn't known whose a file is."""
+        """Why it isn't known whose a file is, in words."""
         if several := self.ids(roster):
             return f"it may be {' or '.join(several)}, since the roster has that name more than once"
         if roster.find(self.name):
@@ -62,7 +62,8 @@ class Author:
 
 
 def label(top: str) -> str:
-    """By what a teacher says whose a hand-in is: what the platform gave, in Moodle the name and its number there."""
+    """The words by which a teacher says whose a hand-in is: the name that the platform gave; in Moodle the person's
+    name and the number there."""
     match = MOODLE.fullmatch(top)
     return match["folder"].rpartition("_assignsubmission_")[0] if match else top
 
@@ -75,7 +76,7 @@ def is_somebodys(name: str, roster: Roster) -> bool:
 
 
 class Whose:
-    """Who handed in what of one source."""
+    """Tells who handed in what of one source. What can't be read of a platform's list is noted in `odd`."""
 
     def __init__(self, source: Archive, roster: Roster, odd: Odd) -> None:
         self._roster, self._odd, self._source = roster, odd, source
@@ -85,7 +86,8 @@ class Whose:
         self._submitters = dict(self._listed())
 
     def author(self, path: PurePosixPath) -> Author:
-        """Of a file; `path` begins with the name that the platform gave to somebody's work."""
+        """The author of a file; `path` begins with the name that the platform gave to somebody's work. An `Author`
+        without keys if nothing tells."""
         top, in_folder = path.parts[0], len(path.parts) > 1
         if in_folder and GRADESCOPE.fullmatch(top):
             return self._submitters.get(top, Author())
@@ -104,7 +106,8 @@ class Whose:
         return Author(tuple(stem[:i] for i in range(len(stem), 0, -1) if i == len(stem) or stem[i] in "_- "))
 
     def claim(self, path: PurePosixPath, student: str) -> str:
-        """What in a path below the platform's name looks as if it said whose or when; empty if nothing does."""
+        """What in a path below the platform's name looks as if it said whose the work is, if not the student's, or when
+        it came; "" if nothing does."""
         for part in path.parts[1:]:
             names = [part, PurePosixPath(part).stem, *(rest for a, rest in _splits(part) if a == self._assignment)]
             names += [match["name"] for match in (MOODLE.fullmatch(part), CANVAS.fullmatch(part)) if match]
@@ -114,7 +117,8 @@ class Whose:
         return ""
 
     def _listed(self) -> Iterator[tuple[str, Author]]:
-        """Of Gradescope's list: who handed in what is in each folder beside it."""
+        """The folders of Gradescope's list, and who handed in what is in each; none if there is no list, or it can't be
+        read."""
         source = self._source
         lists = [entry for entry in source.entries if source.below(entry.path) == PurePosixPath(METADATA)]
         if not lists:
@@ -137,10 +141,10 @@ class Whose:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML in which no key stands for what another one holds: merged keys could unfold to any size."""
+    """Loads YAML in which no key stands for what another one holds: merged keys could unfold to any size."""
 
     def flatten_mapping(self, node: Any) -> None:
-        """YAML's merge keys (`<<`) are left as they are."""
+        """Leave YAML's merge keys (`<<`) as they are."""
 
 
 def _submitter(about: Any) -> Author:
@@ -152,19 +156,20 @@ def _submitter(about: Any) -> Author:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it is a text or a number. Nested aliases have a text of any length."""
+    """Whether a value is a text or a number that says something. Nested aliases have a text of any length."""
     return bool(value) and isinstance(value, str | int)
 
 
 def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """A name in two at each of its hyphens."""
+    """A name in two parts, once for each of its hyphens."""
     parts = name.split("-")
     return (("-".join(parts[:i]), "-".join(parts[i:])) for i in range(1, len(parts)) if parts[0])
 
 
 def _assignment(folders: set[str], roster: Roster) -> str:
-    """What stands before the hyphen and the students' names in GitHub Classroom's folders: it is the same in all of
-    them. Without that, whoever calls themselves "x-ann" on GitHub would be taken for ann."""
+    """What stands before the hyphen and the students' names in GitHub Classroom's folders, where it is the same in all
+    of them; "" if they have no such names. Without it, whoever calls themselves "x-ann" on GitHub would be taken for
+    ann."""
     counts = Counter(
         assignment
         for name in folders
@@ -176,7 +181,8 @@ def _assignment(folders: set[str], roster: Roster) -> str:
 
 
 def by_student(claims: Mapping[str, list[str]]) -> Odd:
-    """A line for each student in whose work something looks like a claim."""
+    """A sentence for each student in whose work something looks like a claim; `claims` has these parts of paths by
+    student."""
     said = "doesn't count, since it is inside this student's own work"
     return {
         student: f"{found[0]!r}{f' and {len(found) - 1} more' if found[1:] else ''} in the path of a file {said}"

@@ -19,14 +19,15 @@ from grader.judge.reader import read
 
 
 def lessons_with_results(root: Path) -> list[str]:
-    """The lessons that `grader autograde` has graded, in the course's order: a log may be empty, or of hand-ins that
-    were all taken back."""
+    """The full names of the lessons that have a result in the log, in the course's order: a log may be empty, or of
+    hand-ins that were all taken back."""
     logs = (root / FOLDER / RESULTS).glob("*.jsonl")
     return sorted(path.stem for path in logs if latest(root, path.stem))
 
 
 def lesson_insights(root: Path, lesson: str) -> LessonInsights:
-    """The insights into one lesson, by its name, number or file; a submission that can't be read resembles none."""
+    """The insights into one lesson, by its name, number or file; a submission that can't be read resembles none.
+    `CourseError` if there is no such lesson, or nothing of it is graded."""
     course = ClassDirectory(root, lesson)
     records = latest(course.root, course.lesson)
     if not records:
@@ -38,7 +39,8 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
 
 
 def _pairs(course: ClassDirectory, graded: Container[str]) -> list[Pair]:
-    """The graded students' work that is like another's, or like the model solution: that first."""
+    """The pairs of work that is like the model solution, and behind them those of graded students whose work is like
+    another's."""
     lesson, limits = handed_out(course.outline()), course.limits()
     model, prints, copies = ModelSolution(lesson.outline, lesson.stubs), {}, []
     for submission in course.submissions()[0]:

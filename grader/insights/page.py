@@ -22,14 +22,14 @@ SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
 
 @dataclass(frozen=True)
 class LessonInsights:
-    """What is known of one lesson of a course."""
+    """What is known of one lesson of a course: its full name, the results counted, the submissions that look alike."""
 
     name: str
     summary: Summary
     pairs: tuple[Pair, ...] = ()
 
     def without_names(self) -> LessonInsights:
-        """The same with numbers for students, given in the order in which they appear."""
+        """A copy in which numbers stand for students, given in the order in which they appear."""
         models = {name: name for name in (MODEL, WORD_FOR_WORD)}
         order = dict.fromkeys(who for pair in self.pairs for who in (pair.left, pair.right) if who not in models)
         known = models | {who: f"submission {i}" for i, who in enumerate(order, start=1)}
@@ -38,7 +38,7 @@ class LessonInsights:
 
 
 def percent(share: float) -> str:
-    """A share for reading. Only all is 100 %, only none is 0 %.
+    """A share, 0 to 1, as per cent for reading. Only all is 100 %, only none is 0 %.
 
     >>> percent(0.5), percent(0.999), percent(0.001), percent(1)
     ('50 %', '99 %', '1 %', '100 %')
@@ -55,7 +55,7 @@ def as_text(lesson: LessonInsights) -> str:
 
 
 def table(summary: Summary) -> str:
-    """How the class did: the sum of it, the exercises, the most frequent mistakes."""
+    """How the class did, as text for a terminal: the sum of it, the exercises, the most frequent mistakes."""
     return "\n".join([*_exercises(summary, parts=False), *_mistakes(summary)])
 
 
@@ -95,13 +95,14 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
 
 
 def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
-    """The page. It holds no script and loads nothing."""
+    """The insights into these lessons as an HTML page, which holds no script and loads nothing. `names`: with students'
+    names."""
     values: dict[str, Any] = {"percent": percent, "bar": _bar, "code": lambda text: Markup(inline(text))}
     return render("insights/page.html", title=title, lessons=lessons, names=names, **values)
 
 
 def render(template: str, **values: Any) -> str:
-    """A page for teachers, from a template of this package by its path."""
+    """A page for teachers as HTML, from the template at this path in the package, with these values."""
     return _template(template).render(**values)
 
 

@@ -36,7 +36,8 @@ KEPT = {tokenize.INDENT: "{", tokenize.DEDENT: "}"}
 
 @dataclass(frozen=True)
 class Pair:
-    """Two submissions. `share` is how much of the smaller one's own code the other has too, 0 to 1."""
+    """Two submissions by their students, or a submission and the model solution (`right`). `share`, 0 to 1, is how much
+    of the smaller one's own code the other has too, or how much of the model's the submission has."""
 
     left: str
     right: str
@@ -44,7 +45,8 @@ class Pair:
 
 
 def tokens(source: str) -> list[str]:
-    """The tokens of a piece of Python, own names and texts replaced: what stays if a copy is renamed.
+    """The tokens of a piece of Python, with own names and texts replaced: what stays if a copy is renamed. One that
+    isn't Python is read as far as it goes.
 
     >>> tokens("total = x.sum(-1)  # add up")
     ['name', '=', 'name', '.', 'sum', '(', '-', '1', ')']
@@ -65,15 +67,16 @@ def tokens(source: str) -> list[str]:
 
 
 def fingerprints(source: str) -> frozenset[int]:
-    """Of every WINDOW neighbouring sequences of LENGTH tokens the one with the least digest."""
+    """The fingerprints of a piece of Python: of every WINDOW neighbouring sequences of LENGTH tokens the one with the
+    least digest. Empty if it is shorter than LENGTH tokens."""
     stream = tokens(source)
     digests = [crc32(" ".join(stream[i : i + LENGTH]).encode()) for i in range(len(stream) - LENGTH + 1)]
     return frozenset(min(digests[i : i + WINDOW]) for i in range(max(len(digests) - WINDOW + 1, min(len(digests), 1))))
 
 
 def own_code(cells: Sequence[NotebookCell], outline: Outline) -> frozenset[int]:
-    """The fingerprints of a submission that don't come from the course: neither its cells nor its solutions. Cells that
-    nobody writes by hand are passed over."""
+    """The fingerprints of a submission that don't come from the course, neither from its cells nor from its solutions.
+    Cells that nobody writes by hand, being too long, are passed over."""
     course = {normal(cell.source) for cell in outline.cells}
     small = (cell.source for cell in cells if cell.kind == "code" and len(cell.source) <= MOST_OF_A_CELL)
     mine = _up_to((source for source in small if normal(source) not in course), MOST)
@@ -82,7 +85,7 @@ def own_code(cells: Sequence[NotebookCell], outline: Outline) -> frozenset[int]:
 
 
 class ModelSolution:
-    """The code of a lesson's solutions that students don't start from. `stubs`: by exercise what they start from."""
+    """The code of a lesson's solutions, without what students start from: `stubs` has that by exercise."""
 
     def __init__(self, outline: Outline, stubs: Mapping[str, str]) -> None:
         solutions = {cell.exercise: cell.source for cell in outline.cells if cell.role == "solution"}
@@ -92,8 +95,9 @@ class ModelSolution:
         self._prints = {name: fingerprints(source) - given for name, source in solutions.items()}
 
     def pair(self, student: str, cells: Sequence[NotebookCell], answered: Sequence[str]) -> Pair | None:
-        """How much of the solutions of the exercises that a student has `answered` is in their notebook, if it is so
-        much that it is worth a look: right answers that were written independently have two thirds of it at most."""
+        """How much of the solutions of the exercises that a student has `answered` is in their notebook; None if that
+        isn't so much that it is worth a look. Right answers that were written independently have two thirds of it at
+        most."""
         small = [cell.source for cell in cells if cell.kind == "code" and len(cell.source) <= MOST_OF_A_CELL]
         theirs = frozenset().union(*map(fingerprints, _up_to(small, MOST)))
         model = frozenset().union(*(self._prints.get(name, frozenset()) for name in answered))
@@ -110,7 +114,7 @@ def _without_marks(source: str) -> str:
 
 
 def _up_to(sources: Iterable[str], most: int) -> Iterator[str]:
-    """As many of them as have so many characters together."""
+    """Those of the sources that fit, one after the other, into so many characters together."""
     for source in sources:
         if len(source) <= most:
             most -= len(source)
@@ -118,7 +122,8 @@ def _up_to(sources: Iterable[str], most: int) -> Iterator[str]:
 
 
 def similar_pairs(prints: Mapping[str, frozenset[int]], least_share: float = 0.6) -> list[Pair]:
-    """The pairs that share at least `least_share` of what the smaller one has of its own, the likest first."""
+    """The pairs that share at least `least_share`, 0 to 1, of what the smaller one has of its own, the likest first.
+    `prints` has each student's own fingerprints."""
     holders: dict[int, list[str]] = defaultdict(list)
     for who in sorted(prints):
         for fingerprint in prints[who]:

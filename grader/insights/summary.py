@@ -12,7 +12,8 @@ from grader.judge.result import ExerciseResult, SubmissionMark, SubmissionResult
 
 @dataclass(frozen=True)
 class PartRow:
-    """One part of an exercise. `points` is what the part is worth, `passed` the share of the class that has them."""
+    """One part of an exercise. `points` is what the part is worth, `passed` the share of the class, 0 to 1, that passes
+    it."""
 
     name: str
     points: float
@@ -21,7 +22,8 @@ class PartRow:
 
 @dataclass(frozen=True)
 class ExerciseRow:
-    """One exercise. `mean` is in points; `full` and `none` are the shares of the class with all and with no points."""
+    """One exercise. `mean` is in points, of the `points` that it is worth; `full` and `none` are the shares of the
+    class, 0 to 1, with all and with no points."""
 
     name: str
     points: float
@@ -32,13 +34,13 @@ class ExerciseRow:
 
     @property
     def success(self) -> float:
-        """The share of the points that the class earned."""
+        """The share of the points that the class earned, 0 to 1."""
         return self.mean / self.points if self.points else 1.0
 
 
 @dataclass(frozen=True)
 class MistakeRow:
-    """How many submissions make a named mistake in an exercise."""
+    """A named mistake in an exercise, its symptom in words, and in how many submissions it is."""
 
     exercise: str
     mistake: str
@@ -48,7 +50,9 @@ class MistakeRow:
 
 @dataclass(frozen=True)
 class Summary:
-    """A lesson. `broken` counts checks that failed by the course's own fault and want a teacher's eye."""
+    """The results of a lesson, counted. `graded`, `unreadable` and `full` are numbers of submissions: all, those that
+    can't be read, those with all points; `mean` is their mean mark in points, of `points`. `broken` counts checks that
+    failed by the course's own fault and want a teacher's eye."""
 
     graded: int
     unreadable: int
@@ -62,7 +66,7 @@ class Summary:
 
 def summarise(results: Sequence[SubmissionResult], marks: Sequence[SubmissionMark] = ()) -> Summary:
     """Count the results of one lesson; exercises in the lesson's order, the most frequent mistakes first. `marks` are
-    what a gradebook says of the same submissions: points come from there."""
+    what a gradebook says of the same submissions, and points come from there; without any they are the judge's."""
     marks = marks or [result.by_judge() for result in results]
     names = dict.fromkeys(exercise.name for result in results for exercise in result.exercises)
     names |= dict.fromkeys(name for mark in marks for name in mark.cells)
@@ -96,7 +100,8 @@ def _row(name: str, every: list[ExerciseResult], earned: list[tuple[float, float
 
 
 def _parts(every: list[ExerciseResult], worth: float) -> tuple[PartRow, ...]:
-    """Parts that are worth points, as shares of the whole class: a submission that could not be checked has none."""
+    """The parts that are worth points of an exercise that is worth `worth`, with the share of the whole class that
+    passes each: a submission that could not be checked passes none."""
     parts = {part.name: part for result in every for part in result.parts if part.weight > 0}
     whole = sum(part.weight for part in parts.values())
     passed = Counter(part.name for result in every for part in result.parts if part.passed)

@@ -32,6 +32,7 @@ from grader.judge.result import CARRY_FORWARD, SubmissionResult
 
 class JudgingExporter(NotebookExporter):
     """Reads a submission, has it judged, and hands nbgrader a notebook rebuilt from the instructor's.
+    `NbGraderException`, which ends the command, if nothing can be judged.
 
     `nbgrader autograde` reads every notebook twice: the submission, and what it made of it. Only the first is judged.
     """
@@ -69,8 +70,9 @@ class JudgingExporter(NotebookExporter):
         atexit.register(self._judge.close)
 
     def _prepare(self, layout: Any, assignments: dict[str, list[str]]) -> None:
-        """What nbgrader is about to grade: `assignments` has by folder the notebooks. The lesson's notebook is in every
-        list, whatever name it was handed in under, and nobody's folder who isn't in the roster."""
+        """Prepare what nbgrader is about to grade: `assignments` has by folder the notebooks. Afterwards the lesson's
+        notebook is in every list, whatever name it was handed in under, and nobody's folder is there who isn't in the
+        roster. `CourseError` if the lesson has no notebook."""
         lesson = layout.assignment_id
         if not (self._source(lesson) / f"{lesson}.ipynb").is_file():
             raise CourseError(f"{self._source(lesson)} has no {lesson}.ipynb.")
@@ -92,7 +94,7 @@ class JudgingExporter(NotebookExporter):
                 assignments.pop(str(folder), None)
 
     def _put_best_in_place(self, layout: Any, assignments: dict[str, list[str]]) -> None:
-        """Where the best hand-in counts, find it among those of the students who are about to be graded."""
+        """Where a student's best hand-in counts, put it in place, for those who are about to be graded."""
         course = ClassDirectory(Path(layout.root), layout.assignment_id)
         if counts(course) != BEST:
             return
@@ -115,7 +117,7 @@ class JudgingExporter(NotebookExporter):
         return Path(layout.format_path(layout.source_directory, ".", lesson))
 
     def _is_known(self, lesson: str, path: str) -> bool:
-        """Whether a notebook is another one of the assignment's, which a teacher has added."""
+        """Whether the notebook at a path is another one of the lesson's, which a teacher has added."""
         name = Path(path).name
         return name != f"{lesson}.ipynb" and (self._source(lesson) / name).is_file()
 
@@ -123,7 +125,8 @@ class JudgingExporter(NotebookExporter):
         return cast(Any, self.parent).coursedir
 
     def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
-        """Judge a submission; read anything else as it is."""
+        """Judge a submission and return the notebook rebuilt of it, and the resources, as nbconvert wants them; read
+        any other notebook as it is."""
         if not getattr(self.parent, "_sanitizing", False) or resources is None:
             return super().from_filename(filename, resources, **kw)
         about = resources["nbgrader"]
@@ -139,7 +142,8 @@ class JudgingExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 
     def _outline(self, assignment: str, notebook: str) -> Outline:
-        """The outline of an assignment's instructor's notebook: the order and the text of its cells."""
+        """The outline of an assignment's instructor's notebook, called `notebook`: the order and the text of its
+        cells."""
         path = self._source(assignment) / f"{notebook}.ipynb"
         if path not in self._outlines:
             self._outlines[path] = outline_of(path.read_bytes(), Path(self._coursedir().root), notebook)
@@ -147,9 +151,10 @@ class JudgingExporter(NotebookExporter):
 
 
 class RecordResult(NbGraderPreprocessor):
-    """Stores marks, comments and the late penalty."""
+    """Stores the marks, the comments and the late penalty of a judged notebook in the gradebook."""
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Store what the judge's result, in the notebook's metadata, gives; returns both arguments as they are."""
         about = resources["nbgrader"]
         with Gradebook(about["db_url"]) as gradebook:
             submitted = gradebook.find_submission_notebook(about["notebook"], about["assignment"], about["student"])

@@ -16,8 +16,9 @@ from grader.feedback.page import Feedback
 
 
 class FeedbackExporter(Exporter):
-    """nbgrader makes it once it knows whose feedback is wanted, and before it looks at what is there. It leaves a page
-    alone once it is there, so those that are stale are removed first."""
+    """Makes pages of feedback. nbgrader makes the exporter once it knows whose feedback is wanted, and before it looks
+    at what is there. It leaves a page alone once it is there, so those that are stale are removed first.
+    `NbGraderException` if that can't be done."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -31,8 +32,8 @@ class FeedbackExporter(Exporter):
                 raise NbGraderException(str(error)) from None
 
     def _remove_stale(self, layout: Any, folders: list[str]) -> None:
-        """What the new pages are made from is noted at once: a page that doesn't come about is not there, and is made
-        next time."""
+        """Remove the pages in the feedback of these `folders` of `autograded/` that are stale. What the new ones are
+        made from is noted at once: a page that doesn't come about is not there, and is made next time."""
         lesson = layout.assignment_id
         self._shown = shown_by(layout, lesson, self.config)
         notes = PageNotes(Path(layout.root), lesson)
@@ -49,7 +50,7 @@ class FeedbackExporter(Exporter):
         notes.save()
 
     def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
-        """The page of one notebook in `autograded/`."""
+        """The page, as bytes, of one notebook in `autograded/`, and the resources, as nbconvert wants them."""
         assert resources is not None
         about = resources["nbgrader"]
         shown = self._shown[about["student"]][about["notebook"]]

@@ -16,7 +16,8 @@ from grader.source.rules import CourseLesson, placeholders
 
 
 class WithOwnExercises(NotebookExporter):
-    """Writes the students' notebook, and beside it the specifications that its `check` needs."""
+    """Writes the students' notebook, and beside it the specifications of the course's own exercises that its `check`
+    needs. `NbGraderException` if one of them, or the notebook, isn't ready to be handed out."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -36,7 +37,7 @@ class WithOwnExercises(NotebookExporter):
         return own_files(notebook.read_bytes(), self._root, f"{notebook.parent.name}/{notebook.name}")
 
     def _refuse_placeholders(self, notebook: Path) -> None:
-        """Students get nothing that a teacher has still to write."""
+        """Raise `CourseError` if a notebook, or an exercise in it, has something that a teacher has still to write."""
         lesson = CourseLesson(notebook, load(notebook))
         placeholders(lesson, self._root)
         if lesson.found:
@@ -48,7 +49,7 @@ class WithOwnExercises(NotebookExporter):
         return Path(cast(Any, self.parent).coursedir.root)
 
     def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
-        """The notebook, and in the resources the files to write beside it."""
+        """The notebook's text, and the resources with the files to write beside it."""
         output, resources = super().from_filename(filename, resources, **kw)
         files = {file_of(name): for_students(text).encode() for name, text in self._own(Path(filename))}
         resources["outputs"] = {**(resources.get("outputs") or {}), **files}

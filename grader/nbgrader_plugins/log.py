@@ -11,7 +11,8 @@ from grader.printable import printable
 
 
 class PrintableFormatter(LogFormatter):
-    """As nbgrader formats a line of its log, with everything in the message that isn't printable shown as an escape."""
+    """Formats a line of nbgrader's log as nbgrader does, with everything in the message that isn't printable as an
+    escape."""
 
     def format(self, record: LogRecord) -> str:
         """One line of the log, or several where the message has them."""

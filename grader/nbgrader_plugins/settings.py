@@ -44,7 +44,8 @@ AUTOGRADE = [
 
 
 def configure(c: Any, root: str, course_id: str) -> None:
-    """Plug the judge into nbgrader. Anything set afterwards in nbgrader_config.py wins."""
+    """Plug the judge into nbgrader: `c` is the configuration, `root` the course's folder. Anything set afterwards in
+    nbgrader_config.py wins."""
     programs_on_path()
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
@@ -71,8 +72,9 @@ def configure(c: Any, root: str, course_id: str) -> None:
 
 
 def _make_gradebook(path: Path, shared: bool) -> None:
-    """SQLite makes a file that everybody can read and the group can't write to, but takes one that is there. That one
-    isn't opened here: closing it would drop SQLite's locks."""
+    """Make the gradebook's file, for its owner or for the group that shares the course: SQLite would make one that
+    everybody can read and the group can't write to, but takes one that is there. That one isn't opened here: closing it
+    would drop SQLite's locks."""
     mode = 0o660 if shared else 0o600
     with contextlib.suppress(OSError):  # another's course, or no room: whoever writes to the gradebook says so
         if path.exists():

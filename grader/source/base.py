@@ -13,7 +13,7 @@ NAME, VERSION = "base", "version"
 
 
 def version_of(course: Path) -> str:
-    """The release that a course has; empty where that isn't known."""
+    """The version of the release that a course was last made from; "" where that isn't known."""
     try:
         return (course / FOLDER / NAME / VERSION).read_text("utf-8").strip()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -21,12 +21,13 @@ def version_of(course: Path) -> str:
 
 
 def path_in(course: Path, lesson: str) -> Path:
-    """Where a lesson lies as its release had it."""
+    """The path of a lesson's notebook as its release had it; the file need not be there."""
     return course / FOLDER / NAME / f"{lesson}.ipynb"
 
 
 def note_release(course: Path, lessons: dict[str, bytes]) -> None:
-    """Note what lessons are made from now: notebooks of the installed release."""
+    """Note from what lessons are made now: their notebooks, as bytes by name, and the version of the installed
+    release."""
     folder = folder_of(course, NAME)
     for name, notebook in lessons.items():
         write_atomically(path_in(course, name), notebook, mode_in(course), durable=False)

@@ -22,8 +22,8 @@ PATTERN = re.compile(r"[\w .-]+")
 
 @dataclass(frozen=True)
 class Checked:
-    """A course: what doesn't fit, the cells that earn points in each lesson, the course's exercises that are left
-    out."""
+    """What a check of a course found: what doesn't fit; by lesson the cells that earn points, and how many each; the
+    names of the course's exercises that are left out."""
 
     problems: tuple[SourceProblem, ...]
     lessons: Mapping[str, Mapping[str, float]]
@@ -31,12 +31,13 @@ class Checked:
 
 
 def source_of(layout: Any) -> Path:
-    """The folder of the lessons. `layout` is nbgrader's own `CourseDirectory`."""
+    """The folder in which a course's lessons lie. `layout` is nbgrader's own `CourseDirectory`."""
     return Path(layout.format_path(layout.source_directory, ".", ".")).resolve()
 
 
 def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None, only: str = "") -> Checked:
-    """Check the lessons of a course, or `only` one of them; a `judge` judges the course's own solutions too."""
+    """Check the lessons of a course, or `only` the one of this name. `known` are the course's exercises by name; a
+    `judge` judges the course's own solutions too. What is wrong is returned, not raised."""
     folder, root = source_of(layout), Path(layout.root)
     problems: list[SourceProblem] = []
     lessons: list[CourseLesson] = []
@@ -70,7 +71,8 @@ def _relative(problem: SourceProblem, root: Path) -> SourceProblem:
 
 
 def _names(folder: Path) -> Iterator[SourceProblem]:
-    """nbgrader takes every notebook of the folder, the judge the one that has the folder's name."""
+    """What is wrong with the names of a lesson's folder and notebooks: nbgrader takes every notebook of the folder, the
+    judge the one that has the folder's name."""
     notebooks = sorted(path.name for path in folder.glob("*.ipynb"))
     if "+" in folder.name:
         yield SourceProblem(
@@ -97,14 +99,15 @@ def _same_numbers(folder: Path, lessons: Sequence[CourseLesson]) -> Iterator[Sou
 
 
 def _released(lesson: CourseLesson, layout: Any) -> None:
-    """Students have the cells and points that the source has now."""
+    """Note the cells that have other points in the source than students have in `release/`."""
     again = f"`nbgrader generate_assignment {lesson.name} --force` makes it again"
     said = other_points(lesson.notebook, layout, lesson.name)
     lesson.found += [SourceProblem(lesson.path, f"{sentence}: {again}") for sentence in said]
 
 
 def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[str]:
-    """Which cells of an instructor's notebook have other points than students have in `release/`, in sentences."""
+    """Which cells of an instructor's notebook, called `name`, have other points than students have in `release/`, in
+    sentences; none if nothing is released."""
     path = Path(layout.format_path(layout.release_directory, ".", name)) / f"{name}.ipynb"
     try:
         released = load(path)
@@ -121,7 +124,7 @@ def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[st
 
 
 def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
-    """The points of each cell that has some."""
+    """The points of each cell that nbgrader gives points for, by grade_id."""
     own = [nbgrader_of(cell) for cell in notebook["cells"]]
     return {
         str(metadata.get("grade_id")): points_of(metadata)
@@ -131,7 +134,7 @@ def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
 
 
 def judge_of(layout: Any) -> Judge:
-    """A judge with the course's limits; `CourseError` where none can start."""
+    """A judge with the course's limits and secret; `CourseError` where none can start."""
     config = layout.config
     unsafe = bool(config.JudgingExporter.get("unsafe_no_sandbox", False))
     try:
@@ -141,7 +144,8 @@ def judge_of(layout: Any) -> Judge:
 
 
 def _judged(lesson: CourseLesson, judge: Judge, root: Path) -> None:
-    """The course's own solutions earn full marks, and a teacher's own tests pass."""
+    """Judge the course's own solutions, and note those that don't earn full marks and the teacher's own tests that
+    don't pass."""
     data = lesson.path.read_bytes()
     result = judge.grade(data, outline_of(data, root, lesson.name), "the course's own solutions")
     places = {nbgrader_of(cell).get("grade_id"): index for index, cell in enumerate(lesson.cells)}

@@ -28,8 +28,10 @@ configure(c, root=str(Path(__file__).resolve().parent), course_id={course_id!r})
 
 
 def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "", group: str = "") -> list[str]:
-    """Make the course directory `folder`; the names of its assignments. Refuses to change one that is there. The
-    teachers of `group` share it, if one is named; else it is its owner's alone."""
+    """Make the course directory `folder` of the notebooks in `solutions`; returns the names of its assignments.
+    `course_id` is the folder's name if not given, `exchange` the folder of nbgrader's exchange. The teachers of `group`
+    share it; without one it is its owner's alone. `CourseError` if the folder isn't empty, or one of these isn't right.
+    """
     notebooks = sorted(solutions.glob("*.ipynb"))
     if not notebooks:
         raise CourseError(f"{solutions} has no notebooks. `grader build` makes them.")

@@ -31,8 +31,8 @@ ANSWER = "*Your answer:*"
 
 def leave_out(lesson: str, notebook: dict[str, Any], exercise: str, give: bool = False) -> list[str]:
     """Take an exercise out of a notebook: its answer, its check, its text, and the cells that try it out. With `give`
-    the answer stays, as code that students are given. What was done, in words; `CommandFailed` if another cell needs
-    it."""
+    the answer stays, as code that students are given. Returns in words what was done. `CourseError` if there is no such
+    exercise, or a quiz is to be given; `CommandFailed`, and nothing is changed, if another cell needs it."""
     cells: list[Cell] = notebook["cells"]
     mine = [cell for cell in cells if exercise_of(cell) == exercise and role_of(cell) in ("solution", "check")]
     if not mine:
@@ -59,7 +59,7 @@ def leave_out(lesson: str, notebook: dict[str, Any], exercise: str, give: bool =
 
 
 def _in(cells: Sequence[Cell], cell: Cell) -> bool:
-    """Whether it is one of them itself: another one may say the same."""
+    """Whether this very cell is one of the cells: another one may say the same."""
     return any(cell is other for other in cells)
 
 
@@ -69,7 +69,7 @@ def _said(cells: Sequence[Cell], cell: Cell) -> str:
 
 
 def _without_tries(cells: Sequence[Cell], kept: list[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Without the cells that only try out what is gone."""
+    """The cells that are kept without those that only try out what is gone, and these."""
     before = {id(cell): names for cell, names in _missing(cells)}
     gone: list[Cell] = []
     while True:
@@ -92,14 +92,15 @@ def _missing(cells: Sequence[Cell]) -> Iterator[tuple[Cell, set[str]]]:
 
 
 def _as_given(cell: Cell) -> None:
-    """A solution cell as code that students are given, read-only."""
+    """Make a solution cell code that students are given, read-only."""
     cell["source"] = MARK.sub("", cell["source"]).rstrip()
     cell["metadata"]["course"]["role"] = "given"
     cell["metadata"]["nbgrader"] = {**nbgrader_of(cell), "solution": False, "grade": False, "locked": True}
 
 
 def _keep_text(cell: Cell, kept: Sequence[Cell], exercise: str, done: list[str], cells: Sequence[Cell]) -> bool:
-    """Cut the exercise's text, which ends a text cell; whether anything is left of the cell."""
+    """Cut the exercise's text out of a text cell, and note it in `done`; returns whether anything is left of the
+    cell."""
     found = next((heading for heading in HEADING.finditer(cell["source"]) if heading[1] == exercise), None)
     if is_code(cell) or found is None:
         return True
@@ -117,8 +118,9 @@ def _keep_text(cell: Cell, kept: Sequence[Cell], exercise: str, done: list[str],
 
 
 def add_question(notebook: dict[str, Any], points: float, name: str, after: str = "") -> int:
-    """Add a question with a marking scheme, and a cell for the answer: at the end, or after the check of an exercise.
-    Its index, counted from 0."""
+    """Add a question called `name` with a marking scheme, and a cell for the answer: at the end, or after the check of
+    an exercise. Returns its index, counted from 0. `CourseError` if the name, the points or the exercise aren't right.
+    """
     cells: list[Cell] = notebook["cells"]
     if not re.fullmatch(r"[\w-]{1,50}", name, re.ASCII):
         raise CourseError(f"{name!r} can't be a cell's id, which has at most 50 letters, digits, '_' and '-' (--id).")

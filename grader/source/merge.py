@@ -40,8 +40,9 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Merged:
-    """The cells of the merged lesson, and those that the next merge begins from (`base`); which of them the release
-    changed and added, which of its cells are gone, and which cells both changed."""
+    """What a merge gave: the cells of the merged lesson, and those that the next merge begins from (`base`); which of
+    them the release changed and added, which of the teacher's cells are gone since the release no longer has them, and
+    which cells both changed."""
 
     cells: tuple[Cell, ...]
     base: tuple[Cell, ...] = ()
@@ -57,7 +58,9 @@ Keyed = dict[str, Cell]
 def merge(
     base: Sequence[Cell], mine: Sequence[Cell], new: Sequence[Cell], side_of: Callable[[str], Side] = lambda _name: ""
 ) -> Merged:
-    """Merge the cells of three notebooks. `side_of` says of a cell that both changed whose it is to be."""
+    """Merge the cells of three notebooks: the old release's (`base`), the teacher's (`mine`) and the new release's.
+    `side_of` says, by a cell's id in the teacher's notebook, whose a cell that both changed is to be; "" if nobody has
+    said so."""
     old = {_id(cell, index): cell for index, cell in enumerate(base)}
     theirs = _named(old, new, pair=True)
     own = _named(old, mine)
@@ -90,7 +93,8 @@ def merge(
 
 
 def _base(old: Keyed, theirs: Keyed, open_: set[str]) -> list[Cell]:
-    """The release's cells; those over which there is a conflict still as they were, by the release's ids."""
+    """The cells that the next merge begins from: the release's, but where a conflict is open the cell as it was, by the
+    release's id."""
     found = {
         key: {**old[key], **({"id": cell["id"]} if "id" in cell else {})} if key in open_ else cell
         for key, cell in theirs.items()
@@ -115,8 +119,8 @@ def _same(one: Cell, other: Cell) -> bool:
 
 
 def _named(old: Keyed, cells: Sequence[Cell], pair: bool = False) -> Keyed:
-    """Cells by the id that they had: by their own, by an equal text where an editor has lost the ids, or, of a release,
-    by their index."""
+    """Cells by the id that they had in `old`: by their own, by an equal text where an editor has lost the ids or, with
+    `pair`, by the one in whose place they stand. A new cell is named by its own id, or its index."""
     found: dict[int, str] = {index: cell["id"] for index, cell in enumerate(cells) if cell.get("id") in old}
     free = {key: cell for key, cell in old.items() if key not in found.values()}
     for index, cell in enumerate(cells):
@@ -139,7 +143,7 @@ def _text(cell: Cell) -> tuple[str, str]:
 
 
 def _pairs(old: Sequence[tuple[str, Cell]], cells: Sequence[tuple[str, Cell]]) -> dict[int, str]:
-    """The cells without a name that stand where an old one has gone and are much like it: their places, and its
+    """For cells without a name that stand where an old one has gone and are much like it: by their index, the old one's
     name."""
     kept = {key for key, _cell in cells if key}
     matcher = SequenceMatcher(None, [key for key, _ in old], [key for key, _ in cells], autojunk=False)
@@ -164,8 +168,8 @@ def _likeness(one: Cell, other: Cell) -> float:
 
 
 def _cell(base: Cell, mine: Cell, new: Cell, theirs: bool) -> tuple[Cell, bool]:
-    """One cell, and whether both changed it; what both changed is the release's if `theirs`. What came out belongs to
-    the text: it comes from where that does. The id is the release's, so that the next one finds it."""
+    """One cell merged of three, and whether both changed it; what both changed is the release's if `theirs`. What came
+    out belongs to the text: it comes from where that does. The id is the release's, so that the next one finds it."""
     source, clash = _three(base["source"], mine["source"], new["source"], theirs)
     cell = {**(new if source == new["source"] else mine), "source": source}
     cell |= {"id": new["id"]} if "id" in new else {}
@@ -174,7 +178,8 @@ def _cell(base: Cell, mine: Cell, new: Cell, theirs: bool) -> tuple[Cell, bool]:
 
 
 def _three(base: Any, mine: Any, new: Any, theirs: bool) -> tuple[Any, bool]:
-    """A value, item by item in a dict, and whether both changed it."""
+    """A value merged of three, item by item in a dict, and whether both changed it; what both changed is the release's
+    if `theirs`."""
     if mine == new or new == base:
         return mine, False
     if mine == base:
@@ -189,8 +194,8 @@ def _three(base: Any, mine: Any, new: Any, theirs: bool) -> tuple[Any, bool]:
 
 
 def _order(old: list[str], own: list[str], theirs: list[str], wanted: set[str]) -> list[str]:
-    """The cells in the release's order, with the teacher's behind what they follow; in the teacher's order, with the
-    release's new ones likewise, where the teacher moved cells."""
+    """The names of the cells that are `wanted` in the release's order, with the teacher's own behind what they follow;
+    where the teacher moved cells in the teacher's order, with the release's new ones likewise."""
     common = [key for key in own if key in old]
     moved = common != [key for key in old if key in own]
     first, second = (own, theirs) if moved else (theirs, own)

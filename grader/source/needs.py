@@ -18,8 +18,9 @@ ANYTHING = ("import *", "%run", "%pylab", "%load", "globals()")  # may define an
 
 
 def undefined(cells: Sequence[Cell]) -> Iterator[tuple[int, set[str]]]:
-    """The places of cells that use such names, and the names. A function may call what a later cell defines. A cell
-    that isn't Python is passed over; behind one that may define any name nothing is known."""
+    """The index of each cell that uses names which nothing defines in time, and these names. A function may call what a
+    later cell defines. A cell that isn't Python is passed over; behind one that may define any name nothing is known.
+    """
     known = [(index, names_in(cell["source"])) for index, cell in enumerate(cells) if is_code(cell)]
     anywhere = {name for _place, found in known if found is not None for name in found[0].binds}
     defined: set[str] = set(ALWAYS)
@@ -35,7 +36,8 @@ def undefined(cells: Sequence[Cell]) -> Iterator[tuple[int, set[str]]]:
 
 @cache
 def names_in(source: str) -> tuple[Names, frozenset[str]] | None:
-    """The names of a cell's code, and those that it uses as soon as it runs; None if it isn't Python."""
+    """The names that a cell's code binds and uses, and those that it uses as soon as it runs; None if it isn't
+    Python."""
     try:
         code = compile_cell(source, "<cell>")
     except (SyntaxError, ValueError):

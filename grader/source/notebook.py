@@ -20,7 +20,8 @@ KEPT = "source"  # the folder in .grader/ with what a command has changed, as it
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A notebook, with the source of each cell as one string; `BrokenNotebook` for anything else."""
+    """The notebook in a file, with the source of each cell as one string; `BrokenNotebook` if it can't be read or is
+    none."""
     try:
         return parsed(path, path.read_bytes())
     except OSError as error:
@@ -28,7 +29,8 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def parsed(path: Path, data: bytes) -> dict[str, Any]:
-    """The notebook that a file's bytes are."""
+    """The notebook that a file's bytes are, with the source of each cell as one string; `BrokenNotebook`, with the
+    file's `path`, if they are none."""
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -54,7 +56,7 @@ def dumped(notebook: dict[str, Any]) -> bytes:
 
 
 def replace(course: Path, path: Path, notebook: dict[str, Any]) -> Path:
-    """Write a notebook of the course anew; where the old one is kept."""
+    """Write a notebook of the course anew; returns the path at which the old one is kept."""
     kept = folder_of(course, KEPT) / f"{path.stem}-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.ipynb"
     old = path.read_bytes()
     write_atomically(kept, old, path.stat().st_mode & 0o777)
@@ -75,19 +77,19 @@ def course_of(cell: Cell) -> dict[str, Any]:
 
 
 def nbgrader_of(cell: Cell) -> dict[str, Any]:
-    """What nbgrader goes by; empty where it doesn't know the cell."""
+    """The part of a cell's metadata that nbgrader goes by; empty where nbgrader doesn't know the cell."""
     found = cell["metadata"].get("nbgrader")
     flags = ("grade", "solution", "locked", "task")
     return found if isinstance(found, dict) and any(found.get(flag) for flag in flags) else {}
 
 
 def role_of(cell: Cell) -> str:
-    """Its role in the course; empty for a teacher's own cell."""
+    """A cell's role in the course; "" for a teacher's own cell."""
     return str(course_of(cell).get("role", ""))
 
 
 def exercise_of(cell: Cell) -> str:
-    """The exercise that it is the solution or the check of."""
+    """The name of the exercise that a cell is the solution or the check of; "" if it is of none."""
     return str(course_of(cell).get("exercise", ""))
 
 
@@ -97,7 +99,7 @@ def is_code(cell: Cell) -> bool:
 
 
 def checked_exercises(notebook: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """The exercises with a check cell that counts, and their points."""
+    """The names of the exercises with a check cell that counts, and the points that each is worth."""
     for cell in notebook["cells"]:
         own = nbgrader_of(cell)
         if role_of(cell) == "check" and own.get("grade") and isinstance(own.get("points"), int | float):

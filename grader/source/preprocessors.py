@@ -24,9 +24,8 @@ def _role(cell: NotebookNode) -> str:
 
 
 class ClearCourseSolutions(ClearSolutions):
-    """Cuts solutions out; under a quiz's blanks goes a comment, since a cell that raises would keep them from a
-    check.
-    """
+    """Cuts solutions out. In a quiz a comment takes their place, below the blanks, since a cell that raises would keep
+    them from a check."""
 
     answers_stub = Unicode(
         "# Replace each ... above by your answer.",
@@ -36,7 +35,7 @@ class ClearCourseSolutions(ClearSolutions):
     def preprocess_cell(
         self, cell: NotebookNode, resources: Resources, cell_index: int
     ) -> tuple[NotebookNode, Resources]:
-        """Cut one cell's solution."""
+        """Cut one cell's solution; returns the cell and the resources, as nbgrader wants them."""
         if cell.metadata.get("course", {}).get("kind") != "answers" or _role(cell) != "solution":
             return super().preprocess_cell(cell, resources, cell_index)
         usual = self.trait_values()["code_stub"]
@@ -55,7 +54,8 @@ class ClearStudentOutput(ClearOutput):
     def preprocess_cell(
         self, cell: NotebookNode, resources: Resources, cell_index: int
     ) -> tuple[NotebookNode, Resources]:
-        """Clear one cell's output, or spare it."""
+        """Clear one cell's output, or spare it by its role; returns the cell and the resources, as nbgrader wants
+        them."""
         if _role(cell) in INDEPENDENT:
             return cell, resources
         return super().preprocess_cell(cell, resources, cell_index)
@@ -67,7 +67,8 @@ class AllowErrors(NbGraderPreprocessor):
     def preprocess_cell(
         self, cell: NotebookNode, resources: Resources, cell_index: int
     ) -> tuple[NotebookNode, Resources]:
-        """Tag one cell."""
+        """Tag a cell that may fail as one that may raise; returns the cell and the resources, as nbgrader wants
+        them."""
         if _role(cell) in MAY_FAIL:
             cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), "raises-exception"})
         return cell, resources
@@ -75,11 +76,11 @@ class AllowErrors(NbGraderPreprocessor):
 
 class TellCourse(NbGraderPreprocessor):
     """Writes into a notebook which exercises the course has, and what they are worth: a teacher may have changed both.
-    A course in which a notebook can't be read says nothing.
-    """
+    In a course with a notebook that can't be read nothing is written."""
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        """Note the exercises of all lessons in the notebook's metadata."""
+        """Note the exercises of all lessons, and their points, in the notebook's metadata; returns it and the
+        resources."""
         course = CourseDirectory(config=self.config)
         notebooks = Path(course.format_path(course.source_directory, ".", ".")).glob("[!.]*/*.ipynb")
         try:

@@ -41,7 +41,8 @@ TWICE = (
 @dataclass(frozen=True)
 class SourceProblem:
     """Something that doesn't fit. `cell` counts from 1, as `line` does in the cell, or in the file if there is no cell;
-    0: nowhere in particular. `note`: to be read by somebody, and no error."""
+    0: nowhere in particular. `first` is how the cell is called in a message. `note`: to be read by somebody, and no
+    error."""
 
     path: Path
     message: str
@@ -59,7 +60,7 @@ class SourceProblem:
 
 @dataclass
 class CourseLesson:
-    """A lesson of `source/` that can be read."""
+    """A lesson of `source/` that can be read; `found` collects what doesn't fit in it."""
 
     path: Path
     notebook: dict[str, Any]
@@ -67,25 +68,29 @@ class CourseLesson:
 
     @property
     def name(self) -> str:
+        """The lesson's full name, which its file has."""
         return self.path.stem
 
     @property
     def cells(self) -> list[Cell]:
+        """The cells of its notebook."""
         return list(self.notebook["cells"])
 
     def add(self, index: int, message: str, line: int = 0, note: bool = False) -> None:
-        """A problem of the cell at an index, counted from 0."""
+        """Note a problem of the cell at an index, counted from 0; `line` counts from 1 in the cell, 0 for none."""
         self.found.append(SourceProblem(self.path, message, index + 1, line, first_line(self.cells[index]), note))
 
 
 def first_line(cell: Cell) -> str:
-    """How a cell is called in a message: its first line that isn't empty."""
+    """What a cell is called in a message: its first line that isn't blank, cut to 60 characters; "empty" if there is
+    none."""
     line = next((line.strip() for line in cell["source"].splitlines() if line.strip()), "empty")
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
 def check_lesson(lesson: CourseLesson, known: Mapping[str, Exercise], left_out: Sequence[str], root: Path) -> None:
-    """Check what one lesson of the course in `root` says by itself. `left_out` are exercises that it doesn't have."""
+    """Check what one lesson of the course in `root` says by itself, and note what doesn't fit in `lesson.found`.
+    `known` are the course's exercises by name, `left_out` those that it doesn't have."""
     for rule in (_metadata, _regions, _syntax, _ids, _points):
         rule(lesson)
     _exercises(lesson, known, root)
@@ -120,7 +125,7 @@ def _metadata(lesson: CourseLesson) -> None:
 
 
 def _regions(lesson: CourseLesson) -> None:
-    """Regions are closed, and stand where nbgrader takes them."""
+    """Note regions that aren't closed, or stand where nbgrader doesn't take them."""
     for index, cell in enumerate(lesson.cells):
         for name, may, kind in REGIONS:
             opened = 0
@@ -161,7 +166,7 @@ def _ids(lesson: CourseLesson) -> None:
 
 
 def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) -> None:
-    """Every exercise has one answer and, behind it, one check, as nbgrader knows them."""
+    """Note exercises without one answer and, behind it, one check, or whose cells nbgrader doesn't know as such."""
     places: dict[str, dict[str, list[int]]] = {}
     for index, cell in enumerate(lesson.cells):
         if role_of(cell) in ("solution", "check"):
@@ -191,7 +196,8 @@ def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) 
 
 
 def _is_own(lesson: CourseLesson, index: int, name: str, root: Path) -> bool:
-    """Whether an exercise is the teacher's own. A file of theirs that doesn't load is a problem of its cell."""
+    """Whether an exercise is the teacher's own. A file of theirs that doesn't load is noted as a problem of the cell at
+    `index`."""
     try:
         text = text_in(root, name)
         return text is not None and name in exercises(((name, text),))
@@ -201,7 +207,7 @@ def _is_own(lesson: CourseLesson, index: int, name: str, root: Path) -> bool:
 
 
 def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
-    """No cell uses what no cell before it defines."""
+    """Note cells that use what no cell before them defines."""
     reported: set[str] = set()
     for index, names in undefined(lesson.cells):
         for name in sorted(names - reported):
@@ -215,12 +221,13 @@ def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
 
 
 def command(lesson: str, exercise: str) -> str:
-    """The command that gives an exercise again that was left out."""
+    """The command line that keeps an exercise which was left out as code that students are given."""
     return f"grader course leave-out DIR {lesson} {exercise} --give"
 
 
 def placeholders(lesson: CourseLesson, root: Path) -> None:
-    """What the course's commands have left to be filled in, in the notebook and in the files of its own exercises."""
+    """Note what the course's commands have left to be filled in, in the notebook and in the files of its own
+    exercises."""
     for index, cell in enumerate(lesson.cells):
         for number, words in unfinished(cell["source"]):
             lesson.add(index, f"is not filled in: {words}", number)
@@ -231,7 +238,7 @@ def placeholders(lesson: CourseLesson, root: Path) -> None:
 
 
 def _points(lesson: CourseLesson) -> None:
-    """What the text says of points is what the cell has: a task's own text, and that of an exercise."""
+    """Note where a task's own text, or that of an exercise, says other points than the cell has."""
     worth = dict(checked_exercises(lesson.notebook))
     for index, cell in enumerate(lesson.cells):
         own, source = nbgrader_of(cell), cell["source"]
@@ -251,7 +258,7 @@ def _points(lesson: CourseLesson) -> None:
 
 
 def _prose(lesson: CourseLesson, left_out: Sequence[str]) -> None:
-    """Text that speaks of an exercise that is left out, for somebody to read."""
+    """Note text that speaks of an exercise that is left out, for somebody to read."""
     given = {exercise_of(cell) for cell in lesson.cells if role_of(cell) == "given"}
     for index, cell in enumerate(lesson.cells):
         spoken = [name for name in left_out if name not in given and f"`{name}`" in cell["source"]]

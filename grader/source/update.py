@@ -43,12 +43,12 @@ class UpdateStep:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """The cells that both changed."""
+        """The cells that the teacher and the release both changed."""
         return self.merged.conflicts if self.merged else ()
 
     @property
     def unsettled(self) -> list[Conflict]:
-        """Those of which nobody has said whose they are to be."""
+        """The cells that both changed and of which nobody has said whose they are to be."""
         return [conflict for conflict in self.conflicts if not conflict.side]
 
 
@@ -56,8 +56,9 @@ Settled = Mapping[str, Side]  # by LESSON, or LESSON/CELL with the cell's id in 
 
 
 def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Settled | None = None) -> list[UpdateStep]:
-    """What an update would do, lesson by lesson; `also` are lessons to take over although students have them, `settled`
-    says whose a cell is to be that both changed. `BrokenNotebook` if one of the course's can't be read."""
+    """What an update from the notebooks in `solutions` would do, lesson by lesson. `also` are lessons to take over
+    although students have them; `settled` says whose a cell that both changed is to be. `CourseError` if a name is no
+    lesson's or no such cell's, `BrokenNotebook` if one of the course's can't be read."""
     folder = source_of(layout)
     release = {path.stem: path for path in sorted(solutions.glob("*.ipynb"))}
     if not release:
@@ -83,7 +84,8 @@ def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Set
 
 
 def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
-    """What is settled is a cell that both changed, of a lesson that is written."""
+    """Raise `CourseError` if something that is settled isn't a cell that both changed, or if the release's version is
+    to be taken in a lesson that is held back."""
     by_name = {step.lesson: step for step in planned}
     for name, side in settled.items():
         lesson, _, cell = name.partition("/")
@@ -102,7 +104,8 @@ def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
 
 
 def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) -> UpdateStep:
-    """The step for a lesson that the course and the new release both have."""
+    """The step for a lesson that the course (`path`) and the new release both have; `also`: although students have
+    it."""
     name, data, mine = path.stem, release.read_bytes(), load(path)
     new = parsed(release, data)
     kept = base.path_in(Path(layout.root), name)
@@ -127,7 +130,8 @@ def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) 
 
 
 def _without_settled(old: Mapping[str, Any], merged: Merged) -> dict[str, Any]:
-    """The release that a lesson is still made from; where the teacher's version of a cell is to stay, the new one's."""
+    """The release that a lesson which is held back is made from, with the new cell wherever the teacher's version is to
+    stay."""
     settled = [(conflict.old, conflict.new) for conflict in merged.conflicts if conflict.side == "mine"]
     cells: list[Cell] = []
     for cell in old["cells"]:
@@ -144,7 +148,7 @@ def _differs(mine: Sequence[Cell], merged: Sequence[Cell]) -> bool:
 
 
 def in_use(layout: Any, lesson: str) -> str:
-    """Why a lesson's notebook isn't touched: what students have of it; empty where they have nothing."""
+    """Why a lesson's notebook isn't touched, in words: students have something of it; "" if they don't."""
     if lines_file(Path(layout.root), RESULTS, lesson).is_file():
         return "it has been graded"
     if submissions_of(layout, lesson)[0]:
@@ -155,7 +159,7 @@ def in_use(layout: Any, lesson: str) -> str:
 
 
 def apply(layout: Any, planned: Sequence[UpdateStep]) -> list[Path]:
-    """Write what is planned; where the notebooks are kept that were there."""
+    """Write what is planned; returns the paths at which the notebooks are kept that were there."""
     folder, root = source_of(layout), Path(layout.root)
     kept = []
     taken: dict[str, bytes] = {}
@@ -174,7 +178,7 @@ def apply(layout: Any, planned: Sequence[UpdateStep]) -> list[Path]:
 
 
 def problems(layout: Any, planned: Sequence[UpdateStep], known: Mapping[str, Exercise]) -> Iterator[SourceProblem]:
-    """What doesn't fit in the lessons that are taken over."""
+    """What doesn't fit in the lessons that are taken over. `known` are the course's exercises by name."""
     for step in planned:
         if step.state == "taken over" and step.notebook is not None:
             lesson = CourseLesson(source_of(layout) / step.lesson / f"{step.lesson}.ipynb", step.notebook)
@@ -183,7 +187,7 @@ def problems(layout: Any, planned: Sequence[UpdateStep], known: Mapping[str, Exe
 
 
 def news(solutions: Path, since: str) -> str:
-    """The entries of the changelog after a version; of an unknown one, the newest."""
+    """The changelog's entries after the version `since`; if that is "", the newest; "" if there is no changelog."""
     found = next((path for path in (solutions, solutions.parent) if (path / "CHANGELOG.md").is_file()), None)
     if found is None:
         return ""
@@ -207,7 +211,7 @@ def _after(version: str, since: str) -> bool:
 
 
 def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
-    """The update as a table, and below it what to look at."""
+    """The update as a table, and below it what to look at. `preview`: nothing was written."""
     lines = []
     for step in planned:
         lines.append(f"{step.lesson}: {_state(step, preview)}")
@@ -248,7 +252,7 @@ def _cells(merged: Merged) -> Iterator[str]:
 
 
 def _conflict(lesson: str, conflict: Conflict) -> Iterator[str]:
-    """A cell that both changed: where both begin to differ, and how to settle it."""
+    """Lines on a cell that both changed: where both begin to differ, and how to settle it."""
     place = shlex.quote(f"{lesson}/{conflict.name}")
     if conflict.new is None:
         yield f"  both changed cell {conflict.name}, and yours stays: {first_line(conflict.mine)}"
@@ -263,14 +267,14 @@ def _conflict(lesson: str, conflict: Conflict) -> Iterator[str]:
 
 
 def _beginning(known: Cell, cell: Cell) -> str:
-    """The first line of a cell's text that isn't in the other one's."""
+    """The first line of `cell` that isn't in `known`; if there is none, its first line."""
     lines = set(known["source"].splitlines())
     fresh = [line.strip() for line in cell["source"].splitlines() if line.strip() and line not in lines]
     return first_line({"source": fresh[0]} if fresh else cell)
 
 
 def _settings(mine: Cell, new: Cell) -> str:
-    """What nbgrader's settings of two cells differ in."""
+    """In words, the settings of nbgrader's in which two cells differ."""
     own, other = (cell["metadata"].get("nbgrader", {}) for cell in (mine, new))
     names = sorted(key for key in {*own, *other} if own.get(key) != other.get(key))
     said = [f"{name} {own.get(name, '(none)')}, the release has {other.get(name, '(none)')}" for name in names]
