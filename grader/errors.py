@@ -98,6 +98,10 @@ class SandboxUnavailable(RuntimeError):
         )
 
 
+class UnknownLesson(CourseError):
+    """The gradebook doesn't know a lesson, because it was never generated."""
+
+
 class GradebookUnavailable(RuntimeError):
     """The gradebook's database can't be written now: locked, gone, or written by another. Nothing of the batch was
     stored."""

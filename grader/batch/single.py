@@ -245,8 +245,8 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
     except Unreadable as error:
         raise CommandFailed(f"{printable(str(path))}: {error}") from None
     found = {}
-    for name, path in lessons.items():
-        outline = outline_of(path.read_bytes(), settings.solutions, name)
+    for name, notebook in lessons.items():
+        outline = outline_of(notebook.read_bytes(), settings.solutions, name)
         found[name] = answers_in(data, handed_out(outline), settings.limits)
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:

@@ -14,7 +14,7 @@ from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import TAKEN_BACK, ResultsLog
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import COLLECTED, FOLDER
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable
+from grader.errors import CommandFailed, GradebookUnavailable, UnknownLesson
 from grader.handed_in.before import Was, digest_of, files_back, forget_collecting, last_collecting
 from grader.printable import printable
 
@@ -62,7 +62,7 @@ def uncollect(root: Path, lesson: str) -> TakenBack:
             else:
                 outcome.stays[who] = "left as it is, since something else has been put there"
         try:
-            with suppress(CourseError):  # the gradebook doesn't know the lesson yet: there are no marks
+            with suppress(UnknownLesson):  # the gradebook doesn't know the lesson yet: there are no marks
                 book = RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config)
                 stack.enter_context(book)
                 _marks_back(course, log, book, back, outcome)

@@ -24,7 +24,7 @@ from sqlalchemy.orm import object_session
 from grader.book.rebuild import OwnCell
 from grader.course.lateness import Deadlines
 from grader.course.release import CHECK, Release, exercise_of
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
 from grader.judge.result import SubmissionMark, SubmissionResult
 from grader.judge.words import comment_on
 from grader.nbgrader_settings import programs_on_path
@@ -172,7 +172,7 @@ class FeedbackMarks:
 
 class LessonGradebook:
     """The gradebook at `url`, for one lesson; a context manager. It stores a batch of results in one transaction.
-    `CommandFailed` if it can't be opened, `CourseError` if it doesn't know the lesson."""
+    `CommandFailed` if it can't be opened, `UnknownLesson` if it doesn't know the lesson."""
 
     def __init__(self, url: str, course_id: str, lesson: str, config: Any) -> None:
         programs_on_path()
@@ -195,7 +195,7 @@ class LessonGradebook:
         try:
             return self._book.find_notebook(self._lesson, self._lesson)
         except api.MissingEntry:
-            raise CourseError(
+            raise UnknownLesson(
                 f"The gradebook doesn't know {self._lesson} yet: nbgrader generate_assignment {self._lesson}"
             ) from None
 
@@ -405,7 +405,7 @@ def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, SubmissionMark]
     try:
         with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
             return book.marks()
-    except CourseError:
+    except UnknownLesson:
         return {}
 
 

@@ -17,9 +17,9 @@ def confinement_here() -> Iterator[Observation]:
     more = "See docs/operations.md for what helps."
     try:
         yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
-        with Sandbox() as place:
-            yield Observation("A student's process", f"is {place.confinement}")
-            why = place.no_bubblewrap
+        with Sandbox() as sandbox:
+            yield Observation("A student's process", f"is {sandbox.confinement}")
+            why = sandbox.no_bubblewrap
     except SandboxUnavailable as error:
         yield Observation("A student's process", str(error), more)
         return

@@ -19,6 +19,7 @@ from nbgrader.api import Gradebook
 
 from grader.atomic import write_atomically
 from grader.course.class_directory import can_be_a_student
+from grader.course.folder import mode_in
 from grader.course.headings import HEADINGS, IDS, SHORT, in_english, in_words_of, platform_of
 from grader.course.tables import CONTROL, FORMULA, as_csv, rows_of, without_mark
 from grader.errors import CourseError
@@ -310,6 +311,6 @@ def save(course: Path, people: Collection[Person]) -> None:
             COLUMNS,
             *(astuple(person) for person in sorted(people, key=lambda person: person.id)),
         ]
-        write_atomically(course / FILE, as_csv(rows), 0o600)
+        write_atomically(course / FILE, as_csv(rows), mode_in(course))
     else:
         (course / FILE).unlink(missing_ok=True)

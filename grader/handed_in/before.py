@@ -22,7 +22,7 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.files import TIMESTAMP, read_regular
 from grader.course.folder import CAME_FROM, COLLECTED, FOLDER, TO_SETTLE, folder_of, mode_in
 from grader.course.json_lines import lines_file
-from grader.errors import CourseError, Unreadable
+from grader.errors import CourseError, UnknownLesson, Unreadable
 from grader.handed_in.earlier import keep_only, kept_times
 from grader.plain import made
 
@@ -44,9 +44,10 @@ class Was:
 
 class Before:
     """Notes what is there, student by student, before a collecting changes it. `save` puts this in place of what was
-    noted last."""
+    noted last. `CommandFailed`, before anything has changed, if the gradebook can't be opened."""
 
     def __init__(self, course: ClassDirectory) -> None:
+        _with_marks(course, {})
         self._course = course
         self._new = course.root / FOLDER / COLLECTED / f"{course.lesson}.new"
         self._earlier: dict[str, list[str]] = {}
@@ -113,7 +114,7 @@ def _with_marks(course: ClassDirectory, changed: Mapping[str, Was]) -> dict[str,
     try:
         with RegradeBook(course.layout.db_url, course.layout.course_id, course.lesson, course.config) as book:
             rows, times = book.rows(changed), book.times(changed)
-    except CourseError:  # the lesson was never handed out
+    except UnknownLesson:  # it was never handed out
         rows, times = {}, {}
     return {
         who: Was(
