@@ -417,6 +417,6 @@ def _mark(grades: Sequence[Any], penalty: float) -> SubmissionMark:
     return SubmissionMark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
 
 
-def cause(error: SQLAlchemyError) -> str:
+def cause(error: Exception) -> str:
     """What a database says went wrong, in one line."""
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0]

@@ -21,7 +21,7 @@ from grader.cli.own import exercise
 from grader.cli.regrade import override, regrade
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 from grader.cli.watch import watch
-from grader.errors import Interrupted
+from grader.errors import CommandFailed, Interrupted
 from grader.printable import printable, say
 
 
@@ -54,12 +54,22 @@ class Sections(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command. What click says of a wrong argument is made printable: a shell fills in files' names."""
+        """Call the command. What click says of a wrong argument is made printable, since a shell fills in files' names.
+        `CommandFailed` in place of an error of the gradebook's database."""
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
             error.message = printable(error.message)  # type: ignore[misc]  # click calls it final
             raise
+        except Exception as error:
+            if not type(error).__module__.startswith("sqlalchemy."):  # most commands don't import it
+                raise
+            from grader.book.gradebook import cause
+
+            raise CommandFailed(
+                f"The gradebook can't be used ({cause(error)}). If another program has it open, run this again. "
+                "If the file is damaged, put back a copy of it."
+            ) from error
 
 
 # What a learner may look for here.

@@ -879,3 +879,13 @@ def test_what_a_student_named_is_shown_as_an_escape():
     printed = as_text(outcome)
     assert printed.count(r"\x1b]0;mine\x07\r.ipynb") == 3
     assert printed.replace("\n", "").isprintable()
+
+
+def test_nothing_is_taken_while_the_gradebook_cannot_be_opened(course, tmp_path):
+    """Else what the gradebook has on somebody would be unknown to `--undo`, which would then take their marks away."""
+    (course.root / "gradebook.db").write_bytes(b"this is no database" * 1000)
+    source = zipped(tmp_path, {f"{MOODLE}{LESSON}.ipynb": book("x")})
+    done = CliRunner().invoke(main, ["collect", str(course.root), LESSON, str(source)])
+    assert done.exit_code == 1
+    assert "The gradebook can't be used (file is not a database)." in done.output
+    assert not any(path.is_file() for path in (course.root / "submitted").rglob("*"))
