@@ -77,7 +77,7 @@ class ShapeTracer(KernelView):
             out = ", ".join(f"{piece['name']} {piece['mine'] or piece['shape']}" for piece in step["out"])
             verdict = f": {step['verdict']}" if step["verdict"] else ""
             lines.append((str(at), f"{step['title']}{verdict}", out))
-        return lines_of_text(lines, (0.4, 2.6))
+        return lines_of_text(lines, (0.4, 3.5 if self.verdict else 2.6))
 
     def _in_words(self) -> str:
         if not self.steps:
