@@ -57,7 +57,7 @@
 # | `E` | `d_model`, the width of a token's vector |
 # | `d_k` | width of a query and of a key (`D` for short) |
 # | `d_v` | width of a value |
-# | `...` | any number of leading axes, none included |
+# | `...` | any number of leading axes, or none |
 
 # %%
 import math

@@ -42,7 +42,7 @@
 # | `B`, `H` | batch, heads |
 # | `T` | tokens in a sequence (`Tq` queries and `Tk` keys where they differ) |
 # | `E`, `D` | width of a token, width of a head |
-# | `...` | any number of leading axes, none included |
+# | `...` | any number of leading axes, or none |
 #
 # In this course a mask is a tensor of **bool** that broadcasts to the shape of the scores, (..., Tq, Tk), and **True
 # means: may attend**. Row i shows what query i may look at.

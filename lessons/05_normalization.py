@@ -39,7 +39,7 @@
 # | `T` | tokens in a sequence |
 # | `E` | `d_model`, the width of a token's vector: its features |
 # | d, N | in formulas, how many numbers share a mean: the features of a token (E), the samples of a batch (B) |
-# | `...` | any number of leading axes, none included |
+# | `...` | any number of leading axes, or none |
 # | μ, σ² | mean and variance; σ, the root of the variance, is the *standard deviation* |
 # | γ, β | `gamma`, `beta`: a learnt factor and a learnt offset for each feature |
 # | ε | `eps`: a small number that keeps a divisor away from zero |

@@ -161,7 +161,7 @@ class Letter(NamedTuple):
 
 # One notation for lessons, docstrings and reports. Lesson 00 shows it as a table.
 NOTATION = {
-    "...": Letter("", "any number of leading axes, none included"),
+    "...": Letter("", "any number of leading axes, or none"),
     "B": Letter("batch", "sequences handled together"),
     "T": Letter("seq_len", "tokens in a sequence"),
     "Tq": Letter("query_len", "queries, where they differ from the keys in number"),

@@ -86,7 +86,7 @@ EXERCISE = Exercise(
     parts=norm_parts(
         "normalises every token of one sequence",
         "one sequence",
-        "takes any leading axes, none included",
+        "takes any leading axes, or none",
         "a batch",
         "three leading axes",
         "a single token",

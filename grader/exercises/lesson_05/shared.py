@@ -179,7 +179,7 @@ def residual_parts(title: str) -> tuple[Part, ...]:
     return (
         parts.shape(),
         parts.values(title, 3, "one sequence"),
-        parts.values("takes any leading axes, none included", 1, "a batch", "a single token", *LENGTH_ONE),
+        parts.values("takes any leading axes, or none", 1, "a batch", "a single token", *LENGTH_ONE),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
