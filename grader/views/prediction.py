@@ -25,7 +25,7 @@ class Prediction(KernelView):
     Predict: Which row is larger?
       a. row 0
       b. row 1
-    Not guessed yet. Run the cell and choose; where no buttons appear, add your guess: predict(..., guess="a").
+    You haven't guessed yet. Run the cell and choose; where no buttons appear, add your guess: predict(..., guess="a").
     >>> prediction.guess = "row 1"
     >>> prediction.summary.splitlines()[-1]
     'Your guess: row 1.'

@@ -151,7 +151,7 @@ def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
     ("own", "files", "word", "said"),
     [
         ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 0\noom_kill 0\n"}, "ok", "at most 2.0 GB"),
-        ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 3\noom_kill 1\n"}, "note", "was ended, once"),
+        ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 3\noom_kill 1\n"}, "note", "was ended once"),
         ("0::/a/b\n", {"a/memory.max": "500000000\n", "a/memory.events": "", "a/b/memory.max": "max\n"}, "note", "0.5"),
         (
             "4:memory:/hub\n0::/\n",

@@ -52,12 +52,12 @@ HINTS = {
     "weights right, output wrong": (
         "scaled_dot_product_attention",
         SDPA.format("return w @ value + 1, w"),
-        "^`weights` is right, `output` isn't. Every entry of `output` is off by the same 1",
+        "^`weights` is right, but `output` isn't. Every entry of `output` is off by the same 1",
     ),
     "weights wrong first": (
         "scaled_dot_product_attention",
         SDPA.format("w = w.sqrt()\n    return w @ value, w"),
-        "^`weights` is already wrong, so start there. The rows of `weights` should sum to one; one of them sums to",
+        "^`weights` is already wrong, so start there. The rows of `weights` should sum to one, but one of them sums to",
     ),
     "zeros where something was masked": (
         "scaled_dot_product_attention",
