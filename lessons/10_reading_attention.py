@@ -767,8 +767,8 @@ compare_guess("10_switched_off", outcome)
 
 # %% [markdown] role="answer"
 # The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights shows a
-# possible reason, since other heads attend to the 6 as well. (Not every date is so lucky, and with "August 6, 1939" in
-# `date`, another character goes wrong without its head.)
+# possible reason, since other heads attend to the 6 as well. (Not every date is so lucky. With "August 6, 1939" in
+# `date`, the course's model gets another character wrong without its head, though not the 6.)
 
 # %% [markdown]
 # ### Which layer decides
