@@ -16,7 +16,7 @@ EXCERPT = Excerpt(
 
 
 def rescale(view: Locator, wanted: bool) -> None:
-    switch = view.get_by_role("checkbox", name="Rescaling")
+    switch = view.get_by_role("checkbox", name="Rescale")
     if switch.is_checked() != wanted:
         press(switch, "Space")
     expect(switch).to_be_checked(checked=wanted)

@@ -18,7 +18,7 @@ predict("01_row", "Which row of `x` is larger?", ["row 0", "row 1", "neither of 
 NUMBER = 'predict("01_much", "How much does the first one get?", low=0, high=1, unit="nats")'
 ANSWERS = ['compare_guess("01_row", "row 1", because="Why one.")', 'compare_guess("01_much", 0.37, because="Why two.")']
 LESSON = "predictions_of_01.ipynb"
-OWN_WEIGHT, DIVISOR = "How much of its own vector", "Divided by 100"
+OWN_WEIGHT, DIVISOR = "How much of its own vector", "Divide the scores by 100"
 WAITS = "What came out appears here once you have guessed above."
 
 

@@ -78,10 +78,10 @@ def test_hints_unfold_one_after_the_other_by_keyboard(notebook):
     first.locator("summary").first.focus()
     notebook.page.keyboard.press("Enter")
     expect(first.get_by_text("too small by the same amount")).to_be_visible()
-    expect(second.get_by_text("what comes after the doubling")).to_be_hidden()
+    expect(second.get_by_text("ask for after the doubling")).to_be_hidden()
     notebook.page.keyboard.press("Tab")
     notebook.page.keyboard.press("Space")
-    expect(second.get_by_text("what comes after the doubling")).to_be_visible()
+    expect(second.get_by_text("ask for after the doubling")).to_be_visible()
 
 
 def test_a_learner_who_thinks_the_answer_right_saves_a_file_by_keyboard(notebook):
