@@ -15,7 +15,7 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Here you learn how to test your set-up, solve and reset an exercise, and read what a check tells you. You also learn
+# Here you learn how to test your set-up, solve and reset an exercise, and read the report of a check. You also learn
 # where your progress is kept.
 #
 # **Time:** <!-- time -->.
@@ -62,14 +62,14 @@ check(wrong_on_purpose, "first_steps", practice=True)
 # %% [markdown]
 # Read the report from top to bottom:
 #
-# 1. **The first line** reads *not passed yet* and shows how many of the points were earned so far.
+# 1. **The first line** reads *not passed yet* and shows how many of the points you have earned so far.
 # 2. **What was tried** is listed part by part. Here the shape is right, but the values are wrong. The parts that depend
 #    on the values are grey and *not judged yet*, so they have neither passed nor failed.
 # 3. **The failure in detail** puts the numbers that your function returned beside those that were expected, with a
 #    frame and a ≠ where they differ.
 # 4. **The mistake it looks like** is named, since the check compares your result with those of common mistakes. If none
-#    fits, this part is missing, and the hints say what is right and what is wrong.
-# 5. **The hints** are folded. Open the first, and try again before you open the next, because each one says more.
+#    fits, this part is missing, and the hints point out what is right and what is wrong.
+# 5. **The hints** are folded. Open the first, and try again before you open the next, because each one gives away more.
 #
 # A check tries your function on random numbers in several shapes, so only a correct function passes. It never changes
 # your code, it costs nothing, and you may run it as often as you like.
@@ -87,7 +87,7 @@ check(wrong_on_purpose, "first_steps", practice=True)
 # 1. Run both cells before you write anything, and the check reports that the function is not written yet.
 # 2. Replace `raise NotImplementedError()` with `return 2 * x`, run the cell, and **then** run the check. Which mistake
 #    does the report name?
-# 3. Now correct your function, run its cell and then the check, and it passes.
+# 3. Now correct your function, run its cell and then the check, which should pass this time.
 #
 # <details><summary>I changed my function, but the report stays the same</summary>
 #
@@ -128,8 +128,8 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # %% [markdown]
 # ## 4 · When you are stuck
 #
-# **Hints** come first, so open them one by one in the report. Many exercises also have folded lines, each about one
-# thing that may go wrong.
+# **Hints** come first, so open them one by one in the report. Many exercises also have folded notes, each about one
+# thing that can go wrong.
 #
 # **To reset an exercise,** replace everything in its cell with this, and run it:
 #
@@ -156,16 +156,16 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # teacher.
 #
 # **If something is stuck,** the square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All
-# Cells* keeps your code and computes all values again. After *Restart Kernel* alone no name is defined any more, and a
-# check fails with `NameError: name 'check' is not defined` until you run the cells from the top again.
+# Cells* keeps your code and computes all values again. After *Restart Kernel* alone, no names are defined any more, and
+# a check fails with `NameError: name 'check' is not defined` until you run the cells from the top again.
 #
 # ## 5 · Your progress
 #
 # The result of every check is kept in one small file on this computer, `.attention-course/progress.json` in your home
-# folder. It holds only exercises, scores, tries, times, your guesses at predictions and how sure you were, and is never
-# sent anywhere. Your best result counts, so a later mistake takes nothing away. The table below, which
-# `grader progress` prints in a terminal, stays up to date while you work, in other notebooks too, and shows how often
-# your guesses were right.
+# folder. It holds only exercises, scores, tries, times, your guesses and how sure you were of them, and it is never
+# sent anywhere. Your best result counts, so a later mistake takes nothing away. The table below stays up to date while
+# you work, in other notebooks too, and shows how often your guesses were right. In a terminal, `grader progress` prints
+# the same table.
 
 # %% role="try" timed=true
 from grader.learner.progress import predictions, rows
@@ -197,7 +197,7 @@ ProgressTable(rows, predictions)
 #
 # <!-- lessons -->
 #
-# The lessons build on each other, but each runs by itself. All use the same letters for shapes in the text, in
+# The lessons build on each other, but each runs by itself. They all use the same letters for shapes in the text, in
 # docstrings and in reports, and each lesson repeats the letters that it needs.
 #
 # <details><summary>The letters of all lessons</summary>

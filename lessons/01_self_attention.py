@@ -21,8 +21,8 @@
 # took what you needed from one of them.
 #
 # *Self-attention* does this with lists of numbers, by letting every word look at all words and take from them what it
-# needs. You build it step by step, with numbers small enough for paper, and each step mends a failure of the one
-# before.
+# needs. You build it step by step, with numbers small enough to follow on paper, and each step mends a failure of the
+# one before.
 #
 # A single layer like the one you build here won't solve our sentence, however well it is trained, and you will see why
 # long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it takes.
@@ -45,7 +45,7 @@
 # - accept float32 and float64, and return the type they were given;
 # - don't change their arguments;
 # - work for any number of leading axes where a shape begins with `...`;
-# - let gradients flow through them, so they take no detour through NumPy or Python numbers.
+# - let gradients flow through them, without a detour through NumPy or Python numbers.
 #
 # Shapes are written with the letters below, and `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for
 # `(2, 8, 3, 4)`.
@@ -77,9 +77,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # ## 1 · The plain average fails
 #
 # A model reads words as *tokens*, and each token is a *vector*, a list of numbers. Training finds these numbers, and
-# nobody can read them, but ours are made up, so that you can. Stop the sentence at "it" and keep the four words that
-# matter. Each word's three components show whether it has to do with strength, whether it has to do with mass, and
-# whether it is a thing. About "it" we only know that it is a thing.
+# nobody can read them. Ours are made up so that you can. Stop the sentence at "it" and keep the four words that matter.
+# Each word's three components show whether it has to do with strength, whether it has to do with mass, and whether it
+# is a thing. All we know about "it" is that it is a thing.
 #
 # The simplest way to let "it" know its neighbours is to give every word the plain average of all words. Here are the
 # four vectors, and what the average makes of them.
@@ -95,11 +95,11 @@ show(plain, words, meaning, title="average")
 
 # %% [markdown]
 # Now every word is the same word, and you can no longer tell the robot from the crate. The plain average fails because
-# it counts every word alike, whoever is looking.
+# it counts every word equally, whoever is looking.
 #
 # What "it" needs is a **weighted** average. Suppose somebody had chosen the weights 0.5 for "crate", 0.3 for "it"
-# itself and 0.2 for "lift". They are not negative and sum to one, and mixing with them is one product of a row with a
-# table.
+# itself and 0.2 for "lift". None of them is negative, they sum to one, and mixing with them is the product of a row and
+# a table.
 
 # %%
 mixing = torch.tensor([0.5, 0.3, 0.2])
@@ -108,12 +108,12 @@ print("one by one  ", 0.5 * taken[0] + 0.3 * taken[1] + 0.2 * taken[2])
 print("as a product", mixing @ taken)
 
 # %% [markdown]
-# This "it" attends 50 % to "crate", as we say, and now it has something to do with mass. But nobody can choose such
-# weights beforehand, so they must come from the words themselves.
+# We say that "it" attends to "crate" with 50 % of its weight, and so it now has something to do with mass. But nobody
+# can choose such weights beforehand, so they must come from the words themselves.
 #
 # ## 2 · Compare every word with every word
 #
-# Which words matter to a word? As a first idea, take those that resemble it. The **dot product** of two vectors
+# Which words matter to a word? A first idea is to take those that resemble it. The **dot product** of two vectors
 # (multiply entry by entry, then add up) is large when both are large in the same places, so it measures how well they
 # fit.
 
@@ -136,7 +136,7 @@ four_scores = all_pairs(four)
 
 # %% [markdown]
 # Such dot products are called *scores*. Row i of their table belongs to the word that looks, and column j to the word
-# that it looks at. Which words does "it" fit, and which doesn't it fit at all?
+# that it looks at. Which words does "it" fit, and which one does it not fit at all?
 
 # %% role="draw"
 figure, axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
@@ -151,8 +151,8 @@ plt.show()
 #
 # Real vectors are wider, and before training they are random. They are kept in an **embedding**, a table with a row of
 # numbers for every word in a list. A word is given by its place in that list, which is only a label, so a 7 for "you"
-# and a 0 for "can" don't make "you" larger. These eight words come from a book chapter on attention, from here on "the
-# chapter".
+# and a 0 for "can" don't make "you" larger. These eight words come from a book chapter on attention, which we call "the
+# chapter" from here on.
 
 # %%
 eight = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -172,9 +172,10 @@ show(omega, eight, title="omega", form=".1f")
 # that of "help" for "you". Both will matter soon.
 #
 # Two loops take a million small steps for a thousand words. One product of two matrices does the same work in a single
-# call. Each entry of it *is* a dot product, of a row of the left factor with a column of the right one. The words are
-# rows, so one factor has to be *transposed* first, which turns its rows into columns. `.mT` and `.transpose(-2, -1)` do
-# this to each matrix of a batch and turn (2, 5, 3) into (2, 3, 5), whereas `.T` reverses **all** axes, the batch too.
+# call. Each entry of the product *is* the dot product of a row of the left factor with a column of the right one. The
+# words are rows, so one factor has to be *transposed* first, which turns its rows into columns. `.mT` and
+# `.transpose(-2, -1)` do this to each matrix of a batch and turn (2, 5, 3) into (2, 3, 5), whereas `.T` reverses
+# **all** axes, including the batch.
 #
 # ### Exercise 1: `pairwise_dot_products`
 #
@@ -182,7 +183,7 @@ show(omega, eight, title="omega", form=".1f")
 #
 # Return the table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
 # The check counts the operations that your code asks torch for, with 6 tokens and with 30. Then use your function to
-# see which two *different* words of the sentence fit best.
+# see which two *different* words of the sentence fit each other best.
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
@@ -230,8 +231,8 @@ print("best fit of two different words:", eight[best // 8], eight[best % 8])
 # %% [markdown]
 # ## 3 · Softmax: from scores to attention weights
 #
-# Scores can be any numbers, but attention weights must not be negative, and each row must sum to one. **Softmax** takes
-# *e* to the power of each score, which is always positive, and then divides by the row's sum.
+# Scores can be any numbers, but attention weights must not be negative, and each row must sum to one. **Softmax**
+# raises *e* to the power of each score, which makes every entry positive, and then divides by the row's sum.
 #
 # The ratio of two weights depends only on the **difference** of their scores: exp(2) / exp(1) = exp(2 − 1). Keep this
 # in mind, because it will settle what one layer can do.
@@ -267,8 +268,8 @@ print("shifted scores: ", shifted)
 print("stable:         ", shifted.exp() / shifted.exp().sum())
 
 # %% [markdown]
-# A table needs this **row by row**, since one maximum for the whole table is not enough. Where one row's scores are far
-# below another's, all its exponentials become zero, and so does their sum.
+# In a table, do this **row by row**, since one maximum for the whole table is not enough. Where one row's scores are
+# far below another's, all its exponentials become zero, and so does their sum.
 #
 # To work row by row, reduce over the last axis, `dim=-1`, and keep that axis with length 1, so that the result still
 # lines up with the rows. Below, each row is then divided by its largest entry. Without `keepdim=True` the two maxima
@@ -293,9 +294,9 @@ show(divided, rows, columns, form=".4f")
 #
 # Difficulty 2 of 5
 #
-# Return the softmax over the last axis, each row by itself, and finite for scores up to ±10 000. Write it from its
-# parts, since torch's own softmax, log-softmax and softmin are excluded here, by whatever name, and calling one earns 0
-# points.
+# Return the softmax over the last axis, each row by itself, and keep it finite for scores up to ±10 000. Write it from
+# its parts, since torch's own softmax, log-softmax and softmin are excluded here, by whatever name, and calling one
+# earns 0 points.
 #
 # <details><summary>I get a size mismatch, or the rows sum to something odd</summary>
 #
@@ -344,7 +345,8 @@ print(stable_softmax(torch.tensor([1000.0, 999.0, 998.0])))
 # ## 4 · Mix: attention without parameters
 #
 # Softmax turns each row of scores into attention weights. (From here on the examples use torch's own, `.softmax(-1)`.)
-# Mixing the words with one row (each word's vector times its weight, added up) gives that word's **context vector**.
+# Mixing the words with one row (each word's vector times its weight, added up) gives the **context vector** of that
+# row's word.
 
 # %%
 four_weights = four_scores.softmax(-1)
@@ -359,9 +361,9 @@ for panel, place in zip(axes, (0, 3), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the four words stand there twice, with arcs from the word that looks, and the thicker the arc,
-# the larger the weight. "Robot" takes most from itself and equally little from the three others. "It" takes the same
-# from "robot", from "crate" and from itself, and only a little from "lift".
+# *The picture in words:* the four words appear twice, with arcs from the word that looks, and the thicker the arc, the
+# larger the weight. "Robot" takes most from itself and equally little from the three others. "It" takes the same from
+# "robot", from "crate" and from itself, and only a little from "lift".
 #
 # This is much better than the plain average, because four different words go in and four different words come out. "It"
 # has found the two words that it may stand for, but it is torn between them, 0.30 against 0.30.
@@ -381,20 +383,21 @@ for ending, vector in endings.items():
     print(f"robot over crate: {it_weights[0] / it_weights[2]:.4f}\n")
 
 # %% [markdown]
-# The two meanings are opposite, and yet "it" attends to robot and crate exactly alike. It can't be otherwise, because
-# "it" is the same vector in both sentences, and so are "robot" and "crate". So their scores are the same, and the ratio
-# of two weights depends only on the difference of their scores. The ending can take some weight away from both, but it
-# can never move weight from one to the other.
+# The two meanings are opposite, and yet "it" attends exactly as much to the robot as to the crate. It can't be
+# otherwise, because "it" is the same vector in both sentences, and so are "robot" and "crate". So their scores are the
+# same, and the ratio of two weights depends only on the difference of their scores. The ending can take some weight
+# away from both, but it can never move weight from one to the other.
 #
 # Do look at the mixtures, though. After "heavy" the new "it" has more mass than strength, and after "weak" it is the
 # other way round, so a trace of the ending has reached it. If this "it" could look a *second* time, it would no longer
-# be the same in both sentences. Lesson 02 takes up this trace.
+# be the same in both sentences. Lesson 02 comes back to this trace.
 #
 # ### The same with wider vectors
 #
 # The chapter computes the context vector of "you" among its eight words in a loop. (It prints five digits of such
 # numbers, and we print four, since the fifth depends on the processor. It also counts words from one, so its `x_2` is
-# the second word.) A part of every mixture is the word itself, which was 30 % for "it" and 48 % for "robot".
+# the second word.) Part of every mixture comes from the word itself, and that part was 30 % for "it" and 48 % for
+# "robot".
 
 # %%
 attention_weights = F.softmax(omega, dim=1)
@@ -432,15 +435,15 @@ compare_guess("01_own_weight", round(100 * own, 1))
 # close to 1, and dark blue everywhere else.
 #
 # Every word keeps nearly all of its own vector, so after all this work "you" has hardly changed. A vector of 16
-# components of size about 1 has a dot product of about 16 with itself, while that of two unrelated vectors typically
-# lies four or so to either side of 0. After the exponential the diagonal takes nearly everything.
+# components of size about 1 has a dot product of about 16 with itself. With an unrelated vector, its dot product is
+# typically about four above or below 0, so after the exponential the diagonal takes nearly everything.
 
 # %% [markdown]
 # ### Exercise 3: `context_vectors`
 #
 # Difficulty 1 of 5
 #
-# This is easier than the last one, since you have both parts of it. Compute all context vectors at once, for any
+# This is easier than the last one, since you already have both parts. Compute all context vectors at once, for any
 # leading axes. Take the softmax of the dot products, **not scaled**, and then the mixture; torch's own softmax is
 # allowed.
 #
@@ -494,14 +497,14 @@ show(context_vectors(four), words, meaning, title="mixture")
 # 1. With wide vectors every word looks mostly at itself, since no other vector fits it as well as its own.
 # 2. The table is symmetric, so "me" can't get a high score for "you" unless "you" gets the same score for "me".
 # 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a word
-#    looks for, what it is found by and what it hands over then change together and can't be learnt apart.
+#    looks for, what it is found by and what it hands over then change together and can't be learnt separately.
 #
 # Sections 5 and 6 deal with the last two, and section 7 with the first. This is a good place for a break.
 #
 # ## 5 · Queries, keys and values
 #
-# Give "it" something to look *for*, apart from what it *is*. Below, the four words are found by the vectors that they
-# have, but "it" asks with another one. After "heavy" it asks for a thing with mass, and after "weak" for a thing with
+# Give "it" something to look *for*, apart from what it *is*. Below, the four words are found by their own vectors, but
+# "it" asks with a different one. After "heavy" it asks for a thing with mass, and after "weak" for a thing with
 # strength.
 
 # %% role="draw"
@@ -518,15 +521,15 @@ plt.show()
 #
 # This is attention. What a token looks for is its **query**, and what it can be found by is its **key**. What it hands
 # over once it is found is its **value** (Vaswani et al. 2017). A query that fits a key well gives a large weight, and
-# the values are what is mixed.
+# it is the values that are mixed.
 #
 # Somebody who had read the whole sentence chose these two queries. In a model every token has a query, a key and a
 # value, and all three are computed from the token's vector with three *weight matrices* that training finds. The "it"
 # of a first layer can't ask like that, since its vector hasn't heard of the ending yet. The "it" of a second layer,
 # with the trace that you saw, could.
 #
-# Here are three new words with four components each, and three matrices. The numbers mean nothing this time, but are
-# chosen so that you can follow on paper.
+# Here are three new words with four components each, and three matrices. The numbers mean nothing this time, but they
+# are chosen so that you can follow each step on paper.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -565,7 +568,7 @@ for number, weight in zip(x[1], w_query[:, 0], strict=True):
 #
 # <details><summary>It works on one sequence, but not on a batch</summary>
 #
-# `torch.mm` and `.T` are for two axes only, so use an operation that takes leading axes along.
+# `torch.mm` and `.T` are for two axes only, so use an operation that carries leading axes along.
 #
 # </details>
 #
@@ -601,8 +604,8 @@ check(project_qkv)
 # ## 6 · Scores: how well does a query fit a key?
 #
 # Now every query meets every key. Row i of the table belongs to **query** i and column j to **key** j, so row i shows
-# how well each token fits what token i looks for. The table is symmetric once more, so the last lines change a single
-# entry of "birds" and compute two scores again.
+# how well each token fits what token i looks for. The table is symmetric once more. To see whether it has to be, the
+# last lines change a single entry of "birds" and compute two scores again.
 
 # %%
 for q, k in zip(queries[1], keys[1], strict=True):
@@ -677,7 +680,7 @@ check(attention_scores)
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
 # Lesson 02 measures why it is the square root and not d_k itself. But first, what does dividing do to the attention
-# weights? As they are, the scores of "build", [4, 16, 12], make one of the three weights 0.98. Now divide them by
+# weights? As they are, the scores of "build", [4, 16, 12], give a single word a weight of 0.98. Now divide them by
 # larger and larger numbers.
 
 # %%
@@ -701,15 +704,15 @@ by_100 = (scores[1] / 100).softmax(-1).max().item()
 compare_guess("01_larger_divisor", round(by_100, 2))
 
 # %% [markdown] role="answer"
-# The lead is gone. Divided by 100, the scores are [0.04, 0.16, 0.12], hardly apart, and softmax goes by their
-# differences alone, so all three weights are close to a third. A large divisor takes attention back to the plain
-# average of section 1, and a small one lets a single word have everything. The order of the weights never changes.
+# The lead is gone. Divided by 100, the scores are [0.04, 0.16, 0.12]. They hardly differ, and softmax depends only on
+# their differences, so all three weights are close to a third. A large divisor takes attention back to the plain
+# average of section 1, and a small one gives everything to a single word. The order of the weights never changes.
 
 # %% [markdown]
 # ### From scores to outputs
 #
-# Scale the scores, take the softmax over each row, and mix the values. Read the row of "build" in the weights. To which
-# word does it attend, and how much does it take from "birds"? The last lines work out the first entry of the output.
+# Scale the scores, take the softmax over each row, and mix the values. Read the row of "build" in the weights. Which
+# word does it attend to, and how much does it take from "birds"? The last lines work out the first entry of the output.
 
 # %%
 weights = (scores / math.sqrt(d_k)).softmax(dim=-1)
@@ -725,7 +728,7 @@ print(f"sum: {weights[0] @ values[:, 0]:.4f}")
 
 # %% [markdown]
 # The output of "build" is close to its own value, [2, 8, 0], because that is where its weight went. The whole output
-# has one row for each **query**, and the width of a **value**.
+# has one row for each **query**, and it is as wide as a **value**.
 #
 # Below you can walk through the small example once more. Run the cell, then go from step to step with its buttons. To
 # see how a number was computed, point at it, or press Tab until the last table has a frame and use the arrow keys. In
@@ -753,7 +756,7 @@ AttentionExplorer(x, w_query, w_key, w_value, tokens=three)
 #
 # <details><summary>My rows don't sum to one</summary>
 #
-# Look at the order, because softmax is what makes a row sum to one. Whatever you divide or multiply after it spoils
+# Look at the order, because softmax is what makes a row sum to one. Any division or multiplication after it spoils
 # that.
 #
 # </details>
@@ -805,8 +808,8 @@ for ours, shown in zip(mine, (weighted_values, weights), strict=True):
 #
 # Difficulty 1 of 5
 #
-# This is easier than the last one, since you only need to join what you have. In *self*-attention, queries, keys and
-# values all come from the same tokens. If an earlier piece of yours is still wrong, the check names it.
+# This is easier than the last one, since you only need to put together what you have. In *self*-attention, queries,
+# keys and values all come from the same tokens. If one of your earlier functions is still wrong, the check names it.
 #
 # <details><summary>The last axis of my output has length E</summary>
 #
@@ -846,10 +849,10 @@ check(self_attention)
 # %% [markdown]
 # ## 8 · What a new model does
 #
-# A new model starts with random matrices. A tutorial on attention, from here on "the tutorial", runs the whole formula
-# once that way, with four tokens, d_model = 8, d_k = d_v = 4, and small random entries (times 0.1) in the matrices. It
-# sets no seed, so its numbers can't be repeated, but ours can. It works in NumPy, and so does the function below, line
-# for line.
+# A new model starts with random matrices. A tutorial on attention, which we call "the tutorial" from here on, runs the
+# whole formula once that way. It has four tokens, d_model = 8, d_k = d_v = 4, and small random entries (times 0.1) in
+# the matrices. Since it sets no seed, its numbers can't be repeated, but ours can. It works in NumPy, and so does the
+# function below, line for line.
 
 
 # %%
