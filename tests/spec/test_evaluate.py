@@ -50,7 +50,7 @@ GENERAL_FINDINGS = {
     "a long string": ("return 50 * 'left'", "wrong-type", "the string '(left){10}…', expected"),
     "an empty list": ("return []", "wrong-type", "returned an empty list, expected one tensor"),
     "wrong shape": ("return (left @ right).sum(-1)", "wrong-shape", r"\(T, E\): seq_len, d_model"),
-    "NaN": ("return left @ right * float('nan')", "not-finite", r"contains NaN in \d+ of \d+ places, first at \[0, 0\]"),
+    "NaN": ("return left @ right * float('nan')", "not-finite", r"NaN in \d+ of \d+ places, first at \[0, 0\]"),
     "changed in place": ("left *= 1.5\nreturn left @ right / 1.5", "changes-argument", "argument `left` in place"),
     "changed back": ("left[0] += 1\nreturn left @ right - right.sum(0) * 0", "changes-argument", "`left`"),
     "gradient cut": ("return (left @ right).detach()", "gradient-cut", "No gradient reaches the result"),

@@ -260,7 +260,10 @@ def test_a_view_that_cannot_run_leaves_its_picture_and_says_so(page: Page, addre
     figure.scroll_into_view_if_needed()
     page.wait_for_function("figure => figure.dataset.live === 'failed'", arg=figure.element_handle())
     assert figure.locator("> img").is_visible()
-    assert "This view doesn't run on this page (norm_explorer.js can't be read), but it does in the notebook." in figure.inner_text()
+    assert (
+        "This view doesn't run on this page (norm_explorer.js can't be read), but it does in the notebook."
+        in figure.inner_text()
+    )
 
 
 @pytest.mark.parametrize(
