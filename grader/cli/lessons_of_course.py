@@ -97,7 +97,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         notebook = load(path)
         index = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
-    say(f"{path}: cell {index + 1}. In JupyterLab, replace every TODO there by the question and its marking scheme.")
+    say(f"{path}: cell {index + 1}. In JupyterLab, replace every TODO there with the question and its marking scheme.")
 
 
 @course.command()
