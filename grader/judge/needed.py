@@ -20,7 +20,7 @@ LOOKS_UP = frozenset(
     {"globals", "locals", "vars", "eval", "exec", "getattr", "__import__", "__main__", "import_module"}
 )
 # Called for what they show.
-SHOWS = frozenset({"print", "display", "check", "predict", "compare_guess", "set_printoptions", "show"})
+SHOWS = frozenset({"print", "display", "check", "predict", "compare_guess", "set_printoptions", "show", "shapes"})
 
 
 @dataclass(frozen=True)

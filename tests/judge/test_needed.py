@@ -28,6 +28,7 @@ SOURCES = {
     "makes y of x": "y = x + 1\nprint(y)",
     "prints y": "print(y)",
     "answers a prediction": 'compare_guess("01_y", y)',
+    "prints a shape": "shapes(3, y=y)",
     "sets torch": "torch.set_default_dtype(torch.float64)",
     "loop": "for row in y:\n    last = row",
     "defines": "def helper(a):\n    return a * y",
