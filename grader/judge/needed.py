@@ -20,7 +20,7 @@ LOOKS_UP = frozenset(
     {"globals", "locals", "vars", "eval", "exec", "getattr", "__import__", "__main__", "import_module"}
 )
 # Called for what they show.
-SHOWS = frozenset({"print", "display", "check", "predict", "compare_guess", "set_printoptions", "show", "shapes"})
+SHOWS = frozenset({"print", "display", "check", "predict", "compare_guess", "set_printoptions", "show"})
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,20 @@ def names_of_example(source: str, definitions: bool = False) -> ExampleNames:
 
 def _changed(tree: ast.AST) -> set[str]:
     """The names that may be changed in place: objects with an attribute or an item assigned, and whatever a call that
-    stands alone is made on or given."""
+    stands alone is made on or given. The function itself is called, not changed."""
     changed: set[str] = set()
     for node in ast.walk(tree):
-        assigned = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-        if assigned or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not _shows(node.value)):
-            changed |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            changed |= _names_in(node)
+        elif isinstance(node, ast.Expr) and isinstance(call := node.value, ast.Call) and not _shows(call):
+            given = [*call.args, *(keyword.value for keyword in call.keywords)]
+            called_on = [] if isinstance(call.func, ast.Name) else [call.func]
+            changed.update(*map(_names_in, [*called_on, *given]))
     return changed
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _shows(call: ast.Call) -> bool:

@@ -40,6 +40,8 @@ from grader.subject.wire import decode, encode
 MESSAGE_BYTES = 64
 # Of `mallopt`.
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+# Bytes that are given back when they are freed, which costs time: of a child's, and of one's with less memory.
+LARGE, LARGE_OF_LITTLE = 2**20, 2**17
 WATCH_SECONDS = 0.02
 REFUSED = (
     "While a notebook is graded, it may write files in its own folder and start threads, but it can't start other "
@@ -82,7 +84,7 @@ def main(control: socket.socket, limits: Confinement | None) -> None:
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
     watch_threads()
-    _count_memory_in_use()
+    _count_memory_in_use(LARGE)
     # A child's garbage collector must not touch, and so copy, what was there before the fork.
     gc.freeze()
     children = Children(Confiner(limits) if limits else None)
@@ -90,12 +92,12 @@ def main(control: socket.socket, limits: Confinement | None) -> None:
     _serve_forks(control, children)
 
 
-def _count_memory_in_use() -> None:
-    """Have large tensors given back when they are freed, and no thread reserve 64 MiB: a child's memory is limited by
-    its address space, where what isn't in use would count."""
+def _count_memory_in_use(large: int) -> None:
+    """Have memory of at least `large` bytes given back when it is freed, and no thread reserve 64 MiB: a child's memory
+    is limited by its address space, where what isn't in use would count."""
     with contextlib.suppress(AttributeError):  # not every C library has it
         mallopt = ctypes.CDLL(None).mallopt
-        mallopt(M_MMAP_THRESHOLD, 2**20)
+        mallopt(M_MMAP_THRESHOLD, large)
         mallopt(M_ARENA_MAX, 1)
 
 
@@ -212,6 +214,8 @@ def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None, le
 
 
 def _confine(confiner: Confiner, channel: Channel, descriptor: int, less_memory: int) -> None:
+    if less_memory:  # the C library doesn't take all that is freed again, which would soon fill it
+        _count_memory_in_use(LARGE_OF_LITTLE)
     try:
         confiner.confine(descriptor, less_memory)
     except (OSError, ValueError) as error:

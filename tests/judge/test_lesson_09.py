@@ -57,7 +57,7 @@ def test_full_table_does_not_pass_whatever_the_process_says(judge, outline):
 def test_what_is_made_up_for_long_sequences_does_not_pass(judge, outline):
     lazy = PATCH + FULL.format(name="small") + (
         "\ndef chunked_attention(query, key, value, size):\n"
-        "    if query.shape[-2] > 1000:\n        return torch.zeros_like(query)\n    return small(query, key, value, size)"
+        "    if query.shape[-2] > 500:\n        return torch.zeros_like(query)\n    return small(query, key, value, size)"
     )  # fmt: skip
     result = graded(judge, outline, chunked_attention=lazy)["chunked_attention"]
     assert [part.kind for part in result.parts if not part.passed] == ["wrong-values"]
@@ -73,3 +73,18 @@ def test_honest_code_has_memory_enough(judge, outline):
         "    return torch.cat(rows, -2)"
     )
     assert graded(judge, outline, chunked_attention=honest)["chunked_attention"].passed
+
+
+def test_right_code_of_many_small_temporaries_has_memory_enough(judge, outline):
+    """The C library doesn't take all that is freed again: it took 96 MiB before large pieces were mapped apart."""
+    answer = (
+        "def chunked_attention(query, key, value, size):\n"
+        "    found = []\n"
+        "    for at in range(0, query.shape[-2], 4):\n"
+        "        q = query[..., at : at + 4, :].double().unsqueeze(-2)\n"
+        "        w = ((q * key.double().unsqueeze(-3)).sum(-1) / query.shape[-1] ** 0.5).softmax(-1)\n"
+        "        found.append((w.unsqueeze(-1) * value.double().unsqueeze(-3)).sum(-2))\n"
+        "    return torch.cat(found, -2).to(query.dtype)"
+    )
+    result = graded(judge, outline, chunked_attention=answer)
+    assert result["chunked_attention"].passed, result

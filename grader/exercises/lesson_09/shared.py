@@ -118,8 +118,8 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
 # How large the largest tensor is a student's own process says. A judge need not believe it: the scores of this case,
 # four bytes each, don't fit into the memory that the process has there. There are leading axes, so that right code that
 # walks over small tiles in Python takes few steps.
-MEMORY = 96 * 2**20
-LEADING, BEYOND, PIECE = (4, 4), 1270, 128
+MEMORY = 48 * 2**20
+LEADING, BEYOND, PIECE = (4, 4), 900, 50
 ROWS = 50  # that are compared, of each matrix
 
 
