@@ -1310,13 +1310,13 @@ print("parameters of the two last norms:", 2 * how_many(nn.LayerNorm(512)))
 # %%
 _ = torch.manual_seed(0)
 for rule in ("PyTorch's default", "Xavier's"):
-    vectors = torch.randn(1000, 512)
+    outputs = torch.randn(1000, 512)
     for _layer in range(6):
         weight = nn.Linear(512, 512).weight.detach()
         if rule == "Xavier's":
             weight = nn.init.xavier_uniform_(weight)
-        vectors = vectors @ weight.T
-    print(f"{rule:18s} deviation after six layers: {vectors.std():.2f}")
+        outputs = outputs @ weight.T
+    print(f"{rule:18s} deviation after six layers: {outputs.std():.2f}")
 
 tied = nn.Embedding(10000, 512).weight.detach()
 tokens_seen = torch.randn(100, 512)
