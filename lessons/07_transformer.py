@@ -981,7 +981,7 @@ print("rows that moved:", my_moved.nonzero().flatten().tolist())
 del my_logits
 
 # %% [markdown]
-# The tracer runs your model and marks each step "as expected", "departs", "not seen" (what happens inside a function
+# The tracer runs your model and marks each step "as expected", "differs", "not seen" (what happens inside a function
 # can't be watched), or "raises an error".
 
 # %% role="try"

@@ -74,7 +74,7 @@ def test_without_them_there_is_the_picture_and_a_sentence(served):
     del served["anywidget"]
     data = bundle()
     assert WIDGET not in data
-    assert "can't be operated here: the server&#x27;s JupyterLab 4.6.6 has no anywidget." in data["text/html"]
+    assert "can't be used here: the server&#x27;s JupyterLab 4.6.6 has no anywidget." in data["text/html"]
     assert 'src="data:image/png;base64,' in data["text/html"]
     assert "fix JupyterLab 4.6.6, the server's: anywidget is missing, interactive pictures" in lines()
 

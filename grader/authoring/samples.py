@@ -96,12 +96,12 @@ def lacks(exercise: Exercise, samples: Iterable[Sample]) -> Iterator[str]:
     """A sentence for each kind of sample that an exercise should have and that isn't among these."""
     count = Counter(sample.mistake for sample in samples)
     if count[""] < RIGHT_ANSWERS:
-        yield f"{count['']} of {RIGHT_ANSWERS} right answers are there; write cells `# %% right: TITLE`"
+        yield f"{count['']} of {RIGHT_ANSWERS} right answers written so far; add cells `# %% right: TITLE`"
     for mistake in [*(mistake.id for mistake in exercise.mistakes), *([EXCLUDED] if exercise.excluded else [])]:
         if count[mistake] < WORDINGS:
             yield (
-                f"{count[mistake]} of {WORDINGS} wordings of {mistake} are there; "
-                f"write cells `# %% wrong {mistake}: TITLE`"
+                f"{count[mistake]} of {WORDINGS} wordings of {mistake} written so far; "
+                f"add cells `# %% wrong {mistake}: TITLE`"
             )
     if not count[UNLISTED]:
         yield "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`"

@@ -68,13 +68,13 @@ def differences(notebook: NotebookNode, states: States) -> Iterator[str]:
     for cell_id, found in shown.items():
         stored = states.get(cell_id, [])
         if len(stored) != len(found):
-            yield f"cell {cell_id}: it shows {_listed(found)}, and {len(stored)} states are stored: {HOW}"
+            yield f"cell {cell_id}: it shows {_listed(found)}, but the number of stored states is {len(stored)}: {HOW}"
             continue
         for (kind, text), state in zip(found, stored, strict=True):
             if state["view"] != kind:
-                yield f"cell {cell_id}: the state is one of {state['view']}, the cell shows {kind}: {HOW}"
+                yield f"cell {cell_id}: the stored state is of {state['view']}, but the cell shows {kind}: {HOW}"
             elif state["traits"]["summary"] != text and not _is_untold(notebook, cell_id):
-                yield f"cell {cell_id}: the state of {kind} is another one than the cell shows: {HOW}"
+                yield f"cell {cell_id}: the stored state of {kind} isn't the one that the cell shows: {HOW}"
     yield from (f"cell {cell_id}: the lesson has no such cell: {HOW}" for cell_id in states if cell_id not in shown)
 
 

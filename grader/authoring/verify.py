@@ -121,8 +121,8 @@ def _differences(found: NotebookNode, expected: NotebookNode) -> Iterator[str]:
     before, after = ([str(cell.get("id")) for cell in notebook.cells] for notebook in (found, expected))
     for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if kind != "equal" and i2 - i1 != j2 - j1:
-            yield from (f"cell {id_}: it would go\n{_diff(cell, None)}" for id_, cell in _range(found, i1, i2))
-            yield from (f"cell {id_}: it would be new\n{_diff(None, cell)}" for id_, cell in _range(expected, j1, j2))
+            yield from (f"cell {id_}: it would be removed\n{_diff(cell, None)}" for id_, cell in _range(found, i1, i2))
+            yield from (f"cell {id_}: it would be added\n{_diff(None, cell)}" for id_, cell in _range(expected, j1, j2))
             continue
         for (id_, old), (_, new) in zip(_range(found, i1, i2), _range(expected, j1, j2), strict=True):
             if old != new:

@@ -141,7 +141,7 @@ def _sentences(
         return
     shares = [{part.name: part.weight for part in result.parts} for result in (old, new)]
     if any(shares[0].get(name, weight) != weight for name, weight in shares[1].items()):
-        yield "its parts have other weights"
+        yield "the weights of its parts have changed"
     if old.diagnosis != new.diagnosis:
         yield f"named mistake: {old.diagnosis or 'none'} → {new.diagnosis or 'none'}"
     if old.carried != new.carried:

@@ -111,7 +111,7 @@ def _time(until: str, due: datetime) -> datetime:
         return datetime.combine((time := parse_utc(until)).date(), time.time())
     except (ValueError, OverflowError, TypeError):
         example = f"{datetime.now(UTC):%Y-%m-%d} 22:00 UTC"
-        raise CourseError(f'--until {until!r}: expected a day, or a day and hour, for example "{example}".') from None
+        raise CourseError(f'--until {until!r}: expected a day, or a day and a time, for example "{example}".') from None
 
 
 def _scores(book: Any, student: str) -> Iterator[tuple[str, float]]:

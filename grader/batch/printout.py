@@ -53,7 +53,8 @@ def as_text(outcome: ClassOutcome) -> str:
     }
     lines += listed("have a mark in the gradebook that differs from the judge's", judged)
     lines += listed(
-        "wait for a mark by hand", {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand}
+        "are waiting to be marked by hand",
+        {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand},
     )
     lines += listed("handed in more than once; the best counts", outcome.best)
     lines += listed(
@@ -70,7 +71,8 @@ def as_text(outcome: ClassOutcome) -> str:
     if outcome.to_settle:
         lines += [
             "",
-            f"{len(outcome.to_settle)} have still to be settled (grader collect says how): {joined(outcome.to_settle)}",
+            f"{len(outcome.to_settle)} still have to be settled (grader collect shows how): "
+            f"{joined(outcome.to_settle)}",
         ]
     left = _left(outcome)
     lines += listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})

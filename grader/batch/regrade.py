@@ -33,9 +33,7 @@ from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
 from grader.source.check import other_points
 
-NOT_PREVIEWED = (
-    "A regrade can only be accepted after a preview of things as they are now. First: grader regrade {} --preview"
-)
+NOT_PREVIEWED = "A regrade can only be accepted after a preview that is up to date. First: grader regrade {} --preview"
 MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 
 
@@ -203,7 +201,7 @@ class _Work(ClassRun):
         if self.work[student].key in self.graded.records:
             return "The check itself failed."
         return (
-            self.outcome.problems.get(student, "") or self.outcome.stopped or "This wasn't previewed as things are now."
+            self.outcome.problems.get(student, "") or self.outcome.stopped or "Something has changed since the preview."
         )
 
     def _stored_item(self, pair: _Pair, record: LoggedResult) -> Item:

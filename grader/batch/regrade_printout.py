@@ -66,7 +66,7 @@ def not_released(regrade: Regrade) -> list[str]:
     force = f"nbgrader generate_assignment {regrade.lesson} --force"
     return [
         "",
-        f"Students and the gradebook don't have the changed points yet, so no mark has them. First: {force}",
+        f"The changed points aren't in students' notebooks and the gradebook yet, so no mark uses them. First: {force}",
         *(f"  {sentence}" for sentence in regrade.not_released),
     ]
 
@@ -129,7 +129,7 @@ def as_html(regrade: Regrade) -> str:
 def undone_as_text(undone: Undone) -> str:
     """What an undo took back, a line for each student."""
     entry = undone.entry
-    lines = [f"{undone.lesson}: number {entry.id} of the audit log ({entry.action}, {entry.when}) is undone."]
+    lines = [f"{undone.lesson}: number {entry.id} of the audit log ({entry.action}, {entry.when}) has been undone."]
     lines += [f"  {printable(who)}: {before:g} → {after:g}" for who, (before, after) in undone.marks.items()]
     lines += [f"  {printable(who)}: {said}" for who, said in undone.stays.items()]
     return "\n".join(lines)
@@ -156,4 +156,4 @@ def log_as_text(entries: list[AuditEntry]) -> str:
             lines.append(
                 f"     {printable(who)}: {noted.before:g} → {noted.after:g}{f' ({details})' if details else ''}"
             )
-    return "\n".join(lines) or "Nothing was accepted, overridden or undone yet."
+    return "\n".join(lines) or "Nothing has been accepted, overridden or undone yet."

@@ -198,7 +198,7 @@ class ClassRun:
         return self._complete(submissions)
 
     def submissions(self, book: LessonGradebook) -> dict[str, Submission]:
-        """By student, the work that is graded. Work of those who aren't in the roster is left out, and noted as a
+        """By student, the work that is graded. Work of those who aren't on the roster is left out, and noted as a
         problem; who is in it and handed in nothing is noted as missing."""
         found, self.outcome.problems = self.course.submissions()
         if self.options.students is not None:
@@ -213,7 +213,7 @@ class ClassRun:
         unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
         if found and not roster:
-            self._say(f"The gradebook has no roster: all {len(found)} who handed in are graded.")
+            self._say(f"There is no roster, so everybody who handed in is graded ({len(found)}).")
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
     def read(self, submission: Submission) -> Work:

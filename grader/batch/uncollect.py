@@ -34,7 +34,7 @@ class TakenBack:
 
     def as_text(self) -> str:
         """What was put back, as text for a terminal."""
-        lines = [f"{self.lesson}: the collecting of {self.when} is taken back."]
+        lines = [f"{self.lesson}: the collection of {self.when} has been undone."]
         for title, people in (
             ("have no hand-in any more", self.nothing),
             ("have their earlier hand-in again", self.earlier),
@@ -48,7 +48,7 @@ class TakenBack:
 
 
 def uncollect(root: Path, lesson: str) -> TakenBack:
-    """Take the last collecting of a lesson back. Whoever has something else in place since is left as they are.
+    """Take the last collection of a lesson back. Whoever has something else in place since is left as they are.
     `CourseError` if there is no such collecting, `CommandFailed` if the gradebook can't be written."""
     course = ClassDirectory(root, lesson)
     course.share()

@@ -67,7 +67,7 @@ def as_json(marks: Marks) -> str:
 
 
 def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
-    """A file for Moodle's import of grades: the key that most people in the roster have, and a column a lesson. A blank
+    """A file for Moodle's import of grades: the key that most people on the roster have, and a column a lesson. A blank
     changes nothing there. It has no feedback, which Moodle takes without a grade as a grade of nothing. Returned beside
     the file: the heading of the key, and the ids of those who have none and are left out."""
     keys = {key: {who for who, person in marks.people.items() if _moodle_key(person, key)} for key in MOODLE_KEYS}
@@ -89,7 +89,7 @@ def _moodle_key(person: Person, key: str) -> str:
 
 def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
     """A file for Canvas's import: the rows and the columns of a gradebook that was exported there, with our marks.
-    Returned beside it: who is in Canvas and not in the roster. `CourseError` if that gradebook can't be read, has no
+    Returned beside it: who is in Canvas and not on the roster. `CourseError` if that gradebook can't be read, has no
     column of a lesson or two of the same, or nobody of the roster.
 
     Canvas's columns of assignments have a number in brackets, which only Canvas knows: "Self-attention (1234)". A
@@ -119,7 +119,9 @@ def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
         own = marks.marks[by_key[theirs[0]]]
         made.append([*fields.values(), *(_number(own[lesson].points) for lesson in columns)])
     if len(made) == 2:
-        raise CourseError(f"{exported}: none of its people are in the roster. First: grader roster COURSE {exported}")
+        raise CourseError(
+            f"{exported}: none of the people in it are on the roster. First: grader roster COURSE {exported}"
+        )
     return as_csv(made), left_out
 
 

@@ -40,8 +40,8 @@ def record(
     """Set the marks, comments and late penalty of one submission, an `api.SubmittedNotebook`. Commits nothing.
 
     A check's cell has the grade id `EXERCISE-check`, a solution's `EXERCISE`. `own` has the teacher's own cells; one
-    that has no mark waits for a mark by hand. `kept` is given where the same work is graded again: these cells stay as
-    they are, and all that have a mark by hand, which was given to this very work.
+    that has no mark is waiting to be marked by hand. `kept` is given where the same work is graded again: these cells
+    stay as they are, and all that have a mark by hand, which was given to this very work.
     """
     exercises = {exercise.name: exercise for exercise in result.exercises}
     broken = {exercise.name for exercise in result.exercises if exercise.broken}
@@ -86,7 +86,7 @@ def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
     }
 
 
-UNKNOWN = "They are not in the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
+UNKNOWN = "They are not on the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
 
 
 def _penalty(submitted: Any, deadlines: Deadlines) -> float | None:
@@ -243,7 +243,7 @@ class LessonGradebook:
         return found
 
     def unknown(self, handed_in: Iterable[str], add: bool) -> set[str]:
-        """The students who have handed in and aren't in the roster. With `add`, and where the gradebook has no student
+        """The students who have handed in and aren't on the roster. With `add`, and where the gradebook has no student
         at all and so no roster yet, all are put into it first, and nobody is unknown: a run that is killed leaves
         nobody out of the next."""
         roster, session = self.roster(), self._book.db

@@ -24,7 +24,7 @@ from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
 
-MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits for a mark by hand"
+MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waiting to be marked by hand"
 LATER, UNGRADED, UNSETTLED = "not due yet", "handed in, not graded yet", "not settled yet whose hand-in it is"
 COUNTING = (MARKED, MISSING, OPEN)
 
@@ -99,7 +99,7 @@ def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
 
 
 def marks_of(course: Path, layout: Any, config: Any) -> Marks:
-    """Everybody's marks, of those in the roster and those in the gradebook, with their totals by the course's rules.
+    """Everybody's marks, of those on the roster and those in the gradebook, with their totals by the course's rules.
     `CourseError` if the rules aren't right, or name a student who isn't there."""
     found = Marks()
     with Gradebook(layout.db_url, layout.course_id) as book:
@@ -165,7 +165,7 @@ def _mark(submission: Any) -> Mark:
 
 
 def waits(submission: Any) -> bool:
-    """Whether something of an `api.SubmittedAssignment` waits for a mark by hand."""
+    """Whether something of an `api.SubmittedAssignment` is waiting to be marked by hand."""
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
     return bool(submission.needs_manual_grade) or any(
         grade.auto_score is None and grade.manual_score is None for grade in grades
@@ -179,7 +179,7 @@ def score_of(submission: Any) -> float:
 
 def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules) -> float | None:
     """Per cent of the lessons that are due and graded; what should have been handed in, and wasn't, has 0 of them. None
-    while something that could count waits for a mark by hand, and where nothing counts.
+    while something that could count is waiting to be marked by hand, and where nothing counts.
 
     >>> marks = {"01": Mark(MARKED, 5.0), "02": Mark(MARKED, 10.0), "03": Mark(MISSING), "04": Mark(EXCUSED)}
     >>> possible = dict.fromkeys(marks, 10.0)

@@ -93,7 +93,7 @@ def new() -> None:
 @new.command()
 @click.argument("lesson")
 @click.argument("name")
-@stopped("What is written stays; look with git status, and run it again.")
+@stopped("The files written so far stay. Look at them with git status, and run it again.")
 def exercise(lesson: str, name: str) -> None:
     """Make a new exercise NAME in LESSON (its name or number).
 
@@ -110,7 +110,7 @@ def exercise(lesson: str, name: str) -> None:
 @new.command("lesson")
 @click.argument("number", metavar="NN")
 @click.argument("name")
-@stopped("What is written stays; look with git status, and run it again.")
+@stopped("The files written so far stay. Look at them with git status, and run it again.")
 def new_lesson(number: str, name: str) -> None:
     """Make a new lesson NN_NAME, with a quiz."""
     repository = _repository()

@@ -40,7 +40,10 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
     help="Instead of all these, grade it as this course grades a hand-in in its submitted/, on the same inputs.",
 )
 @click.option(
-    "--unsafe-no-sandbox", "unsafe", is_flag=True, help="Grade where there is no sandbox. The result mentions it."
+    "--unsafe-no-sandbox",
+    "unsafe",
+    is_flag=True,
+    help="Grade even where there is no sandbox, and mention it in the result.",
 )
 @stopped("Nothing was written; run it again.")
 def grade(

@@ -36,6 +36,6 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
     by = f"{duration(outcome.moved)} more" if outcome.moved else "as everybody"
     say(f"{outcome.lesson}: {student} may hand in until {outcome.until:%Y-%m-%d %H:%M} UTC ({by}).")
     if not outcome.handed_in:
-        say("They have nothing in the gradebook yet; it counts as soon as they hand in.")
+        say("They have nothing in the gradebook yet. The extension counts as soon as they hand in.")
     for name, (before, after) in sorted(outcome.marks.items()):
         say(f"{name}: {before:g} → {after:g} points")

@@ -32,7 +32,7 @@ def feedback(
 
     Only students whose mark, comment or notebook has changed get a new page. The pages are where `nbgrader
     release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; the exit code is 1
-    if something is odd, or if a student's name on the platform isn't known, and the list shows which.
+    if something looks wrong, or if a student's name on the platform isn't known, and the list shows which.
     """
     with teachers_packages():
         from grader.batch.run import locked

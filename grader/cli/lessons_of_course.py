@@ -20,7 +20,7 @@ LESSON = click.argument("lesson")
 @FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--run", is_flag=True, help="Also judge the course's own solutions, which have to earn full marks.")
-@stopped("It changes nothing; run it again.")
+@stopped("Nothing was changed. Run it again.")
 def check(folder: Path, lesson: str, run: bool) -> None:
     """List what doesn't fit together in DIR/source, or in one LESSON there.
 

@@ -23,7 +23,7 @@ from grader.printable import say
     default=os.cpu_count(),
     help="How many mutants are tried at once.  [default: cores]",
 )
-@stopped("What is written stays; run it again.")
+@stopped("The files written so far stay. Run it again.")
 def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int) -> None:
     """Write an exercise of your own, NAME, in the course directory DIR.
 

@@ -146,9 +146,9 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler instead.")
 @click.option("--force", is_flag=True, help="Grade everybody anew.")
-@click.option("--add-students", is_flag=True, help="Grade students who aren't in the roster too, and add them.")
+@click.option("--add-students", is_flag=True, help="Grade students who aren't on the roster too, and add them.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("What is graded is kept. Run it again, and it goes on with the rest.")
+@stopped("What has been graded is kept. Run it again to grade the rest.")
 def autograde(
     folder: Path,
     lesson: str,
@@ -213,7 +213,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
 @click.option(
     "--column", "columns", metavar="NAME=HEADING", multiple=True, help="The heading that your list uses for NAME."
 )
-@stopped("Everybody who was in the roster is still there. Run it again to enter the whole list.")
+@stopped("Everybody who was on the roster is still there. Run it again to enter the whole list.")
 def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     """Enter the people of a list from nbgrader, Moodle or Canvas into the course directory DIR. Nobody is removed.
 
@@ -230,7 +230,7 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
         layout = course_layout(folder)
         people = read_list(file, {name: heading for name, _sign, heading in pairs})
         change = update(folder, layout.db_url, layout.course_id, people)
-    say(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
+    say(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} on the roster.")
     if not any(person.full_name for person in people):
         say(
             f"{file.name}: no names were read, but Moodle's zip files go by names. If the list has names, say in "
@@ -238,9 +238,9 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
         )
     if change.known_as:
         said = joined(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
-        say(f"Already in the roster, by number, login or address: {said}")
+        say(f"Already on the roster, by number, login or address: {said}")
     for ids in change.twice:
-        say(f"{' and '.join(ids)} are one person. Remove who has handed in nothing: grader course forget DIR ID")
+        say(f"{' and '.join(ids)} are one person. Remove the id with no hand-in: grader course forget DIR ID")
     if change.not_listed:
         say(f"Not in {file.name}, and kept: {joined(change.not_listed)}")
 
@@ -258,8 +258,10 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     "--is", "settled", metavar="NAME=ID", multiple=True, help="Whose hand-in it is, if it may be several people's."
 )
 @click.option("--anyway", is_flag=True, help="Take it even if most of it belongs to another lesson.")
-@click.option("--undo", is_flag=True, help="Take back the last collecting of LESSON, with files, times and marks.")
-@click.option("--all", "everybody", is_flag=True, help="Name everybody who handed in nothing, and all other files.")
+@click.option("--undo", is_flag=True, help="Undo the last collection of LESSON, with its files, times and marks.")
+@click.option(
+    "--all", "everybody", is_flag=True, help="Also list everybody who handed in nothing, and all other files."
+)
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
 @stopped("What was taken in is complete, and earlier hand-ins are kept. Run it again to take the rest.")
 def collect(
@@ -329,12 +331,12 @@ def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
 def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, output: Path | None) -> None:
     """Write the marks of all lessons as a file that a learning platform imports, or as CSV or JSON.
 
-    A mark is blank if nothing was handed in, if the student is excused, or if something waits for a mark by
+    A mark is blank if nothing was handed in, if the student is excused, or if something is waiting for a mark by
     hand; CSV and JSON show which. Set weights, best-of and excuses with `c.CourseMarks` in nbgrader_config.py.
     """
     if kind == "canvas" and exported is None:
         raise CourseError(
-            "Canvas's import needs its own numbers, so export the gradebook there and name it with --from FILE."
+            "Canvas's import needs Canvas's own ids, so export the gradebook there and name it with --from FILE."
         )
     if pseudonyms and kind not in ("csv", "json"):
         raise CourseError(f"--pseudonyms: {kind} has to know whose mark it is. Use --to csv or --to json.")
@@ -364,5 +366,5 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     if key:
         say(f"Moodle identifies people by the column {key!r}.")
     if left_out:
-        why = f"Without {key}" if key else "Not in the roster"
+        why = f"Without {key}" if key else "Not on the roster"
         say(f"{why}, so left out: {joined(left_out)}")

@@ -163,7 +163,7 @@ def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]
     numbers by id), or if nobody is in it."""
     for who, own in lines.items():
         if who and len(own) > 1:
-            problems.append(f"lines {' and '.join(own)}: {who!r} is there twice, but each id may be there only once")
+            problems.append(f"lines {' and '.join(own)}: {who!r} is listed twice, but each id may be listed once")
     if problems:
         raise CourseError(
             f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(problem)}" for problem in problems)
@@ -226,9 +226,9 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What a list changed, as ids; `not_listed` are those in the roster that the list lacks, `count` is how many are in
-    the roster now. `known_as` has by the list's id the one that this person has in the roster already; `twice` has the
-    ids of each person who is in the roster more than once."""
+    """What a list changed, as ids; `not_listed` are those on the roster that the list lacks, `count` is how many are in
+    the roster now. `known_as` has by the list's id the one that this person has on the roster already; `twice` has the
+    ids of each person who is on the roster more than once."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]

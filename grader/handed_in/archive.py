@@ -23,7 +23,7 @@ MAX_ZIPS = 10  # that are opened, of one student
 MAX_LIST = 8 << 20  # bytes of the list of contents in such a zip: of some 80,000 files
 MAX_NAME = 255  # characters of a file's or folder's name, as on any disk
 NOT_IN_ONE = PurePosixPath()
-LINK = "it is a link, which is not followed"
+LINK = "it is a link, and links aren't followed"
 
 
 @dataclass(frozen=True)

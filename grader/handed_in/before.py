@@ -1,6 +1,6 @@
 """What was there before a collecting took something in, so that it can be taken back.
 
-`.grader/collected/LESSON/` is of the last collecting that changed anything: `when`, `to-settle.jsonl` as it was, and a
+`.grader/collected/LESSON/` is of the last collection that changed anything: `when`, `to-settle.jsonl` as it was, and a
 folder for each student whose hand-in changed, with the files that were in place and `about.json` (`Was`).
 """
 
@@ -135,7 +135,7 @@ def last_collecting(course: ClassDirectory) -> tuple[str, dict[str, Was]]:
             for path in sorted(folder.glob(f"*/{ABOUT}"))
         }
     except (OSError, ValueError):
-        raise CourseError(f"{course.root}: there is no collecting of {course.lesson} to take back.") from None
+        raise CourseError(f"{course.root}: there is no collection of {course.lesson} to undo.") from None
     return when, found
 
 

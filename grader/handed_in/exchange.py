@@ -98,7 +98,7 @@ class CollectRegularFiles(ExchangeCollect):
         except OSError as error:
             return str(error.strerror)
         if not stat.S_ISDIR(about.st_mode):
-            return "it is a link, which isn't followed" if stat.S_ISLNK(about.st_mode) else "it isn't a folder"
+            return "it is a link, and links aren't followed" if stat.S_ISLNK(about.st_mode) else "it isn't a folder"
         if self.check_owner:
             record["owner"] = about.st_uid
             return foreign_owner(about.st_uid, record["username"])

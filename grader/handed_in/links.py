@@ -29,7 +29,9 @@ def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> No
             continue
         try:
             if submission.remove_link():
-                log.warning("%s was a link, or was in a folder that was one. It is removed and earns 0 points.", folder)
+                log.warning(
+                    "%s was a link, or was in a folder that was one. It has been removed and earns 0 points.", folder
+                )
                 submission.make_without([os.path.basename(notebook) for notebook in notebooks])
             submission.remove_irregular()
             if timestamp(submission) is None:

@@ -17,7 +17,7 @@ from grader.printable import printable
 
 class Settling:
     """What is known of whose work is whose, of one lesson; `settled` has ids by label, as `--is` gives them.
-    `CourseError` if one of them isn't in the roster."""
+    `CourseError` if one of them isn't on the roster."""
 
     def __init__(self, course: ClassDirectory, roster: Roster, settled: Mapping[str, str]) -> None:
         self._course, self._roster, self._told, self._used = course, roster, settled, set[str]()

@@ -56,9 +56,9 @@ class Author:
         if several := self.ids(roster):
             return f"it may be {' or '.join(several)}, since the roster has that name more than once"
         if roster.find(self.name):
-            return f"{self.name!r} has another {self.sure} in the roster than {self.keys[0]!r}"
+            return f"{self.name!r} has a different {self.sure} on the roster from {self.keys[0]!r}"
         called = " or ".join(repr(key) for key in (*self.keys[:2], self.name) if key)
-        return f"{called or 'the name of its folder'} is not in the roster"
+        return f"{called or 'the name of its folder'} is not on the roster"
 
 
 def label(top: str) -> str:

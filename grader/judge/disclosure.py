@@ -17,10 +17,10 @@ BY_KIND = {
     "time-limit": "It did not finish in time and was stopped. Look for a loop that never ends.",
     "died": "The process that ran it ended in the middle of the call (too much memory, too many files, or by itself).",
     "not-run": "It was not run, because an earlier call did not finish.",
-    "too-large": "It returned more than can be looked at.",
+    "too-large": "It returned more than the check can look at.",
     "missing": "It was not defined when it was checked.",
     "not-written": "It is not written yet.",
-    "excluded-function": "It uses what this exercise asks you to do without, so it earns nothing.",
+    "excluded-function": "It uses something that this exercise asks you to do without, so it earns nothing.",
     "full-matrix": "It makes a tensor as large as the whole matrix of scores, which doesn't fit in memory for long "
     "sequences.",
     **NOT_JUDGED,

@@ -21,7 +21,7 @@ from grader.learner.earlier_run import shell as running_shell
 
 REGION = re.compile(r"(?ms)^(?P<indent>[ \t]*)### BEGIN SOLUTION[^\n]*\n.*?^[ \t]*### END SOLUTION[^\n]*(?:\n|\Z)")
 STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
-ANSWERS_STUB = ("# Replace each ... above by your answer.",)
+ANSWERS_STUB = ("# Replace each ... above with your answer.",)
 
 
 class SolutionCell(NamedTuple):

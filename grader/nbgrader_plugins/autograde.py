@@ -46,9 +46,9 @@ class JudgingExporter(NotebookExporter):
     carry_forward = Enum(
         list(CARRY_FORWARD),
         "none",
-        help="How much counts of the points that an exercise would earn if the earlier one it calls were right",
+        help="The fraction that counts of the points an exercise would earn if the earlier one it calls were right",
     ).tag(config=True)
-    add_students = Bool(False, help="Grade submissions of students who aren't in the roster, and add them").tag(
+    add_students = Bool(False, help="Grade submissions of students who aren't on the roster, and add them").tag(
         config=True
     )
 

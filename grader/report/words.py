@@ -70,19 +70,15 @@ def row(parts: Sequence[P]) -> str:
 
 
 def waits_for(part: JudgedPart) -> str:
-    """What a part that is not judged yet waits for: "the values come first"."""
+    """What a part that is not judged yet waits for: "the values have to be right first"."""
     if part.kind == "not-answered":
         return "it has no answer"
     return re.sub(r"^Not judged( yet)?: ", "", part.message).rstrip(".")
 
 
 def had_to_come(part: JudgedPart) -> str:
-    """What a part of a mark that is final would have waited for: "the values had to come first"."""
-    return re.sub(r"\b(comes?|has to run) first\b", _past, waits_for(part))
-
-
-def _past(found: re.Match[str]) -> str:
-    return f"{'had to run' if 'run' in found[1] else 'had to come'} first"
+    """What a part of a mark that is final would have waited for: "the values had to be right first"."""
+    return re.sub(r"\b(?:has|have) to\b", "had to", waits_for(part))
 
 
 def first_fix(exercise: str, first: str, why: str) -> str:

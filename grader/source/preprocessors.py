@@ -28,7 +28,7 @@ class ClearCourseSolutions(ClearSolutions):
     them from a check."""
 
     answers_stub = Unicode(
-        "# Replace each ... above by your answer.",
+        "# Replace each ... above with your answer.",
         help="What replaces the solution of an exercise whose kind is answers",
     ).tag(config=True)
 

@@ -221,7 +221,7 @@ def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
         if step.marks:
             lines.append(
                 "  Hand-ins were graded by other code or with other cells, so the next `grader autograde` grades "
-                f"them again. To look first: grader regrade DIR {step.lesson} --preview"
+                f"them again. To see first what would change: grader regrade DIR {step.lesson} --preview"
             )
     several = [step.lesson for step in planned if len(step.unsettled) > 1]
     if several:
@@ -237,8 +237,8 @@ def _state(step: UpdateStep, preview: bool) -> str:
         return f"held back because {step.held}. To update it anyway: --also {step.lesson}"
     words: Mapping[str, str] = {
         "new": "new, would be added" if preview else "new, added",
-        "taken over": "would be taken over" if preview else "taken over",
-        "as it was": "no news except what both changed" if step.unsettled else "nothing new",
+        "taken over": "would be taken" if preview else "taken over",
+        "as it was": "nothing new except what both changed" if step.unsettled else "nothing new",
         "yours": "yours, not in the release",
         "left out": "left out of this course",
     }
@@ -278,7 +278,7 @@ def _settings(mine: Cell, new: Cell) -> str:
     own, other = (cell["metadata"].get("nbgrader", {}) for cell in (mine, new))
     names = sorted(key for key in {*own, *other} if own.get(key) != other.get(key))
     said = [f"{name} {own.get(name, '(none)')}, the release has {other.get(name, '(none)')}" for name in names]
-    return "; ".join(said) or "the release has other metadata"
+    return "; ".join(said) or "the release has different metadata"
 
 
 def _listed(cells: Sequence[Cell], most: int = 4) -> str:

@@ -50,7 +50,7 @@ MISUSES = (
         r"unsupported operand type\(s\) for \^|bitwise_xor",
         r"\^",
         "caret-for-power",
-        "in `{line}` the sign `^` isn't a power, because in Python it compares bits.",
+        "in `{line}` the sign `^` doesn't mean a power; in Python it compares bits.",
         ("How does Python write a power?", "`x ** 2` is the square of x."),
     ),
     (
@@ -211,7 +211,7 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
             "the function uses `assert`, which raises AssertionError. A ValueError is expected.",
             (
                 "`assert` is for what can't happen. Which statement raises the kind of exception that you choose?",
-                "Reverse the condition, and where it fails, `raise ValueError(...)` with a message.",
+                "Reverse the condition, and where the reversed one holds, `raise ValueError(...)` with a message.",
             ),
         )
         return

@@ -139,7 +139,7 @@ def _judge(question: Question) -> Callable[[Session], Finding | None]:
             return Finding("wrong-type", f'"{question.key}": {verdict}')
         hint = question.wrong.get(normal(answer), question.hint)
         if question.cut_off(answer):
-            hint = "Almost: round the last digit, don't cut it off."
+            hint = "Almost: round the last digit instead of cutting it off."
         return Finding("wrong-answer", f'"{question.key}" is not right yet. {hint}')
 
     return judge

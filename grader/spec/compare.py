@@ -38,7 +38,7 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
     if outcome.status == "misbuilt":
         return Finding("misbuilt", str(outcome.value))
     if outcome.status == "too-large":
-        return Finding("too-large", f"`{name}` returned more than can be looked at: {outcome.value}.")
+        return Finding("too-large", f"`{name}` returned more than the check can look at: {outcome.value}.")
     if outcome.status == "time-limit":
         return Finding(
             "time-limit",
@@ -66,11 +66,11 @@ def _raised(outcome: Outcome, name: str) -> Finding:
         part = f"`{name}`" if method in ("", "__init__") else f"The `{method}` of `{name}`"
         return Finding(
             "not-written",
-            f"{part} is not written yet: replace `raise NotImplementedError()` by your code, run the cell, and check "
+            f"{part} is not written yet: replace `raise NotImplementedError()` with your code, run the cell, and check "
             "again.",
         )
     if raised.name == "KeyboardInterrupt":
-        return Finding("interrupted", "The check was interrupted before it was done.")
+        return Finding("interrupted", "The check was interrupted before it had finished.")
     message = f": {raised.message}" if raised.message else ""
     return Finding("raised", f"`{name}` raised {raised.name}{place(raised, name)}{message}")
 

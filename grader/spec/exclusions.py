@@ -18,7 +18,7 @@ def reason(call: str, exclusion: Exclusion) -> str:
     """A sentence for the student on why a logged call earns nothing."""
     if call in COMPILERS:
         return (
-            f"Your code runs through `{call}`. This exercise looks at which functions are called but can't see them "
+            f"Your code runs through `{call}`. The check looks at which functions are called but can't see them "
             "there, so write it in plain Python. Until then it earns nothing."
         )
     return f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, so it earns nothing yet."

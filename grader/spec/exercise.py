@@ -74,12 +74,12 @@ NOT_JUDGED: Mapping[str, str] = {
         "or the code waits, as `time.sleep` does. Run the check again."
     ),
     "not-run": "Not judged yet: an earlier call did not finish.",
-    "written-first": "Not judged yet: the code comes first.",
+    "written-first": "Not judged yet: the code has to be written first.",
     "runs-first": "Not judged yet: it has to run first.",
-    "shape-first": "Not judged yet: the shape of the result comes first.",
-    "values-first": "Not judged yet: the values come first.",
+    "shape-first": "Not judged yet: the shape of the result has to be right first.",
+    "values-first": "Not judged yet: the values have to be right first.",
     "not-answered": "Not judged yet: it has no answer.",
-    "not-judged": "Not judged yet: something else comes first.",
+    "not-judged": "Not judged yet: something else has to be right first.",
 }
 
 

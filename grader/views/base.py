@@ -121,7 +121,7 @@ def _still(reason: str, drawn: str | None, summary: str) -> str:
     in base64 (None: no picture)."""
     picture = f'<img alt="{escape(summary)}" src="data:image/png;base64,{drawn}">' if drawn else escape(summary)
     advice = "Run <code>!grader doctor</code> in a cell to see what to do."
-    return f"<p>This view can't be operated here: {escape(reason)}. {advice}</p><p>{picture}</p>"
+    return f"<p>This view can't be used here: {escape(reason)}. {advice}</p><p>{picture}</p>"
 
 
 def module(name: str | Path) -> str:

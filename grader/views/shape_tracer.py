@@ -12,7 +12,7 @@ from torch import nn
 from grader.views.base import KernelView, module, style
 from grader.views.picture import lines_of_text
 from grader.views.shape_steps import LARGE, STEPS, Piece, Step
-from grader.views.shape_watch import AS_EXPECTED, DEPARTS, RAISED, Trace, agrees, trace_model, verdicts_of
+from grader.views.shape_watch import AS_EXPECTED, DIFFERS, RAISED, Trace, agrees, trace_model, verdicts_of
 from grader.views.step_map import svg
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ShapeTracer(KernelView):
         sizes = LARGE if trace is None else trace.sizes
         verdicts = [""] * len(STEPS) if trace is None else verdicts_of(trace)
         steps = [_step(step, sizes, trace, verdict) for step, verdict in zip(STEPS, verdicts, strict=True)]
-        start = next((i for i, verdict in enumerate(verdicts, 1) if verdict in (DEPARTS, RAISED)), 1)
+        start = next((i for i, verdict in enumerate(verdicts, 1) if verdict in (DIFFERS, RAISED)), 1)
         self._verdicts, self._error = verdicts, trace.error if trace is not None else ""
         super().__init__(steps=steps, verdict=self._model_verdict() if trace is not None else "", step=start)
         self.summary = self._in_words()
@@ -60,15 +60,15 @@ class ShapeTracer(KernelView):
 
     def _model_verdict(self) -> str:
         """The verdict on the learner's whole model, in a sentence without its full stop."""
-        wrong = [(i, verdict) for i, verdict in enumerate(self._verdicts, 1) if verdict in (DEPARTS, RAISED)]
-        seen = sum(verdict in (AS_EXPECTED, DEPARTS) for verdict in self._verdicts)
+        wrong = [(i, verdict) for i, verdict in enumerate(self._verdicts, 1) if verdict in (DIFFERS, RAISED)]
+        seen = sum(verdict in (AS_EXPECTED, DIFFERS) for verdict in self._verdicts)
         if not wrong:
             return f"your model: {seen} steps seen, all as expected"
         at, verdict = wrong[0]
         name = STEPS[at - 1].title
         if verdict == RAISED:
             return f"your model raises an error at step {at}, {name}: {self._error}"
-        return f"your model departs at step {at}, {name}"
+        return f"your model differs at step {at}, {name}"
 
     def picture(self) -> Figure:
         """A picture of all steps as a table: what comes out of each."""

@@ -115,7 +115,7 @@ def _sizes(model: nn.Module) -> dict[str, int]:
     return sizes
 
 
-AS_EXPECTED, DEPARTS, RAISED, UNSEEN, UNREACHED = "as expected", "departs", "error", "not seen", "not reached"
+AS_EXPECTED, DIFFERS, RAISED, UNSEEN, UNREACHED = "as expected", "differs", "error", "not seen", "not reached"
 
 
 def verdicts_of(trace: Trace) -> list[str]:
@@ -124,7 +124,7 @@ def verdicts_of(trace: Trace) -> list[str]:
     for step in STEPS:
         shown = [(piece, trace.shapes[piece.place]) for piece in step.out if piece.place in trace.shapes]
         if any(not agrees(piece, shape, trace.sizes) for piece, shape in shown):
-            verdicts.append(DEPARTS)
+            verdicts.append(DIFFERS)
         elif len(shown) < sum(bool(piece.place) for piece in step.out) or not shown:
             verdicts.append(UNSEEN)
         else:
@@ -135,7 +135,7 @@ def verdicts_of(trace: Trace) -> list[str]:
 def _with_error(verdicts: list[str], trace: Trace) -> list[str]:
     has_place = [any(piece.place for piece in step.out) for step in STEPS]
     at = next((i for i, verdict in enumerate(verdicts) if verdict == UNSEEN and has_place[i]), len(verdicts) - 1)
-    return [*verdicts[:at], RAISED, *(v if v == DEPARTS else UNREACHED for v in verdicts[at + 1 :])]
+    return [*verdicts[:at], RAISED, *(v if v == DIFFERS else UNREACHED for v in verdicts[at + 1 :])]
 
 
 def agrees(piece: Piece, shape: Shape, sizes: Mapping[str, int]) -> bool:

@@ -2,7 +2,7 @@
 
 /** The sign of a box: the worst of its steps' verdicts. */
 export function mark(verdicts) {
-  if (verdicts.some((verdict) => verdict === "departs" || verdict === "error")) {
+  if (verdicts.some((verdict) => verdict === "differs" || verdict === "error")) {
     return " ✗";
   }
   return verdicts.length > 0 && verdicts.every((verdict) => verdict === "as expected") ? " ✓" : "";

@@ -66,7 +66,7 @@ class CopyReport:
 
 class Inbound:
     """The folder into which students hand in. As long as nothing is new it is listed, nothing more. Anybody on the
-    machine may make folders in it, with any name: those of nobody in the roster are passed over at once, and counted.
+    machine may make folders in it, with any name: those of nobody on the roster are passed over at once, and counted.
 
     `roster` gives the ids of those who may hand in; None for everybody. `CourseError` where the exchange isn't
     nbgrader's own, or isn't there.

@@ -66,7 +66,7 @@ class PageState:
 def as_html(now: PageState) -> str:
     """The page of the watch as HTML, without scripts."""
     values: dict[str, Any] = {"code": lambda text: Markup(inline(text)), "refresh": REFRESH}
-    return render("watch/page.html", title=f"{now.course}: hand-ins as they come", now=now, **values)
+    return render("watch/page.html", title=f"{now.course}: hand-ins as they arrive", now=now, **values)
 
 
 class Page:

@@ -53,7 +53,7 @@ NO_ROSTER = (
     "people first (`grader roster {0} FILE.csv`), or take everybody who hands in with --add-students"
 )
 NOBODYS = (
-    "{0} folders in the exchange aren't from anybody in the roster, or don't belong to the student whose name they "
+    "{0} folders in the exchange aren't from anybody on the roster, or don't belong to the student whose name they "
     "have. They are left alone, and `nbgrader collect` gives the reasons."
 )
 ANOTHER = (
@@ -156,7 +156,7 @@ class Watch:
                         self._fault(str(error))
                     time.sleep(AGAIN)
             except KeyboardInterrupt:
-                self._say("Ended. When it is started again, it does what is left.")
+                self._say("Ended. Start it again, and it does what is left.")
             finally:
                 self._show_page(ended=True)
                 for log in self.logs.values():

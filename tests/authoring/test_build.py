@@ -120,7 +120,7 @@ def test_points_come_from_the_specification(solution):
 def test_solutions_are_cut_for_students(student):
     double, quiz = _by_role(student, "solution")
     assert double.source == 'def double(x):\n    """Twice x."""\n    # YOUR CODE HERE\n    raise NotImplementedError()'
-    assert quiz.source.endswith("}\n# Replace each ... above by your answer.")
+    assert quiz.source.endswith("}\n# Replace each ... above with your answer.")
 
 
 def test_students_see_the_examples_outputs_and_no_others(solution, student):

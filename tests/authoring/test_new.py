@@ -98,8 +98,8 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
     lines = done.stderr.splitlines()
     samples = "tests/exercises/lesson_03/rotate_heads.py:1 rotate_heads: "
     assert [line.removeprefix(samples) for line in lines if line.startswith(samples)] == [
-        "0 of 2 wordings of returns-its-input are there; write cells `# %% wrong returns-its-input: TITLE`",
-        "0 of 3 right answers are there; write cells `# %% right: TITLE`",
+        "0 of 2 wordings of returns-its-input written so far; add cells `# %% wrong returns-its-input: TITLE`",
+        "0 of 3 right answers written so far; add cells `# %% right: TITLE`",
         "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`",
     ]
     assert any(
@@ -213,7 +213,8 @@ def test_missing_samples_are_told_by_the_build_and_fail_its_check(make_course: M
     told: list[str] = []
     build(course, (), jobs=1, use_cache=True, tell=told.append)
     lacks = [
-        "tests/exercises/lesson_01/double.py:1 double: 2 of 3 right answers are there; write cells `# %% right: TITLE`",
+        "tests/exercises/lesson_01/double.py:1 double: "
+        "2 of 3 right answers written so far; add cells `# %% right: TITLE`",
         "tests/exercises/lesson_01/double.py:1 double: "
         "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`",
     ]

@@ -57,10 +57,13 @@ def test_states_are_taken_out_of_the_outputs_in_their_order(shown):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda taken: taken.clear(), "cell cell: it shows Prediction, ShapeTracer, and 0 states are stored"),
-        (lambda taken: taken["cell"].pop(), "and 1 states are stored"),
-        (lambda taken: taken["cell"].reverse(), "the state is one of ShapeTracer, the cell shows Prediction"),
-        (lambda taken: taken["cell"][0]["traits"].update(summary="Predict: What?"), "is another one than the cell"),
+        (
+            lambda taken: taken.clear(),
+            "cell cell: it shows Prediction, ShapeTracer, but the number of stored states is 0",
+        ),
+        (lambda taken: taken["cell"].pop(), "but the number of stored states is 1"),
+        (lambda taken: taken["cell"].reverse(), "the stored state is of ShapeTracer, but the cell shows Prediction"),
+        (lambda taken: taken["cell"][0]["traits"].update(summary="Predict: What?"), "isn't the one that the cell"),
         (lambda taken: taken.update(gone=[]), "cell gone: the lesson has no such cell"),
     ],
     ids=["none", "one too few", "another class", "another view", "another cell"],

@@ -54,7 +54,7 @@ def test_an_edited_lesson_is_shown_as_a_diff_of_its_cell(built: Repository):
 
 def test_a_new_cell_is_shown(built: Repository):
     (built.lessons / "01_toy.py").write_text(TOY + "\n# %%\nprint('more')\n", "utf-8")
-    assert "it would be new\n" in _found(built)
+    assert "it would be added\n" in _found(built)
 
 
 def test_changed_points_are_shown(built: Repository):

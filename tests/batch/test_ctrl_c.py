@@ -198,7 +198,7 @@ def test_watch(room):
     words = ["watch", str(room.root), "--workers", "2"]
     for moment in (children, lines_in(lines_file(room.root, RESULTS, LESSON), 1)):
         said = interrupted(words, moment)
-        assert "Ended. When it is started again, it does what is left." in said
+        assert "Ended. Start it again, and it does what is left." in said
     room.grade()
     assert room.marks() == {"ann": 1}
 

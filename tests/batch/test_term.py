@@ -150,14 +150,14 @@ def test_students_outside_the_roster_are_listed_and_left(room):
     assert room.marks() == {"ann": 1}
     outcome = room.grade(add_students=False)
     assert room.marks() == {"ann": 1}
-    assert "They are not in the roster" in outcome.problems["typo"]
+    assert "They are not on the roster" in outcome.problems["typo"]
     assert outcome.missing == ("zoe",)
     assert "1 handed in nothing: zoe" in printout.as_text(outcome)
     assert printout.as_json(outcome)["not_handed_in"] == ("zoe",)
     save_to_settle(room.root, LESSON, {"Zoe Roe_505": {"zoe": "Zoe Roe", "zoe2": "Zoe Roe"}})
     outcome = room.grade(add_students=False)
     assert (outcome.missing, outcome.to_settle) == ((), ("zoe",))
-    assert "1 have still to be settled (grader collect says how): zoe" in printout.as_text(outcome)
+    assert "1 still have to be settled (grader collect shows how): zoe" in printout.as_text(outcome)
     outcome = room.grade(add_students=True)
     assert room.marks() == {"ann": 1, "typo": 1}
     assert not outcome.problems
@@ -167,7 +167,7 @@ def test_without_a_roster_all_who_handed_in_are_taken_and_it_is_said(room):
     room.submit("ann", answered(RIGHT))
     room.grade(add_students=False)
     assert room.marks() == {"ann": 1}
-    assert "has no roster: all 1 who handed in are graded" in room.said.getvalue()
+    assert "There is no roster, so everybody who handed in is graded (1)." in room.said.getvalue()
 
 
 LATE_DAYS = """
@@ -243,7 +243,7 @@ def test_what_is_wrong_with_an_extension_is_told(room):
     due(room, "2026-11-20 09:00:00")
     assert "Did you mean ann (Ann Lee)?" in extend(room, "anne", "--days", "1", code=2)
     assert "--days 2 or --until" in extend(room, "ann", code=2)
-    assert "expected a day, or a day and hour" in extend(room, "ann", "--until", "soon", code=2)
+    assert "expected a day, or a day and a time" in extend(room, "ann", "--until", "soon", code=2)
     assert "isn't due until 2026-11-20 09:00 UTC" in extend(room, "ann", "--until", "2026-11-19", code=2)
 
 

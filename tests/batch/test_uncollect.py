@@ -31,7 +31,7 @@ def given(room, name: str, **answers: str):
 
 @pytest.fixture
 def begun(room):
-    """ann has handed in, has a mark and one by hand; bo and cy are in the roster."""
+    """ann has handed in, has a mark and one by hand; bo and cy are on the roster."""
     layout = course_layout(room.root)
     update(room.root, layout.db_url, layout.course_id, PEOPLE)
     room.submit("ann", answered(RIGHT))
@@ -76,7 +76,7 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     assert (outcome.graded, outcome.missing) == (0, ("bo", "cy"))
     assert begun.book() == book
     assert lesson_insights(begun.root, LESSON).summary.graded == 1
-    assert "there is no collecting of" in undo(begun, code=2)
+    assert "there is no collection of" in undo(begun, code=2)
 
 
 def test_what_was_not_graded_since_keeps_its_marks(begun):
@@ -158,4 +158,4 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     assert "not handed in:               3\n    bo\n    cy\n    di1" in settled.stdout
     undo(begun)
     again = command(begun.root, "grader", "autograde", ".", "00", "--workers", "1", check=False).stdout
-    assert "2 have still to be settled (grader collect says how): di1, di2" in again
+    assert "2 still have to be settled (grader collect shows how): di1, di2" in again

@@ -50,7 +50,7 @@ CANVAS = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """ann has marks, a late penalty among them; bo waits for a mark by hand; cy is excused from 02; di did nothing."""
+    """ann has marks, a late penalty among them; bo has to be marked by hand; cy is excused from 02; di did nothing."""
     course = tmp_path_factory.mktemp("made") / "course"
     course.mkdir()
     lines = [
@@ -173,7 +173,7 @@ def test_csv_says_why_a_mark_is_blank_and_holds_no_formula(course):
     assert (points["id"], points[ONE], points[TWO]) == ("Points Possible", "10", "5")
     assert (ann[ONE], ann["total_percent"], ann["notes"]) == ("6", "80", "")
     assert (bo[ONE], bo["last_name"]) == ("", "'=1+1")
-    assert bo["notes"] == f"{ONE}: waits for a mark by hand; {TWO}: not handed in"
+    assert bo["notes"] == f"{ONE}: waiting to be marked by hand; {TWO}: not handed in"
     assert cy["notes"] == f"{TWO}: excused"
 
 
@@ -230,7 +230,7 @@ def test_canvas_gets_its_own_columns_back(course, tmp_path):
         ("a,b\n1,2\n", "expected the columns Student and ID, got a, b"),
         ("Student,ID,Essay (5)\nLee,501,\n", "no column belongs to a lesson"),
         ("Student,ID,01 A (5),01_self_attention (6)\nLee,501,,\n", "two columns belong to 01_self_attention"),
-        ("Student,ID,01 A (5)\nWho,599,\n", "none of its people are in the roster"),
+        ("Student,ID,01 A (5)\nWho,599,\n", "none of the people in it are on the roster"),
     ],
 )
 def test_a_file_that_is_not_canvas_own_is_refused(course, tmp_path, text, said):
@@ -276,8 +276,10 @@ def test_the_command_writes_each_kind(course, tmp_path):
     for kind, more in (("csv", []), ("moodle", []), ("json", []), ("canvas", ["--from", str(tmp_path / "canvas.csv")])):
         done = CliRunner().invoke(main, ["export", str(course), "--to", kind, *more])
         assert done.exit_code == 0, done.output
-        assert "4 people, 2 lessons: 1 excused, 3 marked, 3 not handed in, 1 waits for a mark by hand" in done.output
-    assert "Not in the roster, so left out: Who, Ever" in done.output
+        assert (
+            "4 people, 2 lessons: 1 excused, 3 marked, 3 not handed in, 1 waiting to be marked by hand" in done.output
+        )
+    assert "Not on the roster, so left out: Who, Ever" in done.output
     document = json.loads((course / "marks-json.json").read_text())
     assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None, "due": True, "late": ""}
     assert (course / "marks-csv.csv").stat().st_mode & 0o777 == 0o600

@@ -107,7 +107,7 @@ def test_headings_in_another_language(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,first_name\nann,A\nbo,B\nann,C\n", "lines 2 and 4: 'ann' is there twice"),
+        ("id,first_name\nann,A\nbo,B\nann,C\n", "lines 2 and 4: 'ann' is listed twice"),
         ("id,first_name\n../x,A\n", r"line 2: '../x' can't be an id"),
         ("id,first_name\n,Ann\n", "line 2: no id for Ann"),
         ("id,first_name\n", "there is nobody in it"),
@@ -156,9 +156,9 @@ def test_two_of_one_name_are_both_told(tmp_path):
 def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(classroom, tmp_path):
     course = str(classroom.course)
     first = CliRunner().invoke(main, ["roster", course, str(listed(tmp_path, NBGRADER))])
-    assert first.output == "2 added, 0 changed; 2 in the roster.\n", first.output
+    assert first.output == "2 added, 0 changed; 2 on the roster.\n", first.output
     second = CliRunner().invoke(main, ["roster", course, str(listed(tmp_path, CANVAS))])
-    assert second.output == "0 added, 1 changed; 2 in the roster.\nNot in list.csv, and kept: bo\n"
+    assert second.output == "0 added, 1 changed; 2 on the roster.\nNot in list.csv, and kept: bo\n"
     rows = list(csv.DictReader((classroom.course / FILE).open()))
     assert [row["id"] for row in rows] == ["ann", "bo"]
     assert (rows[0]["email"], rows[0]["canvas_id"]) == ("ann@example.org", "501")
@@ -191,8 +191,8 @@ def test_one_person_on_two_platforms_is_one_person(classroom, tmp_path, lists):
     for text in lists:
         done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
         assert done.exit_code == 0, done.output
-    assert "Already in the roster, by number, login or address: " in done.output
-    assert "3 in the roster" in done.output
+    assert "Already on the roster, by number, login or address: " in done.output
+    assert "3 on the roster" in done.output
     people = {one.last_name: one for one in read_list(course / FILE)}
     assert (people["Lee"].moodle, people["Lee"].canvas_id, people["Lee"].email) == ("1007", "1008", "ann@example.org")
     assert (people["Ng"].moodle, people["Ng"].canvas_id, people["Roe"].sis_user_id) == ("1008", "502", "1009")
@@ -204,7 +204,7 @@ def test_whoever_stands_in_the_roster_twice_is_told(classroom, tmp_path):
     save(course, [Person("1007", "Ann", "Lee", "ann@example.org", moodle="1007"), Person("ann", "Ann", "Lee")])
     text = "id,first_name,last_name,email\nann,Ann,Lee,ann@example.org\n"
     done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
-    assert "1007 and ann are one person. Remove who has handed in nothing: grader course forget DIR ID" in done.output
+    assert "1007 and ann are one person. Remove the id with no hand-in: grader course forget DIR ID" in done.output
 
 
 def test_two_people_of_a_list_do_not_become_one(classroom, tmp_path):

@@ -41,7 +41,7 @@ class TestQuiz(QuizTests):
         ("divisor", 8.0, "width of a value"),
         ("divisor", 2.83, "number of tokens"),
         ("divisor", torch.tensor(32), "there is a root"),
-        ("divisor", 5.65, "Almost: round the last digit, don't cut it off."),
+        ("divisor", 5.65, "Almost: round the last digit instead of cutting it off."),
         ("divisor", 5.7, "a root of the width"),
         ("entropy", 3, "in bits"),
         ("entropy", -2.08, "before the sum"),

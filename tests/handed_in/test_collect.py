@@ -207,7 +207,7 @@ def test_a_folder_without_a_notebook_is_listed_by_student_and_file(course, tmp_p
     assert (outcome.taken, outcome.missing, outcome.to_settle) == (["ann"], ["cy"], ["di1", "di2"])
     assert outcome.passed_over == {"readme.txt": []}
     assert outcome.unknown["moodle.zip: Eve Doe_1_assignsubmission_file_"] == (
-        "'Eve Doe' is not in the roster (no notebook in it: essay.docx)"
+        "'Eve Doe' is not on the roster (no notebook in it: essay.docx)"
     )
     assert "--is 'Di Roe_2=di1'" in outcome.unknown["moodle.zip: Di Roe_2_assignsubmission_file_"]
     done = CliRunner().invoke(main, ["collect", str(course.root), "0", str(path)])
@@ -264,7 +264,7 @@ def test_a_zip_in_a_students_work_is_bounded_as_the_outer_one(course, tmp_path, 
     assert (outcome.taken, handed_in(course, "bo")) == (["bo"], book("b"))
     assert outcome.odd == {
         f"moodle.zip: {BO}/1.zip/../../ann/{LESSON}.ipynb": "its path leads out of the zip file",
-        f"moodle.zip: {BO}/2.zip/x.ipynb": "it is a link, which is not followed",
+        f"moodle.zip: {BO}/2.zip/x.ipynb": "it is a link, and links aren't followed",
         f"moodle.zip: {BO}/4.zip": "the zip file is not opened: it is broken: it has no end",
         f"moodle.zip: {BO}/5.zip": "the zip file is not opened: only 4 of one student's zip files are opened",
         f"moodle.zip: {CY}/many.zip": "only 50 of its files were looked at",
@@ -443,9 +443,9 @@ def test_whoever_calls_themselves_by_anothers_name_is_not_them(two, tmp_path):
         f"submission_2/{LESSON}.ipynb": BAD,
     }
     outcome = collect(two, [zipped(tmp_path, files)])
-    assert list(outcome.unknown.values()) == ["'Ann Lee' has another email in the roster than 'm@elsewhere.org'"]
+    assert list(outcome.unknown.values()) == ["'Ann Lee' has a different email on the roster from 'm@elsewhere.org'"]
     outcome = collect(two, [zipped(tmp_path, {f"leeann_666_9001_{LESSON}.ipynb": BAD}, "canvas.zip")])
-    assert list(outcome.unknown.values()) == ["'leeann' has another canvas_id in the roster than '666'"]
+    assert list(outcome.unknown.values()) == ["'leeann' has a different canvas_id on the roster from '666'"]
     assert state(two) == {}
 
 
@@ -546,7 +546,7 @@ def test_whom_nobody_knows_is_listed_and_not_made_up(course, tmp_path):
     }
     outcome = collect(course, [zipped(tmp_path, files)])
     assert outcome.unknown == {
-        f"moodle.zip: Eve Doe_1_assignsubmission_file_/{LESSON}.ipynb": "'Eve Doe' is not in the roster",
+        f"moodle.zip: Eve Doe_1_assignsubmission_file_/{LESSON}.ipynb": "'Eve Doe' is not on the roster",
         f"moodle.zip: Di Roe_2_assignsubmission_file_/{LESSON}.ipynb": (
             "it may be di1 or di2, since the roster has that name more than once. "
             "Say which, with --is 'Di Roe_2=di1' or --is 'Di Roe_2=di2'"
@@ -785,7 +785,7 @@ def test_a_link_in_a_zip_and_in_a_folder(course, tmp_path):
     (tmp_path / "given" / "bo" / f"{LESSON}.ipynb").symlink_to("/etc/passwd")
     outcome = collect(course, [tmp_path / "x.zip", tmp_path / "given"])
     assert not outcome.taken
-    assert list(outcome.odd.values()) == ["it is a link, which is not followed"] * 2
+    assert list(outcome.odd.values()) == ["it is a link, and links aren't followed"] * 2
 
 
 def test_a_zip_bomb_costs_its_owner(course, tmp_path, monkeypatch):
@@ -826,7 +826,7 @@ def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):
     assert done.output.splitlines() == [
         f"{LESSON}: 1 taken",
         "nobody's:                    1",
-        f"    moodle.zip: Eve_1_assignsubmission_file_/{LESSON}.ipynb: 'Eve' is not in the roster",
+        f"    moodle.zip: Eve_1_assignsubmission_file_/{LESSON}.ipynb: 'Eve' is not on the roster",
         "not handed in:               4",
         *("    bo", "    cy", "    di1", "    di2"),
     ]

@@ -141,8 +141,8 @@ def named(name: str) -> Any:
 
 
 SPOILT = {
-    "a link": (a_link, "it is a link, which isn't followed"),
-    "a dangling link": (a_dangling_link, "it is a link, which isn't followed"),
+    "a link": (a_link, "it is a link, and links aren't followed"),
+    "a dangling link": (a_dangling_link, "it is a link, and links aren't followed"),
     "a file": (a_file, "it isn't a folder"),
     "an empty date": (dated(""), "there is no date in its name"),
     "no date": (dated("tomorrow"), "there is no date in its name"),

@@ -30,16 +30,16 @@ def test_the_three_states_are_in_the_result_and_in_json():
 def test_what_waits_in_secret_is_not_worded_by_a_practice_check_that_failed_otherwise():
     result = result_of(WRONG, practice=False)
     assert result.parts[1].message == GENERAL
-    assert result.parts[2].message == "Not judged yet: the values come first."
+    assert result.parts[2].message == "Not judged yet: the values have to be right first."
 
 
 def test_feedback_has_three_states_and_one_line_for_what_is_not_written():
     result = result_of(WRONG)
-    assert "not judged, the values had to come first: takes any leading axes (0 of 0.57); " in as_text(result)
+    assert "not judged, the values had to be right first: takes any leading axes (0 of 0.57); " in as_text(result)
     assert "multiplies (0 of 1.71)" in as_text(result)
     assert as_text(result).count("FAIL") == 1
     assert "<strong>not judged</strong> takes any leading axes (0 of 0.57); " in as_html(result)
-    assert ")<p>The values had to come first.</p>" in as_html(result)
+    assert ")<p>The values had to be right first.</p>" in as_html(result)
     for said in (as_text(result), as_html(result)):
         points = [(float(got), float(most)) for got, most in re.findall(r"\(([\d.]+) of ([\d.]+)\)", said)]
         assert [round(sum(column), 2) for column in zip(*points, strict=True)] == [result.mark, result.points]

@@ -432,7 +432,7 @@ def test_update_takes_over_what_nobody_has(updated):
     os.rename(course / "source" / "12_own" / f"{HEADS}.ipynb", path_of(course, "12_own"))
     tree = {path: path.read_bytes() for path in course.rglob("*") if path.is_file()}
     preview = said("course", "update", course, "--solutions", release, "--preview")
-    assert f"{HEADS}: would be taken over" in preview
+    assert f"{HEADS}: would be taken" in preview
     assert {path: path.read_bytes() for path in course.rglob("*") if path.is_file()} == tree
     found = said("course", "update", course, "--solutions", release)
     assert "- yes" in found
@@ -487,14 +487,14 @@ def test_what_both_changed_is_offered_until_it_is_settled(both):
     update = ("course", "update", course, "--solutions", release)
     for _ in range(2):
         found = said(*update)
-        assert f"{HEADS}: no news except what both changed" in found
+        assert f"{HEADS}: nothing new except what both changed" in found
         for name in ids:
             assert f"both changed cell {name}, and yours stays: # mine\n    the release has: # theirs\n" in found
             assert f"--theirs {HEADS}/{name}; to keep yours and not be asked again: --mine {HEADS}/{name}" in found
         assert path_of(course, HEADS).read_bytes() == before
     first, second, *others = ids
     preview = said(*update, "--preview", "--theirs", f"03/{first}", "--mine", f"3/{second}")
-    assert f"{HEADS}: would be taken over" in preview
+    assert f"{HEADS}: would be taken" in preview
     assert path_of(course, HEADS).read_bytes() == before
     found = said(*update, "--theirs", f"03/{first}", "--mine", f"3/{second}")
     assert found.count("both changed cell") == len(others)

@@ -72,7 +72,7 @@ ACCIDENTS = {
         "rms_norm",
         ("def rms_norm(x, gamma, eps=1e-6):\n    return x / ((x^2).mean(-1, keepdim=True) + eps).sqrt()\n",),
         "caret-for-power",
-        "isn't a power",
+        "doesn't mean a power",
     ),
     "a method that isn't called": (
         "stable_softmax",

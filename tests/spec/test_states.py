@@ -32,7 +32,7 @@ def test_what_depends_on_values_is_not_judged_where_only_the_values_differ():
     assert report.results[0].state == "passed"
     assert states(report)[0] == ("failed", "wrong-values")
     assert set(states(report)[1:]) == {("not judged yet", "values-first")}
-    assert "not judged yet, the values come first: takes any leading axes; stays finite" in as_text(report)
+    assert "not judged yet, the values have to be right first: takes any leading axes; stays finite" in as_text(report)
     assert as_text(report).count("FAIL") == 1
 
 
@@ -118,7 +118,7 @@ def test_a_waiting_part_is_grey_in_html_and_says_what_it_waits_for():
     html = as_html(report_of("product", "def product(left, right):\n    return 2.5 * left @ right"))
     assert html.count('class="grader-waiting"') == 1
     assert '<span class="grader-word">not judged yet</span> takes any leading axes; ' in html
-    assert "(the values come first)" in html
+    assert "(the values have to be right first)" in html
 
 
 HELPER = "def squared(x):\n    return product(x, x.mT)"

@@ -8,7 +8,7 @@ const steps = [
     title: "Embedding",
     into: [{ name: "src", shape: "(2, 3)" }],
     out: [{ name: "x", shape: "(2, 3, 4)", mine: "(2, 4)", agrees: false }],
-    verdict: "departs",
+    verdict: "differs",
   },
 ];
 
@@ -16,13 +16,13 @@ test("a step is read out with what goes in and out, and with what is wrong", () 
   assert.equal(inWords(1, steps), "Step 1 of 2, Ids. Out: src (2, 3).");
   assert.equal(
     inWords(2, steps),
-    "Step 2 of 2, Embedding. In: src (2, 3). Out: x (2, 3, 4). Your model: departs. Yours: x (2, 4).",
+    "Step 2 of 2, Embedding. In: src (2, 3). Out: x (2, 3, 4). Your model: differs. Yours: x (2, 4).",
   );
 });
 
 test("a verdict is a sentence, and says why nothing was seen", () => {
   assert.equal(verdictInWords(steps[0]), "");
-  assert.equal(verdictInWords(steps[1]), "Your model here: departs.");
+  assert.equal(verdictInWords(steps[1]), "Your model here: differs.");
   assert.match(
     verdictInWords({ verdict: "not seen" }),
     /^Your model here: not seen, because it happens inside a function/,
@@ -35,7 +35,7 @@ test("shapes are listed by name", () => {
 });
 
 test("a box is wrong if any of its steps is, and right only if all are", () => {
-  assert.equal(mark(["as expected", "departs"]), " ✗");
+  assert.equal(mark(["as expected", "differs"]), " ✗");
   assert.equal(mark(["error"]), " ✗");
   assert.equal(mark(["as expected", "as expected"]), " ✓");
   assert.equal(mark(["as expected", "not seen"]), "");

@@ -87,7 +87,7 @@ def test_a_wrong_shape_that_raises_nothing_is_found(solved):
 
     solved["Encoder"] = Encoder
     tracer = traced(solved)
-    assert verdicts(tracer)[15] == "departs"
+    assert verdicts(tracer)[15] == "differs"
     assert tracer.step == 15
     assert tracer.steps[14]["out"][0]["mine"] == "(2, 1, 24)"
 
@@ -100,7 +100,7 @@ def test_masks_that_broadcast_are_as_expected_and_others_are_not(solved):
     assert verdicts(traced(solved))[3] == "as expected"  # a column for all keys: not right, but of a shape that fits
     solved["padding_mask"] = lambda tokens, pad: (tokens != pad)[:, None, None]
     solved["decoder_mask"] = lambda tokens, pad: torch.ones(2, 1, 7, 7, dtype=torch.bool)
-    assert verdicts(traced(solved))[3] == "departs"
+    assert verdicts(traced(solved))[3] == "differs"
 
 
 def test_the_model_and_the_random_numbers_are_left_as_they_were(solved):
@@ -124,7 +124,7 @@ def test_a_model_of_another_build_is_seen_as_far_as_names_go():
 
     tracer = ShapeTracer(Other())
     assert verdicts(tracer)[1] == "as expected"
-    assert verdicts(tracer)[19] == "departs"
+    assert verdicts(tracer)[19] == "differs"
 
 
 @pytest.mark.parametrize("thing", [nn.Linear, 3, "model"])

@@ -233,7 +233,7 @@ def _unchanged(weight: float) -> Part:
                     "end in `_`, `+=` and assignments such as `weights[...] = ...` do that: make a new tensor instead.",
                 )
         if not session.call(session.cases[PLAIN]).ok or _rejects_nothing(session):
-            return Finding("values-first", "Not judged yet: the verdicts come first.")
+            return Finding("values-first", "Not judged yet: the verdicts have to be right first.")
         return None
 
     return Part("leaves its argument as it was", weight, judge, compares_values=False)

@@ -35,7 +35,7 @@ from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, not_judged, shape_of
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject import Request
@@ -322,7 +322,7 @@ def _leaves_no_trace(session: Session) -> Finding | None:
     masked, plain = session.cases["a mask for all"], session.cases["two sequences"]
     finding = parts.inspect_call(session, plain, FLOAT32)
     if finding is not None or not session.call(masked).ok:
-        return Finding("values-first", "Not judged yet: the values come first.")
+        return not_judged("values-first")
     assert plain.setup is not None
     name = session.exercise.name
     outcome = session.build(plain.setup, name)

@@ -347,7 +347,7 @@ def _judges(title: str, weight: float, *names: str) -> Part:
         for name in (PLAIN, UNMASKED, *names):  # a detector that can't tell these two apart is right by chance
             finding = _wrong(session, name)
             if finding is not None and finding.kind == "wrong-verdict" and names and name in (PLAIN, UNMASKED):
-                return Finding("not-judged", "Not judged yet: to tell these two apart comes first.")
+                return Finding("not-judged", "Not judged yet: it has to tell these two apart first.")
             if finding is not None:
                 return finding
         return None

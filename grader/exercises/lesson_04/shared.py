@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Finding, Part
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.tolerance import FLOAT32
@@ -48,7 +48,7 @@ def is_bool(case: str) -> Part:
     def judge(session: Session) -> Finding | None:
         finding = parts.inspect_call(session, session.cases[case], FLOAT32)
         if finding is not None:
-            return Finding("values-first", "Not judged yet: the values come first.")
+            return not_judged("values-first")
         value = session.call(session.cases[case]).value
         if value.dtype == torch.bool:
             return None

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Finding, Part
+from grader.spec.exercise import Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject import Request
@@ -81,7 +81,7 @@ def default_dtype(case: str) -> Part:
 
     def judge(session: Session) -> Finding | None:
         if parts.inspect_call(session, session.cases[case], FLOAT32) is not None:
-            return Finding("values-first", "Not judged yet: the values come first.")
+            return not_judged("values-first")
         got, expected = session.call(session.cases[case]).value.dtype, torch.get_default_dtype()
         if got == expected:
             return None

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_08.shared import LESSON, matches_any, numbers, spoken, wrong
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 
@@ -38,7 +38,7 @@ def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
                     f"as `{changed}[...] = ...` and operations that end in `_` do that. Make a new tensor instead.",
                 )
         if any(wrong(session, name) for name in names):
-            return Finding("values-first", "Not judged yet: the values come first.")
+            return not_judged("values-first")
         return None
 
     return Part("leaves its arguments as they were", weight, judge, compares_values=False)

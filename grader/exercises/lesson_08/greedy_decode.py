@@ -282,7 +282,7 @@ def _leaves(title: str, weight: float, message: str, argument: str, *names: str)
             if list(case.args).index(argument) in session.call(case).changed:
                 return Finding("changes-argument", message.format(name=name))
         if not all(is_right(session, name) for name in names):
-            return Finding("values-first", "Not judged yet: the ids come first.")
+            return Finding("values-first", "Not judged yet: the ids have to be right first.")
         return None
 
     return Part(title, weight, judge, compares_values=False)

@@ -11,7 +11,7 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import LESSON
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.tolerance import FLOAT32
@@ -125,7 +125,7 @@ def _kept_dtype(weight: float) -> Part:
         case = session.cases["a batch"]
         finding = parts.inspect_call(session, case, FLOAT32)
         if finding is not None:
-            return Finding("values-first", "Not judged yet: the values come first.")
+            return not_judged("values-first")
         return compare.dtypes(list(session.call(case).value), session.exercise, torch.int64)
 
     return Part("gives whole numbers, as it was given", weight, judge, compares_values=False)

@@ -16,7 +16,7 @@ from grader.exercises.lesson_09.shared import LESSON, no_scaling, one_of
 from grader.spec import compare
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject.values import place_in_words, tensors_in
@@ -113,7 +113,7 @@ def finite(session: Session) -> Finding | None:
     if finding is not None:
         return finding
     if inspect(session, PROMPT, OUTPUT, FLOAT32) is not None:
-        return Finding("values-first", "Not judged yet: the values come first.")
+        return not_judged("values-first")
     output = tensors_in(session.call(session.cases["entries up to 50"]).value)[0]
     return compare.not_finite(output, None, "`output`", "entries up to 50")
 
@@ -142,7 +142,7 @@ def unchanged(session: Session) -> Finding | None:
             "over may still be needed. Make new tensors instead.",
         )
     wrong = inspect(session, SEVERAL, ALL, FLOAT32)
-    return None if wrong is None else Finding("values-first", "Not judged yet: the values come first.")
+    return None if wrong is None else not_judged("values-first")
 
 
 def gradients(session: Session) -> Finding | None:
@@ -150,7 +150,7 @@ def gradients(session: Session) -> Finding | None:
     before the values are right."""
     case = session.cases[SEVERAL]
     if inspect(session, SEVERAL, ALL, FLOAT32) is not None:
-        return Finding("values-first", "Not judged yet: the values come first.")
+        return not_judged("values-first")
     outcome = session.call(case, gradients=True)
     if not outcome.ok:
         session.expected_gradients(case)  # raises if torch can't differentiate the reference: not the student's fault

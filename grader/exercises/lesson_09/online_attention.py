@@ -40,7 +40,7 @@ from grader.spec import diagnose, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject.values import tensors_in
@@ -291,7 +291,7 @@ def _full(session: Session) -> bool:
 def _walks(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
         if not right_on(session, FEW, FEW_LONGER):
-            return Finding("values-first", "Not judged yet: the values come first.")
+            return not_judged("values-first")
         short, long = (session.cases[name] for name in (FEW, FEW_LONGER))
         if not _same_work(session):
             cut, whole = (session.call(session.cases[name]).operations for name in (FEW, ONE_BLOCK))

@@ -15,7 +15,7 @@ from grader.exercises.lesson_08.shared import plain_number
 from grader.spec import compare, parts
 from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Finding, Mistake, Part
+from grader.spec.exercise import Case, Finding, Mistake, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject import Opaque, Request
@@ -107,7 +107,7 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
         for name in names:
             case = session.cases[name]
             if parts.inspect_call(session, case, FLOAT32) is not None:
-                return Finding("values-first", "Not judged yet: the values come first.")
+                return not_judged("values-first")
             if full_table(session, name):
                 return Finding("full-matrix", _size_finding(session, case))
         return _out_of_memory(session) if session.draw.larger else None
@@ -288,7 +288,7 @@ def is_whole(weight: float, *names: str) -> Part:
     def judge(session: Session) -> Finding | None:
         for name in names:
             if _wrong(session, name) is not None:
-                return Finding("values-first", "Not judged yet: the number comes first.")
+                return Finding("values-first", "Not judged yet: the number has to be right first.")
             if not isinstance(number(session, name), int):
                 message = (
                     f"`{session.exercise.name}` returned {number(session, name)!r}, a float; bytes are counted in int."

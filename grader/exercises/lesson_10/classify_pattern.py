@@ -174,7 +174,7 @@ def _names(title: str, weight: float, *names: str) -> Part:
         for name in (*names, *PLAIN):  # right by chance without the plain ones
             finding = _wrong(session, name)
             if finding is not None and name not in names:
-                return Finding("values-first", "Not judged yet: the plain patterns come first.")
+                return Finding("values-first", "Not judged yet: the plain patterns have to be right first.")
             if finding is not None:
                 return finding
         return None
@@ -190,7 +190,7 @@ def _unchanged(weight: float) -> Part:
             )
             return Finding("changes-argument", message + "`weights[...] = ...` do that. Make a new tensor instead.")
         if any(_wrong(session, name) is not None for name in PLAIN):
-            return Finding("values-first", "Not judged yet: the plain patterns come first.")
+            return Finding("values-first", "Not judged yet: the plain patterns have to be right first.")
         return None
 
     return Part("leaves its argument as it was", weight, judge, compares_values=False)
