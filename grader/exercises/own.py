@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parent
 OwnFiles = tuple[tuple[str, str], ...]
 TODO = re.compile(r"\bTODO\b[^\"]*")  # to the end of the line or of the string
 KEPT = "RELEASED = False"  # a line of a file whose specification students don't get
-NOT_RELEASED = "This exercise is checked after you have handed in. Until then your teacher keeps its check."
+NOT_RELEASED = "This exercise is checked after you have handed it in. Until then only your teacher has its check."
 _KEPT_TEXT = f'"""{NOT_RELEASED}"""\n'
 
 

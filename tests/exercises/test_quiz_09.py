@@ -47,7 +47,7 @@ class TestQuiz(QuizTests):
         ("chunk_scores", (2, 8, 16, 16), "How many keys"),
         ("chunk_scores", (2, 8, 100, 300), "whole matrix"),
         ("chunk_scores", (1,), "the keys are not"),
-        ("last_chunk", 16, "come out even"),
+        ("last_chunk", 16, "cover all queries"),
         ("last_chunk", 7.0, "how many chunks"),
         ("factor", 7.39, "make it larger"),
         ("factor", 0.6, "quotient"),

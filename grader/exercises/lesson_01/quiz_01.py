@@ -73,7 +73,7 @@ NUMBERS = (
                 0.23785: "That is what `nests` takes from itself.",
                 0.01799: "Those weights were not scaled, so look for the table after the scaling.",
                 12.0: "That is the score, but which table comes after it?",
-                9.0: "A weight is a share of one, not a percentage.",
+                9.0: "A weight is a fraction of one, not a percentage.",
             }
         ),
     ),
@@ -86,12 +86,12 @@ NUMBERS = (
         wrong=_printed(
             {
                 0.9: "That is the printed one, whose ratio is 18, but which ratio belongs to a difference of 2?",
-                0.6: "Those are shares of the scores themselves, but what is done to every score first?",
+                0.6: "Those are fractions of the sum of the scores, but what is done to every score first?",
                 0.8808: "There are three scores, but did you count the two equal ones?",
                 0.6134: "There is no scaling here, only the softmax of these three numbers.",
                 0.1065: "That is the second weight.",
                 7.38906: "That is the ratio of the first weight to the second, and a weight lies between 0 and 1.",
-                20.08554: "That is the exponential of 3, and what is it divided by?",
+                20.08554: "That is the exponential of 3, but what is it divided by?",
             }
         ),
     ),

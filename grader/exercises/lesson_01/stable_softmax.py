@@ -215,7 +215,7 @@ def _parts() -> tuple[Part, ...]:
         values,
         leading,
         finite,
-        parts.offsets("does not mind a large common offset", 1.5, FAR_APART),
+        parts.offsets("is unaffected by a large common offset", 1.5, FAR_APART),
         parts.offsets("is finite and right up to 10000", 2, HIGH, LOW, MIXED),
         *rest,
     )

@@ -185,7 +185,7 @@ def _rejects(word: str, weight: float) -> Part:
         if not plain.ok and not _value_error(plain):
             return compare.run_error(plain, session.exercise)
         if word in verdict(session, PLAIN):  # a function that rejects everything finds nothing
-            return Finding("wrong-verdict", f"It finds the rule `{word}` broken by sound weights ({PLAIN}) too.")
+            return Finding("wrong-verdict", f"It reports that sound weights break the rule `{word}` ({PLAIN}) too.")
         for name in BROKEN[word]:
             finding = _rejected(session, name, word)
             if finding is not None:

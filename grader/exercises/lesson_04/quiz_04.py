@@ -42,11 +42,11 @@ QUESTIONS = (
         "The two visible weights keep their ratio, and they have to sum to one.",
         wrong=written(
             {
-                0.2: "That is its share while the hidden key still has one, but what do the visible shares sum to?",
-                0.45: "The hidden share is not dealt out in equal parts, since the ratio of the two stays.",
+                0.2: "That is its weight while the hidden key still has one, but what do the visible weights sum to?",
+                0.45: "The hidden weight isn't divided equally, since the ratio of the visible two stays.",
                 0.5: "The ratio of the two visible weights is not one to one.",
                 0.6: "That is the second weight.",
-                0.6667: "That is the ratio of the two, not yet the share.",
+                0.6667: "That is the ratio of the two, not yet the weight.",
             }
         ),
     ),

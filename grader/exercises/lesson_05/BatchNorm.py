@@ -269,7 +269,7 @@ EXERCISE = Exercise(
             Part("keeps no graph in the running statistics", 0.5, _keeps_no_graph, compares_values=False), TRAIN
         ),
         _several("does what nn.BatchNorm1d does over several batches", 1.5, ("output", "mean", "var"), None),
-        parts.offsets("does not mind a common offset of 1000", 1, OFFSET),
+        parts.offsets("is unaffected by a common offset of 1000", 1, OFFSET),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after=TRAIN),
         parts.float64(single=TRAIN, weight=0.5),
         parts.unchanged(TRAIN, weight=0.5),

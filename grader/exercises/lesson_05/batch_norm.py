@@ -59,7 +59,7 @@ EXERCISE = Exercise(
         "a batch of two",
         "fewer rows than columns",
         ONE_FEATURE,
-        offset="does not mind a common offset of 1000",
+        offset="is unaffected by a common offset of 1000",
     ),
     mistakes=(
         mistake(

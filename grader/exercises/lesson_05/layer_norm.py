@@ -47,7 +47,7 @@ EXERCISE = Exercise(
         "three leading axes",
         "a single token",
         *LENGTH_ONE,
-        offset="does not mind a common offset of 1000",
+        offset="is unaffected by a common offset of 1000",
     ),
     mistakes=(
         mistake(

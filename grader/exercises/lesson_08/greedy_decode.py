@@ -404,7 +404,7 @@ def _one_column_more(session: Session) -> bool:
     return isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == case.args["max_length"] + 1
 
 
-MODE = "In the case «{name}» the model's mode (`model.training`) was another one after the call than before it."
+MODE = "In the case «{name}» the model's mode (`model.training`) was not the same after the call as before it."
 TRACKED = "Gradients were recorded while it decoded ({name}), which costs memory, and nobody needs them here."
 
 EXERCISE = Exercise(

@@ -81,10 +81,10 @@ QUESTIONS = (
         wrong=written(
             {
                 1.0: "There the warm-up has only begun.",
-                256.0: "That is the width, which makes all rates smaller, but moves none.",
+                256.0: "That is the width, which makes all rates smaller but doesn't move the peak.",
                 4000.0: "That is the paper's warm-up, but which one is given here?",
-                801.0: "That is one too many. Which is the last step that the rate rises to?",
-                799.0: "That is one too few. Which is the last step that the rate rises to?",
+                801.0: "That is one too many. At which step does the rate stop rising?",
+                799.0: "That is one too few. At which step does the rate stop rising?",
             }
         ),
     ),
@@ -144,8 +144,8 @@ QUESTIONS = (
         "2e4d7e89b6af",
         "In train mode dropout sets numbers to zero at random, but would you get a message?",
         wrong={
-            "a": "You get no warning, since train mode is a mode like the other.",
-            "c": "Some of the numbers on the way are missing, and others each time. Is the outcome the same?",
+            "a": "You get no warning, since train mode is as valid as eval mode.",
+            "c": "Some of the numbers on the way are set to zero, and others each time. Is the outcome the same?",
             "d": "Weights change when an optimiser takes a step, but is there one?",
         },
     ),

@@ -342,7 +342,9 @@ def _keeps_mode(session: Session) -> Finding | None:
         for call in seen:
             if call.training is not bool(run.data["training"]):
                 was, now = (("eval", "train")[mode] for mode in (bool(run.data["training"]), call.training))
-                return Finding("changes-mode", f"The model came in {was} mode and is in {now} mode after the call.")
+                return Finding(
+                    "changes-mode", f"The model was in {was} mode before the call and is in {now} mode after it."
+                )
     return None
 
 

@@ -305,7 +305,7 @@ def _walks(weight: float) -> Part:
             )
         return Finding(
             "one-go",
-            f"Your code runs {_operations(session)[0]} torch operations with {short.sizes['Tk']} keys and for "
+            f"Your code runs {_operations(session)[0]} torch operations with {short.sizes['Tk']} keys and "
             f"{_operations(session)[1]} with {long.sizes['Tk']}, in blocks of {short.args['block_size']}. More keys "
             "are more blocks, so a loop over blocks of keys would take more.",
         )

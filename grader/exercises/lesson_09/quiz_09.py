@@ -37,7 +37,7 @@ QUESTIONS = (
         wrong={
             "(4, 10, 8)": "That is the width of queries and keys, but what is mixed?",
             "(4, 10, 16)": "That is the width of x, but what is mixed?",
-            "(4, 10, 10)": "That is the matrix of weights, which has one more use before the end.",
+            "(4, 10, 10)": "That is the matrix of weights, but what is done with it afterwards?",
             "(10, 6)": "What happens to the batch?",
             "(40, 6)": "The sequences of a batch stay apart.",
         },
@@ -62,11 +62,11 @@ QUESTIONS = (
         "How many full chunks fit in, and how many queries are left?",
         wrong=written(
             {
-                16.0: "The chunks before it are that large, but do they come out even?",
+                16.0: "The chunks before it are that large, but do they cover all queries?",
                 6.0: "That is how many full chunks there are.",
                 7.0: "That is how many chunks there are.",
-                12.0: "That is how many queries it lacks.",
-                0.0: "Do the full chunks come out even?",
+                12.0: "That is how many queries it is short of a full chunk.",
+                0.0: "Do the full chunks cover all queries?",
             }
         ),
     ),
@@ -79,7 +79,7 @@ QUESTIONS = (
             {
                 7.39: "That would make it larger, but the maximum that is subtracted has grown.",
                 1.0: "That leaves it as it is, but which maximum is in the exponentials so far?",
-                0.6: "The maxima belong in exponents, and a quotient of the two is something else.",
+                0.6: "The maxima belong in exponents, so their quotient isn't the factor.",
                 2.0: "That is the difference of the two, which belongs in an exponent.",
                 -2.0: "That is the difference of the two, which belongs in an exponent.",
                 0.37: "That is exp(−1), but how far apart are the two maxima?",

@@ -45,7 +45,7 @@ PROBES: dict[str, dict[str, str]] = {
         "right": "with {} the entropies would be the right ones",
         "lower": "with {} the weights would be sharper than the right ones, so their entropies lower",
         "higher": "with {} the weights would be flatter than the right ones, so their entropies higher",
-        "none": "with {} the last row wouldn't sum to one, so that it has no entropy",
+        "none": "with {} the last row wouldn't sum to one, so it would have no entropy",
         "another": "with {} the entropies would differ from the right ones",
     },
     "matters, with a single token": {

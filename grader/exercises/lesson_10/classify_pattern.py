@@ -302,7 +302,7 @@ EXERCISE = Exercise(
         _names("names the four patterns", 2, *PLAIN, *LOCAL),
         _names("names them with 5 % of random weights mixed in", 2, *map(_noisy, {**PLAIN, **LOCAL})),
         _names("returns other where the weight goes elsewhere", 1.5, *FOCUSED, *RANDOM),
-        _names("returns other where it is spread in another way", 1.5, *SPREAD, *WEAK),
+        _names("returns other where the weight is distributed differently", 1.5, *SPREAD, *WEAK),
         _names("takes float64 too", 0.5, *map(_double, ("diagonal", "uniform", "local, radius 1"))),
         _unchanged(0.5),
     ),

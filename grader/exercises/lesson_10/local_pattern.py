@@ -130,7 +130,7 @@ EXERCISE = Exercise(
     reference=local,
     parts=(
         parts.shape(FEW),
-        parts.values("shares out each row among the token and its neighbours", 3, FEW),
+        parts.values("divides each row equally among the token and its neighbours", 3, FEW),
         parts.values("works for a wider radius", 2, FEW, WIDE),
         parts.values("works at the extremes: radius 0, one token, all tokens near", 1, FEW, *REST),
         default_dtype(FEW),

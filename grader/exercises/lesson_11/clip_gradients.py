@@ -205,7 +205,7 @@ def _in_place(session: Session) -> Finding | None:
         return seen
     if _same(seen.first, right(run.gradients, run.max_norm)[0]):
         return None
-    message = "`.grad` is another tensor after the call; the one that it was before still holds the old numbers."
+    message = "`.grad` is a different tensor after the call; the earlier one still holds the old gradients."
     return Finding("not-in-place", message)
 
 
