@@ -290,7 +290,7 @@ def test_points_that_the_gradebook_does_not_have_yet_are_told_before_anything_is
     before = preview(room.root, "00", options)
     assert before.not_released == ("first_steps-check has 4 points in source/ and 1 points in release/",)
     for text in (as_text(before), as_html(before)):
-        assert f"no mark has them. First: nbgrader generate_assignment {LESSON} --force" in text
+        assert f"no mark uses them. First: nbgrader generate_assignment {LESSON} --force" in text
         assert "first_steps-check has 4 points in source/ and 1 points in release/" in text
     command(room.root, "nbgrader", "generate_assignment", LESSON, "--force")
     after = preview(room.root, "00", options)

@@ -133,7 +133,7 @@ def test_message_says_what_to_do(subject_of):
     assert report.diagnosis == "excluded-function"
     assert report.score == 0
     [message] = [part.message for part in report.results if part.kind == "excluded-function"]
-    assert message.startswith("Your code runs through `torch.jit`. This exercise looks at which functions are called")
+    assert message.startswith("Your code runs through `torch.jit`. The check looks at which functions are called")
     assert "write it in plain Python" in message
 
 
