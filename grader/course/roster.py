@@ -154,7 +154,7 @@ def _problem(person: Person) -> str:
         )
     for heading, text in vars(person).items():
         if any(unicodedata.category(sign) in CONTROL for sign in text):
-            return f"{heading} is {text!r}: it has a control character, such as the end of a line. Remove that"
+            return f"{heading} is {text!r}: it has a control character, such as a line break. Remove it"
     return ""
 
 

@@ -296,7 +296,7 @@ def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> It
             moved = [f"`{names[i]}`" for i, j in enumerate(order) if i != j]
             yield Mistake(
                 "arguments-swapped",
-                f"the result would be right if {' and '.join(moved)} had changed places.",
+                f"the result would be right if {' and '.join(moved)} were swapped.",
                 (
                     "Does your code call a function with several arguments? Compare their order with its `def` line.",
                     f"Follow {moved[0]} through your code, from the `def` line to where it is used.",

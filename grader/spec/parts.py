@@ -46,7 +46,7 @@ def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
         shape(),
         values(title, weight, "one sequence"),
         values("takes any leading axes", leading, "a batch", "batch and heads", *LENGTH_ONE),
-        finite("stays finite at large entries", 0.5, "entries up to 50"),
+        finite("stays finite with large entries", 0.5, "entries up to 50"),
         float64(weight=0.5),
         unchanged(weight=0.5),  # before gradients, where autograd raises for a change in place
         gradients(),

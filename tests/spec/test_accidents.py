@@ -179,7 +179,7 @@ ACCIDENTS = {
         "self_attention",
         (WRITTEN, SELF.format("q, k, v = project(x, w_query, w_key, w_value)\n    return attend(k, q, v)")),
         "scores-transposed",
-        "Or `arguments-swapped`: the result would be right if `w_query` and `w_key` had changed places.",
+        "Or `arguments-swapped`: the result would be right if `w_query` and `w_key` were swapped.",
     ),
     "weights swapped in a call of one's own": (
         "self_attention",

@@ -206,7 +206,7 @@ def _rejected(session: Session, name: str, word: str) -> Finding | None:
             return compare.run_error(outcome, session.exercise)
         return Finding(
             "wrong-verdict",
-            f"For weights with {name} the message should hold the word `{word}`, "
+            f"For weights with {name} the message should contain the word `{word}`, "
             f"the first rule broken, but it is «{outcome.raised.message}».",
         )
     error = compare.run_error(outcome, session.exercise)

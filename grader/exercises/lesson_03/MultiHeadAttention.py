@@ -355,7 +355,7 @@ EXERCISE = Exercise(
         parts.values("attends from one sequence to another", 4, "two sequences", "train mode", *LENGTH_ONE),
         parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH, FAR_BELOW),
         Part("keeps nothing of an earlier call", 0.5, _leaves_no_trace),
-        parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="two sequences"),
+        parts.finite("stays finite with large entries", 0.5, "entries up to 50", after="two sequences"),
         parts.float64(single="two sequences", weight=0.5),
         parts.unchanged("a mask for all", weight=0.5),
         parts.gradients("two sequences"),

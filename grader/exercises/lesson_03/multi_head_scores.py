@@ -82,7 +82,7 @@ EXERCISE = Exercise(
         parts.shape(),
         parts.values("scores one sequence in every head", 3, "one sequence"),
         parts.values("takes more and fewer keys than queries", 1, *LENGTHS),
-        parts.finite("stays finite at large entries", 0.5, "entries up to 50"),
+        parts.finite("stays finite with large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
         parts.gradients(),

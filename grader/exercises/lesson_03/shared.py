@@ -89,7 +89,7 @@ def with_leading_axes(
 def usual(title: str, weight: float, leading: float = 1, finite: bool = True) -> tuple[Part, ...]:
     """Like `grader.spec.parts.usual`, on the cases of `with_leading_axes`: `title` and `weight` are those of one
     sequence's values, `leading` is the weight of leading axes. `finite`: with a part for large entries."""
-    large = (parts.finite("stays finite at large entries", 0.5, "entries up to 50"),) if finite else ()
+    large = (parts.finite("stays finite with large entries", 0.5, "entries up to 50"),) if finite else ()
     return (
         parts.shape(),
         parts.values(title, weight, "one sequence"),

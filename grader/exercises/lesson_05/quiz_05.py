@@ -116,7 +116,7 @@ QUESTIONS = (
         "2d4c675faed4",
         "Draw the path from the last layer back to the first, and write down what is on it.",
         wrong={
-            "a": "A norm acts on the numbers on the way forward, and post-norm stacks have as many.",
+            "a": "A norm acts on the numbers on the way forward, and post-norm stacks have just as many norms.",
             "c": "Both stacks in the picture have 48 layers.",
             "d": "It is one factor, the same for all layers, so what is different from layer to layer?",
         },

@@ -284,7 +284,7 @@ EXERCISE = Exercise(
         ),
         _no_padding_no_loss(1),
         parts.values("is right for labels that the model rules out", 0.5, RULED_OUT),
-        parts.finite("stays finite at large entries", 0.5, "entries up to 200", after="a batch"),
+        parts.finite("stays finite with large entries", 0.5, "entries up to 200", after="a batch"),
         parts.offsets("ignores a common offset of a row", 0.5, "offsets of 1000"),
         parts.float64(single="a batch", weight=0.5),
         parts.unchanged("a batch", 0.5),

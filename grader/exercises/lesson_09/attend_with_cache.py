@@ -378,7 +378,7 @@ EXERCISE = Exercise(
         part("attends to all that came before, one token at a time", 3, OUTPUT, ONE, BATCH_OF_ONE),
         part("attends causally with several tokens after a cache", 3, OUTPUT, SEVERAL, MANY),
         part("keeps old and new keys and values, in order", 3, KEPT, PROMPT, ONE, SEVERAL, BATCH_OF_ONE),
-        Part("stays finite at large entries", 0.5, finite, compares_values=False),
+        Part("stays finite with large entries", 0.5, finite, compares_values=False),
         Part("keeps the dtype, float32 and float64", 0.5, float64),
         Part("leaves its arguments as they were", 0.5, unchanged, compares_values=False),
         Part("lets gradients flow", 1, gradients),

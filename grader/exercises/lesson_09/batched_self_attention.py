@@ -153,7 +153,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape("a batch"),
         parts.values("attends in every sequence by itself", 4, "a batch", "a batch of other sizes", *LENGTH_ONE),
-        parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="a batch"),
+        parts.finite("stays finite with large entries", 0.5, "entries up to 50", after="a batch"),
         parts.float64(single="a batch", weight=0.5),
         parts.unchanged("a batch", weight=0.5),
         parts.gradients("a batch"),

@@ -291,7 +291,7 @@ EXERCISE = Exercise(
         parts.values("top-p: the fewest that reach it stay", 3, TOP_P, ONE, WHOLE),
         parts.values("temperature, then top-k, then top-p; takes any leading axes", 1.5, ALL, BATCH_OF_ONE),
         parts.after_values(parts.values("leaves hidden tokens at 0", 0.5, HIDDEN), TOP_K),
-        parts.finite("stays finite at large entries", 0.5, LARGE, PLAIN),
+        parts.finite("stays finite with large entries", 0.5, LARGE, PLAIN),
         parts.float64(DOUBLE, PLAIN, weight=0.5),
         parts.unchanged(TOP_K, 0.5),
         _gradients(0.5),

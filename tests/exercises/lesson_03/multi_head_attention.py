@@ -500,7 +500,7 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return (weights @ v).transpose(1, 2).reshape(B, T, E) @ w_o, weights
 
 
-# %% wrong -: overflows at large entries
+# %% wrong -: overflows with large entries
 def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     e = torch.exp(q @ k.mT / math.sqrt(q.shape[-1]))
