@@ -220,7 +220,9 @@ def main(wanted: tuple[str, ...], against: str | None, list_turns: bool, sample:
     for path in paths:
         text = texts_of(path, as_it_is)
         name = path.stem if path.parent.name == "lessons" else path.relative_to(ROOT).as_posix()
-        if list_turns:
+        if not texts(plain(text)):
+            print(f"{name}: no sentence in Markdown")
+        elif list_turns:
             _list_turns(text)
         elif sample is not None:
             _print_sample(text, sample)

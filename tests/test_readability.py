@@ -135,3 +135,9 @@ def test_an_unknown_revision_is_a_usage_error():
     done = CliRunner().invoke(main, ["--against", "no-such-revision"])
     assert done.exit_code == 2
     assert "git knows no revision 'no-such-revision'" in done.output
+
+
+def test_a_folder_without_markdown_is_named():
+    printed = CliRunner().invoke(main, ["scripts", "README.md"], catch_exceptions=False).output.splitlines()
+    assert printed[1] == "scripts: no sentence in Markdown"
+    assert printed[2].startswith("README.md")
