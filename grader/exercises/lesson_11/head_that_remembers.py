@@ -26,10 +26,10 @@ def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
     """The right head, as (layer, head), place by place: weights (L, H, T, T), labels (T,), -1 where none counts, and
     ids (T,)."""
     read, coming = ids.tolist(), labels.tolist()
+    seen = [(t, [j for j in range(t + 1) if read[j] == label]) for t, label in enumerate(coming)]
     totals: dict[Head, float] = {}
     for layer, heads in enumerate(weights.tolist()):
         for head, rows in enumerate(heads):
-            seen = [(t, [j for j in range(t + 1) if read[j] == label]) for t, label in enumerate(coming)]
             shares = [sum(rows[t][j] for j in places) for t, places in seen if places]
             totals[layer, head] = sum(shares) / len(shares)
     return max(totals, key=lambda place: totals[place])
