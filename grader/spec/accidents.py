@@ -86,7 +86,7 @@ def accidents(session: Session, kind: str) -> Iterator[Mistake]:
         yield from _unpacked(raised)
         yield from _undefined(session, raised)
     yield from _asserted(session, kind)
-    yield from _reordered_parameters(session)
+    yield from _other_parameters(session)
     if kind in WRONG:
         yield from _swapped(session, lambda variant: explains(session, variant))
         yield from _squeezed(session, kind)
@@ -127,17 +127,26 @@ def _misused(raised: Raised) -> Iterator[Mistake]:
             yield Mistake(id, symptom.format(line=raised.line), hints)
 
 
-def _reordered_parameters(session: Session) -> Iterator[Mistake]:
-    """The mistake of having the exercise's parameters in another order: a check passes them by position."""
-    wanted = [word.partition("=")[0] for word in session.exercise.signature]
-    mine = _parameters(session)
-    if mine != wanted and sorted(mine) == sorted(wanted):
+def _other_parameters(session: Session) -> Iterator[Mistake]:
+    """The mistake of a first line that isn't the exercise's: its parameters in another order, since a check passes them
+    by position, or others, where Python refused the call before a line of the learner's ran."""
+    signature, about = session.exercise.signature, session.description
+    if about.get("parameters") is None:
+        return
+    wanted, mine = [word.lstrip("*").partition("=")[0] for word in signature], _parameters(session)
+    required, defaults = about.get("required") or (), about.get("defaults") or {}
+    lost = any("=" in word and name in required for name, word in zip(wanted, signature, strict=True))
+    in_another_order = mine != wanted and sorted(mine) == sorted(wanted)
+    refused = any("TypeError" in r.types and not r.line and "argument" in r.message for r in session.raised[:1])
+    if in_another_order or (refused and (mine != wanted or lost)):
+        first = "`__init__`, after `self`," if session.exercise.kind == "module" else "the first line"
+        yours = [f"{name}={defaults[name]}" if name in defaults else name for name in mine]
         yield Mistake(
-            "parameters-in-another-order",
-            f"the first line has ({', '.join(mine)}); the exercise has ({', '.join(wanted)}).",
+            "parameters-in-another-order" if in_another_order else "other-parameters",
+            f"{first} has ({', '.join(yours)}); the exercise has ({', '.join(signature)}).",
             (
                 "Compare your `def` line with the exercise's, name by name.",
-                "Other code calls your function with its arguments in the exercise's order.",
+                "Other code passes arguments in the exercise's order, and leaves out what has a default there.",
             ),
         )
 

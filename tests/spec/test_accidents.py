@@ -96,6 +96,24 @@ ACCIDENTS = {
         "parameters-in-another-order",
         "the first line has (num_heads, x)",
     ),
+    "a parameter is missing": (
+        "noam_rate",
+        ("def noam_rate(step, d_model):\n    return d_model**-0.5 * step**-0.5\n",),
+        "other-parameters",
+        "the first line has (step, d_model); the exercise has (step, d_model, warmup_steps).",
+    ),
+    "a default is missing": (
+        "layer_norm",
+        ("def layer_norm(x, gamma, beta, eps):\n    return x\n",),
+        "other-parameters",
+        "the first line has (x, gamma, beta, eps); the exercise has (x, gamma, beta, eps=1e-5).",
+    ),
+    "a constructor with one parameter": (
+        "FeedForward",
+        ("class FeedForward(nn.Module):\n    def __init__(self, d_model):\n        super().__init__()\n",),
+        "other-parameters",
+        "`__init__`, after `self`, has (d_model); the exercise has (d_model, d_ff).",
+    ),
     "another exception": (
         "split_heads",
         (

@@ -335,7 +335,7 @@ def attention_scores(query, key):
     return attention_scores(query, key)
 
 
-# %% wrong raised: one argument only
+# %% wrong other-parameters: one argument only
 def attention_scores(query):
     return query @ query.mT
 
