@@ -85,7 +85,7 @@ class NotFollowed(Unreadable):
 
     def __init__(self) -> None:
         super().__init__(
-            "The file can't be read because it is a link, or is in a folder that is one. Links are not followed."
+            "The file can't be read because it is a link or is in a linked folder. Links are not followed."
         )
 
 

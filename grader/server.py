@@ -65,5 +65,5 @@ def missing_widgets(kernels: str) -> str:
     if there is None:
         return f"the server's JupyterLab {server.lab} has no {WIDGETS}"
     if there.split(".")[:2] != kernels.split(".")[:2]:  # as anywidget's own range of versions
-        return f"the server's JupyterLab {server.lab} has {WIDGETS} {there}, and this kernel {kernels}"
+        return f"the server's JupyterLab {server.lab} has {WIDGETS} {there}, and this kernel has {kernels}"
     return ""

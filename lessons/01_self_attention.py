@@ -21,11 +21,12 @@
 # took what you needed from one of them.
 #
 # *Self-attention* does this with lists of numbers, by letting every word look at all words and take from them what it
-# needs. You build it step by step, with numbers small enough to follow on paper, and each step mends a failure of the
-# one before.
+# needs. You build it step by step, with numbers small enough to follow on paper, and each step puts right what failed
+# in the one before.
 #
-# A single layer like the one you build here won't solve our sentence, however well it is trained, and you will see why
-# long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it takes.
+# A single layer like the one you build here won't find out what "it" stands for, however well you train it, and you
+# will see why long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it
+# takes.
 #
 # **You need** Python and a little PyTorch (tensors, shapes and the matrix product `@`).
 #
@@ -81,8 +82,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # Each word's three components show whether it has to do with strength, whether it has to do with mass, and whether it
 # is a thing. All we know about "it" is that it is a thing.
 #
-# The simplest way to let "it" know its neighbours is to give every word the plain average of all words. Here are the
-# four vectors, and what the average makes of them.
+# The simplest way to tell "it" something about its neighbours is to give every word the plain average of all words.
+# Here are the four vectors, and what the average makes of them.
 
 # %%
 words = ["robot", "lift", "crate", "it"]
@@ -98,8 +99,8 @@ show(plain, words, meaning, title="average")
 # it counts every word equally, whoever is looking.
 #
 # What "it" needs is a **weighted** average. Suppose somebody had chosen the weights 0.5 for "crate", 0.3 for "it"
-# itself and 0.2 for "lift". None of them is negative, they sum to one, and mixing with them is the product of a row and
-# a table.
+# itself and 0.2 for "lift". None of them is negative, they sum to one, and the mixture is the product of a row and a
+# table.
 
 # %%
 mixing = torch.tensor([0.5, 0.3, 0.2])
@@ -294,7 +295,7 @@ show(divided, rows, columns, form=".4f")
 #
 # Difficulty 2 of 5
 #
-# Return the softmax over the last axis, each row by itself, and keep it finite for scores up to ±10 000. Write it from
+# Return the softmax over the last axis, each row by itself, and keep it finite for scores up to ±10 000. Build it from
 # its parts, since torch's own softmax, log-softmax and softmin are excluded here, by whatever name, and calling one
 # earns 0 points.
 #
@@ -555,8 +556,8 @@ for number, weight in zip(x[1], w_query[:, 0], strict=True):
 #
 # Difficulty 1 of 5
 #
-# Return the three projections as a tuple, in the order query, key, value. The check uses sizes that all differ, among
-# them `d_v` ≠ `d_k`, and leading axes.
+# Return the three projections as a tuple, in the order query, key, value. The check uses leading axes, and sizes that
+# all differ, so `d_v` is not `d_k`.
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
@@ -704,9 +705,10 @@ by_100 = (scores[1] / 100).softmax(-1).max().item()
 compare_guess("01_larger_divisor", round(by_100, 2))
 
 # %% [markdown] role="answer"
-# The lead is gone. Divided by 100, the scores are [0.04, 0.16, 0.12]. They hardly differ, and softmax depends only on
-# their differences, so all three weights are close to a third. A large divisor takes attention back to the plain
-# average of section 1, and a small one gives everything to a single word. The order of the weights never changes.
+# The clear lead of one word is gone. Divided by 100, the scores are [0.04, 0.16, 0.12]. They hardly differ, and softmax
+# depends only on their differences, so all three weights are close to a third. A large divisor takes attention back to
+# the plain average of section 1, and a small one gives everything to a single word. The order of the weights never
+# changes.
 
 # %% [markdown]
 # ### From scores to outputs
@@ -850,9 +852,9 @@ check(self_attention)
 # ## 8 · What a new model does
 #
 # A new model starts with random matrices. A tutorial on attention, which we call "the tutorial" from here on, runs the
-# whole formula once that way. It has four tokens, d_model = 8, d_k = d_v = 4, and small random entries (times 0.1) in
-# the matrices. Since it sets no seed, its numbers can't be repeated, but ours can. It works in NumPy, and so does the
-# function below, line for line.
+# whole formula once with such matrices. It has four tokens, d_model = 8, d_k = d_v = 4, and small random entries
+# (times 0.1) in the matrices. Since it sets no seed, its numbers can't be repeated, but ours can. The tutorial uses
+# NumPy, and so does the function below, which follows it line for line.
 
 
 # %%
@@ -919,7 +921,7 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 #    - c. the ratio of the weights on "robot" and "crate";
 #    - d. the sum of the row.
 #
-# <details><summary>I don't know where to start with a shape</summary>
+# <details><summary>I don't know where to start when a question asks for a shape</summary>
 #
 # Write the shape of every factor under its name and follow the axes through each product. Which axis is summed over,
 # and which ones are left?

@@ -73,8 +73,8 @@ value_2 = U_value.matmul(x_2)
 
 # %% [markdown]
 # To do this for all words at once, the chapter puts them into columns, multiplies, and transposes the result, so that
-# each word has a row again. Row 1 must then be the key that we have just computed on its own. Then the chapter computes
-# the scores of "you", scales them, takes the softmax and mixes the values.
+# each word has a row again. Row 1 of the keys must then be the key that we have just computed on its own. Then the
+# chapter computes the scores of "you", scales them, takes the softmax and mixes the values.
 
 # %%
 keys = U_key.matmul(embedded_sentence.T).T
@@ -105,7 +105,7 @@ draw_attention(axes, title, words, attention_weights_2, query=1)
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the eight words in a row. A thick arc leads from "you" to "to", and a thinner one to
+# *The picture in words:* the eight words stand in a row. A thick arc leads from "you" to "to", and a thinner one to
 # "translate". All other weights are 0.00, including that of "you" itself.
 #
 # "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That isn't *useful* yet, but a
@@ -272,8 +272,8 @@ print("ln 0 =", zero.log().item(), end="  ")
 print("and 0 times that =", (zero * zero.log()).item())
 
 # %% [markdown]
-# Read the last column as "this row attends to about this many tokens". Equal weights on n tokens have the entropy ln n,
-# the largest possible, while a row that puts everything on one token has 0.
+# Read the last column as "this row attends to about this many tokens". Equal weights on n tokens have entropy ln n, the
+# largest possible, while a row that puts everything on one token has entropy 0.
 #
 # We need the `if w > 0` because softmax rounds small weights to exactly 0, and masks (lesson 04) make zeros on purpose.
 # The term of such a weight counts as 0, since w · ln w goes to 0 as w does. Without this rule you get the NaN in the
@@ -289,8 +289,8 @@ print("and 0 times that =", (zero * zero.log()).item())
 # <details><summary>Some of my entropies are NaN</summary>
 #
 # Print the row, and you'll find a zero in it. Put something harmless in its place *before* you take the logarithm. (A 0
-# put in afterwards makes the value right, but its gradient NaN.) To choose between two tensors, entry by entry, use
-# `torch.where`.
+# put in afterwards makes the value right, but leaves its gradient NaN.) To choose between two tensors, entry by entry,
+# use `torch.where`.
 #
 # </details>
 #
@@ -424,10 +424,10 @@ def train(optimizer, next_loss, steps):
 
 
 # %% [markdown]
-# In our small task, each of eight random tokens should fetch the one before it (and the first one the last). Only the
-# query and key matrices may change. Both runs, with and without the scale, start from the same matrices. But the same
-# step size (`rate`) doesn't mean the same step, because without the scale each score is 8 times as large, and so is its
-# gradient. So both runs get five step sizes, with four seeds for each.
+# In our small task, each of eight random tokens should fetch the one before it, and the first should fetch the last.
+# Only the query and key matrices may change. Both runs, with and without the scale, start from the same matrices. But
+# the same step size (`rate`) doesn't mean the same step, because without the scale each score is 8 times as large, and
+# so is its gradient. So both runs get five step sizes, with four seeds for each.
 
 
 # %%
@@ -477,22 +477,22 @@ if best == 8:
 compare_guess("02_step_sizes", outcome)
 
 # %% [markdown] role="answer"
-# No step size is enough. Some suit the unscaled run better than others, but it finds all eight with none of them. The
-# scaled run finds them with every step size from 0.01 to 0.3, a thirtyfold range, so nobody has to search for one that
-# works. The width makes the difference, as you'll see if you try 16 in place of 64, above and in the cell of this
-# answer (a click on its three dots opens it).
+# No step size is good enough. Some suit the unscaled run better than others, but with none of them does it find all
+# eight. The scaled run finds all eight with every step size from 0.01 to 0.3, a thirtyfold range, so nobody has to
+# search for one that works. The width makes the difference. To see that, put 16 in place of 64 in `fetch` and in the
+# cell behind this answer, which a click on its three dots opens.
 
 # %% [markdown]
-# The argument of step 1 assumes mean 0 and variance 1. But `torch.rand` in section 1 draws from 0 to 1, so the products
-# in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw from their
-# entropy. The scale only works with suitable starting values, so layers start from small random numbers of both signs.
-# This is a good place for a break.
+# The argument of step 1 assumes mean 0 and variance 1. But `torch.rand` in section 1 draws numbers from 0 to 1, so the
+# products in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw from
+# their entropy. The scale only works with suitable starting values, so layers start from small random numbers of both
+# signs. This is a good place for a break.
 #
 # ## 5 · The robot and the crate
 #
 # Now train your own attention on hundreds of sentences like lesson 01's. Each has two of twenty nouns and one of eight
-# endings. Four endings describe what is lifted, and four describe who lifts. One in five pairs of a noun and an ending
-# is kept for the test, so those two never meet in training.
+# endings. Four endings describe what is lifted, and four describe who lifts. One in five of the pairs of a noun and an
+# ending is kept for the test, so the two words of such a pair never meet in training.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -648,9 +648,9 @@ outcome = max(places, key=lambda place: first_look[places[place]])
 compare_guess("02_first_look", outcome)
 
 # %% [markdown] role="answer"
-# *The picture in words:* the sentence four times, with arcs from "it". In the first layer a thick arc leads to the
-# ending, "heavy" or "weak". In the second layer it leads to "crate" in the sentence with "heavy", and to "robot" in the
-# one with "weak".
+# *The picture in words:* the sentence appears four times, with arcs from "it". In the first layer a thick arc leads to
+# the ending, "heavy" or "weak". In the second layer it leads to "crate" in the sentence with "heavy", and to "robot" in
+# the one with "weak".
 #
 # In the first layer "it" reads the ending, and what it takes from there is added to its vector. So in the second it
 # *asks* a different question. After "heavy" it looks for what is lifted, and after "weak" for who lifts. The model is
@@ -658,9 +658,9 @@ compare_guess("02_first_look", outcome)
 # function that you wrote it found out from 800 sentences what to look for.
 #
 # The picture shows one way, not the only one, and the starts were chosen to make it clear. From others, such as 0, 1
-# and 2, "it" may look for only one kind of ending, since not finding that kind is an answer too. Or let all words
-# change (delete `is_it *`) and train again. The answers stay right, but now a noun may read the ending and tell "it"
-# who is meant. How much attention weights explain is disputed (Jain and Wallace 2019).
+# and 2, "it" may look for only one kind of ending, since not finding that kind is an answer too. You can also let all
+# words change (delete `is_it *`) and train again. The answers stay right, but now a noun may read the ending and tell
+# "it" who is meant. How much attention weights explain is disputed (Jain and Wallace 2019).
 
 # %% [markdown]
 # ## 6 · Going deeper: reading tutorials critically
@@ -839,8 +839,8 @@ compare_guess("02_never_shown", ", ".join(never))
 # %% [markdown] role="answer"
 # The last row is sound except for a rounding error, but it is rejected. A test needs a **tolerance**, for the range as
 # well as for the sum. A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row
-# sum always fails first, and the function sends you looking for the wrong fault. And comparing a NaN by `<`, `>` or
-# `==` always gives False, so whether a NaN passes depends on how you ask.
+# sum always fails first, and the function sends you looking for the wrong fault. And for a NaN, `<`, `>` and `==`
+# always give False, so whether a NaN passes depends on how you ask.
 
 # %% [markdown]
 # ### Exercise 3: `validate_attention`
@@ -858,7 +858,8 @@ compare_guess("02_never_shown", ", ".join(never))
 #
 # <details><summary>"Boolean value of Tensor with more than one value is ambiguous"</summary>
 #
-# A comparison gives a tensor of True and False. To use it in an `if`, decide whether *any* or *all* of them must hold.
+# A comparison gives a tensor of True and False. To use it in an `if`, decide whether *any* or *all* of its entries must
+# be True.
 #
 # </details>
 #
@@ -871,7 +872,7 @@ compare_guess("02_never_shown", ", ".join(never))
 #
 # <details><summary>NaN passes, or gets the wrong message</summary>
 #
-# With NaN, any comparison by `<`, `>` or `==` is False. Use a test that NaN can't pass, and use it first.
+# For a NaN, `<`, `>` and `==` always give False. Use a test that NaN can't pass, and use it first.
 #
 # </details>
 
@@ -926,7 +927,8 @@ for label, entries in broken.items():
 #    - c. because otherwise a longer sequence would have larger scores;
 #    - d. because dot products spread out more when keys are wider, which would push softmax to its extremes.
 # 3. `entropy` (a number, to two decimals): a query attends to 8 keys with equal weights. What is the entropy in nats?
-# 4. `second_layer` (a letter): with two layers the model solves the sentence. What does the first of them do for "it"?
+# 4. `second_layer` (a letter): with two layers the model finds out what "it" stands for. What does the first of them do
+#    for "it"?
 #    - a. it chooses between the robot and the crate;
 #    - b. it brings the ending into the vector of "it", so that the query of the second layer depends on it;
 #    - c. it makes the robot and the crate more alike;

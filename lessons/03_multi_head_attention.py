@@ -90,17 +90,17 @@ for panel, title, row in zip(axes, titles, (half, who, where), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the words she, sat, bank, river three times, with arcs from "sat". With one head, a thinner
-# arc leads to "she" and another to "bank". With two heads, a thick arc leads to "she" in head 0 and to "bank" in
-# head 1.
+# *The picture in words:* the words she, sat, bank, river appear three times, with arcs from "sat". With one head, a
+# thinner arc leads to "she" and another to "bank". With two heads, a thick arc leads to "she" in head 0 and to "bank"
+# in head 1.
 #
 # Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention weights
 # from it. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two more reasons for heads. In
 # a long text one softmax must divide a total of 1 among very many words, while each of several heads can pick a word of
 # its own. And heads don't wait for each other, so a machine can compute them at the same time.
 #
-# Two heads need as many multiplications as one, since there are twice as many dot products, each half as long. But each
-# head has a table of weights to keep (lesson 09).
+# Two heads need as many multiplications as one, since there are twice as many dot products, each half as long. But a
+# table of weights has to be kept for each head (lesson 09).
 #
 # ## 2 · Cut into heads
 #
@@ -192,10 +192,10 @@ show(tables, three)
 # two rows of "birds" and never sees "nests". You get no error, since the shape is right, and the rows of the softmax
 # will still sum to one.
 #
-# In the view below you can follow the entries yourself. Steps 1 to 3 cut the numbered tensor into heads, and steps 4 to
-# 7, the way back, belong to the next section. Choose a number (click it, or use the arrow keys), press Next and see
-# where it goes. Step 3 has a cross wherever the short cut is wrong. Then change the sizes at the top. For which of them
-# is the short cut right?
+# In the interactive view below you can follow the entries yourself. Steps 1 to 3 cut the numbered tensor into heads,
+# and steps 4 to 7, the way back, belong to the next section. Choose a number (click it, or use the arrow keys), press
+# Next and see where it goes. Step 3 has a cross wherever the short cut is wrong. Then change the sizes at the top. For
+# which of them is the short cut right?
 
 # %% role="draw"
 from grader.views import HeadSplitter
@@ -299,8 +299,8 @@ show({"joined": copied.view(3, 4), "reshape alone": mistake}, three, halves)
 # %% [markdown]
 # The strides (2, 6, 1) of `back` mean that the next token is 2 entries further in memory, the next head 6 and the next
 # column 1, so the columns of a token aren't side by side. After the copy they are, and `view` can join them. `reshape`
-# works like `view` where it can, and copies where it can't. Go back to the view of section 2 and walk through its steps
-# 4 to 7. At which of them does the order in memory change?
+# works like `view` where it can, and copies where it can't. Go back to the interactive view in section 2 and walk
+# through its steps 4 to 7. At which of them does the order in memory change?
 #
 # You can "fix" the error by dropping the transpose, or by one `reshape` in place of `transpose` and `view`, but both
 # only hide it. The last table shows this short cut on the way back, and its row of "birds" holds entries of "birds" and
@@ -579,12 +579,13 @@ draw_table(right, "output, after w_o", joined @ w_o, three, list("0123"))
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* a row of grids for each head, with the words beside them: scores, weights, mixture. The heads
-# differ in the rows of "birds" and "nests". Below are the two mixtures side by side, 3 × 4, and the output, 3 × 4.
+# *The picture in words:* each head has a row of grids for its scores, weights and mixture, with the words beside them.
+# The heads differ in the rows of "birds" and "nests". Below are the two mixtures side by side, 3 × 4, and the output,
+# 3 × 4.
 #
 # ### The root of what?
 #
-# Lesson 02's batched tutorial goes on with heads, and divides their scores by `embedding_dim ** 0.5`, the root of
+# Lesson 02's batched tutorial goes on to heads, and divides their scores by `embedding_dim ** 0.5`, the root of
 # d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows with the root
 # of the vectors' width.
 
@@ -691,8 +692,9 @@ for name, ours, shown in zip(
 # ## 6 · A matrix for each head
 #
 # Vaswani et al. (2017) write heads in another way, not by cutting but with **a small matrix for each head**. Stack
-# these matrices, and you have the big one. Here `u` is stored as `nn.Linear` stores its matrix, output first, (H, D,
-# E). The width of a head can then be chosen freely, and `d_model` needn't be `num_heads * head_dim`.
+# these matrices, and you have the big one. Here `u` is (H, D, E), and each head's matrix is stored as `nn.Linear`
+# stores its own, with the output axis first. The width of a head can then be chosen freely, and `d_model` needn't be
+# `num_heads * head_dim`.
 
 # %%
 torch.manual_seed(2)
@@ -714,8 +716,8 @@ for h in range(2):
 #
 # <details><summary>I get a size mismatch</summary>
 #
-# `u` is stored output first, as in `nn.Linear`, so with `@` its last two axes have to be swapped. With `einsum`, E
-# needs the same letter in both inputs.
+# Each matrix in `u` is stored with its output axis first, as in `nn.Linear`, so with `@` the last two axes of `u` have
+# to be swapped. With `einsum`, E needs the same letter in both inputs.
 #
 # </details>
 #
@@ -884,8 +886,8 @@ class MultiHeadAttention(nn.Module):
 check(MultiHeadAttention)
 
 # %% role="try"
-# Try it: two sequences of 5 tokens look at two of 7, whose last two are hidden
-# in the second one.
+# Try it: two sequences of 5 tokens look at two of 7. In the second of those,
+# the last two tokens are hidden.
 mine = MultiHeadAttention(12, 3)
 my_mask = torch.ones(2, 1, 1, 7, dtype=torch.bool)
 my_mask[1, :, :, 5:] = False
@@ -1074,7 +1076,7 @@ show(right, names, ["before", "first"], title="% right", form=".1f")
 # ## 10 · The robot and the crate, once more
 #
 # *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 02 a single layer did no
-# better than tossing a coin, since the weights of the robot and the crate have the same ratio in a row, whatever the
+# better than tossing a coin, since in any row the weights of the robot and the crate have the same ratio, whatever the
 # ending. There it took two layers. Here we give the same sentences to a single layer with two heads.
 
 # %%
@@ -1182,9 +1184,9 @@ plt.show()
 compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 
 # %% [markdown] role="answer"
-# *The picture in words:* the sentence four times, with arcs from "it". With "heavy", a thick arc leads to "crate" in
-# one head and to "heavy" in the other. With "weak", the first of these heads has its thick arc to "weak", and the other
-# has it to "robot".
+# *The picture in words:* the sentence appears four times, with arcs from "it". With "heavy", a thick arc leads to
+# "crate" in one head and to "heavy" in the other. With "weak", the thick arc leads to "weak" in the first of these
+# heads and to "robot" in the other.
 #
 # One head does no better than tossing a coin, and two heads find nearly every answer, in a single layer. How can that
 # be? Lesson 02's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
@@ -1220,10 +1222,10 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 #    - d. B·T·E is not the number of entries.
 # 5. `two_heads` (a letter): in one layer, with "it was too heavy" and "it was too weak", what can two heads do that one
 #    can't?
-#    - a. change the ratio of the weights on "robot" and "crate" in a row;
+#    - a. change the ratio of the weights on "robot" and "crate" within a row;
 #    - b. look at the ending before they look at the nouns;
 #    - c. bring the robot in one head and the crate in the other, and let the ending silence one of them;
-#    - d. put more than the weight 1 on a noun.
+#    - d. put a weight of more than 1 on a noun.
 
 # %% exercise="quiz_03" role="solution"
 quiz_03 = {
@@ -1310,7 +1312,7 @@ one_u_query = torch.rand(32, 16)  # never used, but drawn before the others
 u_query = torch.rand(8, 32, 16)
 u_key = torch.rand(8, 32, 16)
 u_value = torch.rand(8, 64, 16)
-u_out = torch.rand(16, 8 * 64) / (8 * 64)  # ours; small, so is the output
+u_out = torch.rand(16, 8 * 64) / (8 * 64)  # ours; keeps the output small
 
 # %%
 head_outputs, head_weights = [], []

@@ -17,7 +17,7 @@
 # # 04 · Masks
 #
 # *The robot could not lift the crate, because it was too heavy.* When you came to "it", you couldn't know yet what it
-# was, and had to read on. So far every word of ours could look at every other, even at those that come later. But a
+# was, and had to read on. So far each of our words could look at all the others, even those that come later. But a
 # model that writes has no later words, because it hasn't written them yet.
 #
 # A *mask* is a table of who may look at whom. It takes a few lines of code, and a mistake in them seldom raises an
@@ -208,14 +208,15 @@ compare_guess("04_it_writes", outcome)
 # In training the answer stood in the text, at the very next place, and the model learnt to look there. When it writes,
 # there is no later word, and far fewer of its answers are right, as the line "right from the words so far" shows.
 #
-# The third start has twelve words, and from there it writes the rhyme. The reason is that in training the last of the
-# twelve places had no later word to look at. There, and only there, the model had to learn from what comes before.
+# The third start has twelve words, and from there the model writes the rhyme. The reason is that in training the last
+# of the twelve places had no later word to look at. There, and only there, the model had to learn from what comes
+# before.
 
 # %% [markdown]
 # ### Hide a score
 #
-# Softmax shares 1 among all keys, and a key gets none of it if the exponential of its score is 0. The only such score
-# is minus infinity, and the other keys then share the 1 just as if the hidden key were not there.
+# Softmax divides a total of 1 among all keys, and a key gets none of it if the exponential of its score is 0. The only
+# such score is minus infinity, and the other keys then share the 1 just as if the hidden key were not there.
 
 # %%
 row = torch.tensor([1.0, 2.0, 3.0])
@@ -245,9 +246,9 @@ show(tables, three, form=".0f")
 # %% [markdown]
 # ## 2 · The causal mask
 #
-# A model that writes must predict the next token from those before it. So in training query i may look at keys 0, 1, …,
-# i, which are the past and the present, but not at the future. A mask that hides the future is called **causal**, and
-# the one above is the causal mask for three tokens, True on the diagonal and below it.
+# A model that writes must predict the next token from those before it. So in training, query i may look at keys 0, 1,
+# …, i, which are the past and the present, but not at the future. A mask that hides the future is called **causal**,
+# and the one above is the causal mask for three tokens, True on the diagonal and below it.
 #
 # ### Exercise 1: `causal_mask`
 #
@@ -312,11 +313,11 @@ hide = torch.triu(torch.ones(3, 3, dtype=torch.bool), diagonal=1)
 show({"True = may attend": may_attend, "True = hide": hide}, three)
 
 # %% [markdown]
-# | where | what it takes | visible | hidden | the way to ours |
+# | where | what it takes | visible | hidden | turned into ours |
 # | --- | --- | --- | --- | --- |
 # | this course, `F.scaled_dot_product_attention` | bool | True | False | |
 # | `nn.MultiheadAttention` (`attn_mask`, `key_padding_mask`), `nn.Transformer` | bool | False | True | `~mask` |
-# | both of them, for a mask of floats | added to the scores | 0 | −∞ | `mask == 0` |
+# | all of these in PyTorch, for a mask of floats | added to the scores | 0 | −∞ | `mask == 0` |
 # | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 | `mask == 1` |
 # | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 | `mask == 0` |
 #
@@ -342,9 +343,9 @@ show(weights, three)
 #
 # ## 4 · A complete example
 #
-# This is the small example of lesson 03 with its two heads, and now it has a mask in which, as in its source, True
-# means hide. The mask has shape (T, T), and a new first axis of length 1 broadcasts to any number of heads. By chance
-# both heads have the same scores, so one table shows them.
+# This is the small example of lesson 03 with its two heads, and now it has a mask in which True means hide, as in the
+# source of the example. The mask has shape (T, T), and a new first axis of length 1 broadcasts to any number of heads.
+# By chance both heads have the same scores, so one table shows them.
 
 # %%
 x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
@@ -410,8 +411,8 @@ show(
 # %% [markdown]
 # ## 5 · Where to hide, and with what
 #
-# Here are four ways to hide that run without an error and are wrong. The row is again that of "build", [4, 8, 8] / √2,
-# and its last key should be hidden.
+# Here are four ways to hide a key, all of which run without an error and are wrong. The row is again that of "build",
+# [4, 8, 8] / √2, and its last key should be hidden.
 #
 # - after the softmax: `row.softmax(-1) * keep`
 # - score times mask: `(row * keep).softmax(-1)`
@@ -423,7 +424,7 @@ row = torch.tensor([4.0, 8.0, 8.0]) / math.sqrt(2)
 keep = torch.tensor([True, True, False])
 predict(
     "04_which_is_nan",
-    "Three of them give wrong weights. Which gives NaN?",
+    "Three of them give wrong weights. Which one gives NaN?",
     [
         "after the softmax",
         "score times mask",
@@ -455,7 +456,8 @@ compare_guess("04_which_is_nan", is_nan[0])
 # 4. **Mask times minus infinity** is 0 · ∞ wherever nothing should be hidden, and that is NaN.
 
 # %% [markdown]
-# For the same reason as in 2, it doesn't help to set a key's *vector* to zeros, since its scores are then 0.
+# For the same reason as in "score times mask", it doesn't help to set a key's *vector* to zeros, since its scores are
+# then 0.
 #
 # ### Hide after the softmax, and normalise again?
 #
@@ -481,8 +483,8 @@ show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
 # ## 6 · The padding mask
 #
 # Sentences differ in length, but a batch is one tensor. So the shorter ones are filled up with a token that means
-# nothing, the **padding**. The vocabulary decides which id it has, often 0 but not always. No token should attend to
-# padding, so **keys** are hidden, that is, columns of the scores, for all queries and all heads.
+# nothing, the **padding**. Its id depends on the vocabulary, and is often 0 but not always. No token should attend to
+# padding, so we hide **keys**, that is, whole columns of the scores, for all queries and all heads.
 #
 # Below, the second sentence has two words, and since all scores are equal, the weights show which keys are visible.
 
@@ -500,7 +502,7 @@ show(padded.softmax(-1), said, title="weights of a head")
 
 # %% [markdown]
 # A whole batch needs such a row for each sentence, and a shape that fits the scores, (B, H, Tq, Tk). Broadcasting lines
-# shapes up **from the right**, and an axis of length 1 matches every index of the other:
+# shapes up **from the right**, and an axis of length 1 matches any length:
 #
 # ```text
 # scores   B   H   Tq  Tk
@@ -550,8 +552,8 @@ def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
 check(padding_mask)
 
 # %% role="try"
-# Try it: with equal scores, a row shares 1 among the tokens: a quarter or a
-# half each.
+# Try it: with equal scores, the tokens of a row share the 1, and each gets a
+# quarter or a half.
 mask_of_batch = padding_mask(batch, pad)
 print("shape", tuple(mask_of_batch.shape))
 shared = batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)
@@ -566,8 +568,8 @@ for ids, table in zip(batch.tolist(), shared[:, 0], strict=True):
 #
 # ### Spot the slip
 #
-# A tutorial that builds a whole Transformer ("the Transformer tutorial", lesson 07's) makes its two masks like
-# this, for N sentences of length L (our B and T):
+# The tutorial that lesson 07 follows builds a whole Transformer, and we call it "the Transformer tutorial". It makes
+# its two masks like this, for N sentences of length L (our B and T):
 #
 # ```text
 # source:  (src != pad_idx).unsqueeze(1).unsqueeze(2)
@@ -718,7 +720,7 @@ outcome = [
 compare_guess("04_hidden_row", outcome[0])
 
 # %% [markdown] role="answer"
-# - **−∞** gives NaN in all three, because softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.
+# - **−∞** gives NaN in all three dtypes, because softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.
 # - **Subtracting 1e10** gives NaN again in float16, which can't hold 1e10 and makes it infinity. In float32, numbers
 #   near 1e10 are 1024 apart, so 4, 8 and 8 are rounded away, all scores are equal, and the row becomes **uniform**.
 #   float64, which the tutorial uses, keeps them, and the row gets the weights it would have **without a mask**.
@@ -728,7 +730,7 @@ compare_guess("04_hidden_row", outcome[0])
 # Subtracting 1e10 gives three answers, depending on the dtype. (The end of the lesson shows where they come from.)
 
 # %% [markdown]
-# What should the weights of such a row be? There is no key to share the 1, so they should all be zero, and then the
+# What should the weights of such a row be? There is no key to give the 1 to, so they should all be zero, and then the
 # output of this query is zero too. No score can do that through a softmax, because a softmax sums to one.
 #
 # A uniform row is harder to notice than NaN. The query attends to every masked key, its row sums to one, and the output
@@ -744,8 +746,8 @@ compare_guess("04_hidden_row", outcome[0])
 # - Which queries see nothing once you choose the mask "both" and then padding "in front"?
 # - What happens to those rows, and to the others, as you go through the four ways of hiding? (You are going to write
 #   the last way, `masked_softmax`, yourself.)
-# - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees. Space switches a cell. Can
-#   you empty the last row too?
+# - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees. The space bar turns a cell
+#   on or off. Can you empty the last row too?
 # - What changes in the picture when you let True mean "hide", and what doesn't?
 
 # %% role="draw"
@@ -757,8 +759,8 @@ MaskPainter(painted_scores, ["the", "cat", "sat"])
 
 # %% [markdown]
 # In float32, and with scores of this size, the four ways agree as long as a row sees anything at all. They differ only
-# in the empty row, which is NaN, uniform, uniform, and zeros. And the convention changes how a mask is *written*, not
-# what it does.
+# in the empty row, which is NaN, uniform, uniform and all zeros, in this order. And the convention changes how a mask
+# is *written*, not what it does.
 #
 # ### NaN hides in the gradient
 #
@@ -786,24 +788,24 @@ show(tables, rows, ["this", "is"], form=".4f")
 # Difficulty 4 of 5
 #
 # Take the softmax over the visible keys of each row (PyTorch's softmax is allowed). A row with nothing visible is all
-# zeros, and there is no NaN, either in the attention weights or in the gradient of `scores`. The scores may share an
-# offset of ±10 000, and they must not be changed.
+# zeros, and there is no NaN, either in the attention weights or in the gradient of `scores`. The scores may have a
+# common offset of ±10 000, and your function must leave the tensor itself unchanged.
 #
 # <details><summary>The row with nothing visible is NaN</summary>
 #
-# Its scores are all −∞, so either make sure that they are not (what if such a row may look at something harmless, and
-# loses it afterwards?), or replace the NaN.
+# Its scores are all −∞, so either make sure that they are not (what if such a row could look at something harmless, and
+# lost it afterwards?), or replace the NaN.
 #
 # </details>
 #
 # <details><summary>The row with nothing visible has equal weights</summary>
 #
-# A large finite number avoids NaN, but softmax still shares 1. You have a table that shows which weights may be other
-# than zero.
+# A large finite number avoids NaN, but softmax still divides a total of 1 among the hidden keys. You have a table that
+# shows which weights may be other than zero.
 #
 # </details>
 #
-# <details><summary>The weights are right, the gradient is NaN</summary>
+# <details><summary>The weights are right, but the gradient is NaN</summary>
 #
 # Your computation contains a NaN through which a gradient flows back to the scores. Look for a sum with −∞, or a
 # division by a sum that is zero. Choose instead of adding, and make the divisor harmless *before* you divide.
@@ -905,7 +907,8 @@ def causal_multi_head_attention(
 check(causal_multi_head_attention)
 
 # %% role="try"
-# Try it: the example of section 4. Zero, up to rounding.
+# Try it: the example of section 4. Both differences should be zero, up to
+# rounding.
 mine = causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads=2)
 for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
     print(f"largest difference: {(yours - shown).abs().max():.4f}")
@@ -943,7 +946,7 @@ show(torch.stack(moved), kinds, three, title="moved by")
 
 # %% [markdown]
 # With the causal mask the outputs of "birds" and "build" stay exactly as they were, while without a mask all outputs
-# move. The output of "nests" moves either way, and it may, since this is the token's own present.
+# move. The output of "nests" moves either way, which is fine, because a token may look at itself.
 #
 # The opposite test proves nothing. If you change "birds", later outputs move in causal attention too, since they are
 # *supposed* to see the past.
@@ -963,8 +966,8 @@ show(torch.stack(moved), kinds, three, title="moved by")
 #
 # <details><summary>It returns True every time</summary>
 #
-# Which outputs do you compare, and does your comparison allow for rounding? Those of the changed token and after it may
-# move.
+# Which outputs do you compare, and does your comparison allow for rounding? The outputs of the changed token and of
+# those after it may move.
 #
 # </details>
 #
@@ -1032,7 +1035,8 @@ print("lesson 03's:", leaks_future(one_head_of(multi_head_attention)))
 # ### The robot, word by word
 #
 # Now the robot comes back, and a model reads the sentence and predicts at *every* word which of twenty nouns "it" is.
-# The model has two layers, like lesson 02's, and no pair of nouns in the test was in training in that order.
+# The model has two layers, like lesson 02's, and no pair of nouns in the test data appeared in the training data in the
+# same order.
 
 # %%
 NOUNS = ["robot", "crane", "boy", "horse", "worker", "girl", "truck", "dog"]
@@ -1099,9 +1103,9 @@ compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
 # to "too" are close to 50 %, and the last is close to 100 %. Without a mask all twelve places are close to 100 %.
 #
 # At the first word, on the left, the model can only guess. The first noun is something to bet on, and half of the bets
-# are won. The second noun is a second candidate and no help in choosing, nor are "because", "it", "was" and "too". **No
-# training can put into "it" what its row of the mask hides.** Only the row of the last word sees the ending and both
-# nouns, and there the answer is right.
+# are won. The second noun is a second candidate but no help in choosing, and "because", "it", "was" and "too" don't
+# help either. **No training can put into "it" what its row of the mask hides.** Only the row of the last word sees the
+# ending and both nouns, and there the answer is right.
 #
 # So a mask doesn't take the answer away, but moves it to the first word that can know it. For the same reason a model
 # that writes is asked at its last word.

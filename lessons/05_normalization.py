@@ -17,7 +17,7 @@
 # # 05 · LayerNorm and BatchNorm
 #
 # *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of lesson
-# 04's rhyme and has to predict the next one. Whether it ever learns to depends on a detail that few people would even
+# 04's rhyme and has to predict the next one. Whether it ever learns this depends on a detail that few people would even
 # mention, the size of the random weights that it starts from. Add one line to each layer, and the detail stops
 # mattering. That line *normalises*, which means that it brings numbers back to a common size on their way from layer to
 # layer. For that it needs a mean, but the mean **of what**? LayerNorm and BatchNorm answer this question differently.
@@ -182,9 +182,9 @@ show(says, list(norms), ["goes on, size 1"])
 # from the others its loss is far above that of a guess. (A network without a norm isn't hopeless, but somebody has to
 # find the start that suits its depth. Try `depth=12` and `depth=48` in `deep`.)
 #
-# To see what goes wrong, we take twenty untrained layers, each a random matrix and a ReLU, which don't add what they
-# were given. How large is a typical number (the root mean square) after some of them? The rows differ only in the size
-# of the weights.
+# To see what goes wrong, we take twenty untrained layers, each of which is a random matrix and a ReLU and doesn't add
+# its input to the result. How large is a typical number (the root mean square) after some of them? The rows differ only
+# in the size of the weights.
 
 # %%
 gains, sizes = (0.7, 1.0, 1.4, 2.0), []
@@ -205,9 +205,9 @@ show(table, rows, columns, title="typical size", form=".2g")
 
 # %% [markdown]
 # With weights of 1.4 the size stays within a factor of three. With half of that it is almost zero after twenty layers,
-# and with 2.0 it has grown to hundreds, because a factor per layer becomes its twentieth power. (Gradients grow and
-# shrink in the same way on their way back.) With a norm before each layer, the factors don't multiply, and the last
-# column depends only on the last layer.
+# and with 2.0 it has grown to hundreds, because over twenty layers the factor per layer is raised to the twentieth
+# power. (Gradients grow and shrink in the same way on their way back.) With a norm before each layer, the factors don't
+# multiply, and the last column depends only on the last layer.
 #
 # ## 2 · RMSNorm
 #
@@ -216,9 +216,9 @@ show(table, rows, columns, title="typical size", form=".2g")
 #
 # $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
 #
-# A size of 1 may be wrong for some feature, so each feature gets a factor γ, which is learnt, and ε prevents a division
-# by zero for a token of zeros. Many language models use this norm, LLaMA among them. Read its name from right to left
-# and you have the order of the steps, here for "cat", a token with three features.
+# A size of 1 may not suit every feature, so each feature gets a factor γ, which is learnt, and ε prevents a division by
+# zero for a token of zeros. Many language models use this norm, LLaMA among them. Read its name from right to left and
+# you have the order of the steps, here for "cat", a token with three features.
 
 # %%
 FEATURES = ["feature 1", "feature 2", "feature 3"]
@@ -316,7 +316,8 @@ show(numbers.mean(dim=0), "mean of the column", FEATURES)
 #   has a blue frame and use the arrow keys.)
 # - Go back to LayerNorm, type 20 over a number and press Enter. The dots mark the outputs that moved, so in which
 #   samples are they with LayerNorm, and in which with BatchNorm?
-# - What is left of its neighbours when you choose "one large value", and of row 1 when you choose "constant row"?
+# - When you choose "one large value", what remains of the values beside it? And what remains of row 1 when you choose
+#   "constant row"?
 # - What happens to the differences between the numbers of a row when you choose "common offset 1000" and RMSNorm?
 
 # %% role="draw"
@@ -356,8 +357,8 @@ show_rows("LayerNorm", rows | {"divided by the root": standard})
 
 # %% [markdown]
 # Now we give both rows to PyTorch's module, whose `weight` is γ and whose `bias` is β. In a new module they are 1 and
-# 0, which change nothing yet. Both are learnt, since mean 0 may be as wrong for a feature as size 1, and they are the
-# same for every token. "Malt" has variance 0, so only β is left of it.
+# 0, which change nothing yet. Both are learnt, since a mean of 0 may suit a feature no better than a size of 1 does,
+# and they are the same for every token. "Malt" has variance 0, so only β is left of it.
 
 # %%
 layer_norm_module = nn.LayerNorm(3)
@@ -525,7 +526,7 @@ show_rows("the tutorial's line, columns", rows)
 #
 # </details>
 #
-# <details><summary>It raises, or it works only for some sizes</summary>
+# <details><summary>It raises an error, or it works only for some sizes</summary>
 #
 # The mean of a (7, 5) batch over its first axis has shape (5,), so does that line up with (7, 5) from the right? If
 # your mean has shape (7,) instead, look at the axis.
@@ -615,7 +616,8 @@ compare_guess("05_which_variance", outcome)
 # ### Over several batches
 #
 # Batches of eight samples come from a population with mean 5 and standard deviation 3. Watch how the running values
-# move towards these two. Then the same two samples go through in both modes, and one of them goes through alone.
+# move towards these two. Then two samples go through the module together in both modes, and one of them goes through
+# alone.
 
 # %%
 population = torch.Generator().manual_seed(0)
@@ -655,9 +657,9 @@ except ValueError as error:
 # three, and your module won't need the last). A module gets one from a line in its constructor, such as
 # `self.register_buffer("seen", torch.zeros(1))`, and from then on it is `self.seen`.
 #
-# The batch's mean is computed from the batch, and PyTorch records how, for the gradient. A buffer that is updated with
-# this mean would keep the records of all earlier batches in memory. So detach what you store, or store it under
-# `torch.no_grad()`.
+# The batch's mean is computed from the batch, and PyTorch records this computation, because it needs it for the
+# gradient. A buffer that is updated with this mean would keep the records of all earlier batches in memory. So detach
+# what you store, or store it under `torch.no_grad()`.
 #
 # ### Exercise 4: `BatchNorm`
 #
@@ -788,13 +790,13 @@ show_rows("first token, LayerNorm", by_layer)
 # ### The rhyme, in company
 #
 # A network with BatchNorm learns the rhyme too, and in eval mode it goes on after "this is the cat" without a mistake
-# and gets nine words out of nine. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with 32
-# copies of "this is the house".
+# and gets nine words out of nine right. Now somebody forgets `eval()`, and puts "this is the cat" into one batch with
+# 32 copies of "this is the house".
 
 # %%
 predict(
     "05_in_company",
-    "In train mode, in company: how many of the nine words are the rhyme's?",
+    "In train mode and in company, how many of the nine words are right?",
     low=0,
     high=9,
     unit="words",
@@ -818,7 +820,7 @@ compare_guess("05_in_company", sum(same))
 
 # %% [markdown] role="answer"
 # In train mode the rest of the batch decides what the network writes. With LayerNorm neither the batch nor the mode
-# matters, and a model that writes needs that.
+# matters, which is what a model that writes needs.
 
 # %% role="try"
 # Try it: the same network with your BatchNorm. It should know the rhyme.
@@ -831,12 +833,12 @@ print(go_on(mine.eval()))
 #
 # A Transformer layer consists of two *sub-layers*, attention and a small network for each token. Each has a **residual
 # connection** around it, so what it computes is *added* to what it was given. We call a sub-layer with its residual
-# connection and its norm a block. The norm can go in several places, and in the two exercises you find its place from
-# what is demanded of the block.
+# connection and its norm a block. The norm can go in several places, and in each of the next two exercises you work out
+# its place from what the block has to do.
 #
-# Our example is the block `x + norm(sublayer(x))`, which Swin Transformer V2 and OLMo 2 have. We examine it with two
-# sub-layers, a silent one, which only notes what it is given and returns zeros, and one that reverses a token and adds
-# one.
+# Our example is the block `x + norm(sublayer(x))`, which Swin Transformer V2 and OLMo 2 use. We examine it with two
+# sub-layers, one of which is silent (it only notes what it is given and returns zeros), while the other reverses a
+# token and adds 1.
 
 # %%
 token = torch.tensor([1.0, 2.0, 6.0])
@@ -993,13 +995,13 @@ for block in (pre_norm_residual, post_norm_residual):
 #
 # ## 9 · Deep stacks: what reaches the first layer?
 #
-# Why did most of the field move the norm? The first reason is the gradient, which on its way back through a
-# **post-norm** stack of forty-eight layers passes every layer and its norm. Each such pair multiplies it by about the
-# same factor. In a **pre-norm** stack there is the straight line of additions, with the norms and sub-layers beside it
-# as branches. Whatever a branch adds, the sum passes the gradient on unchanged.
+# Why did most of the field move the norm? The first reason is the gradient, which on its way back along a **post-norm**
+# stack of forty-eight layers goes through every layer and its norm. Each such pair multiplies it by about the same
+# factor. In a **pre-norm** stack there is the straight line of additions, with the norms and sub-layers beside it as
+# branches. Whatever a branch adds, the sum passes the gradient on unchanged.
 #
-# We take stacks of small random networks, before any training, and look at the length of the gradient, as a vector, for
-# the weights of each layer. We compare three kinds of branches:
+# We take stacks of small random networks before any training. For each layer we look at the gradient of its first
+# weights as one vector, and measure its length. We compare three kinds of branches:
 #
 # - **ReLU**: the gradient on the way back grows as the numbers did on the way forward;
 # - **ReLU and a bias**: the bias adds to the numbers but not to the gradient;
@@ -1071,7 +1073,7 @@ plt.show()
 # Now we take the rhyme again, with your LayerNorm in your residual blocks. The sub-layer is a small network of two
 # linear layers, as in a Transformer. To see how deep the stack can be, we try three ways, which are post-norm,
 # post-norm with a **warm-up** (steps that are small at first, and grow until step 60), and pre-norm. All of them end
-# with one more norm, which has nothing left to do after a new post-norm block.
+# with one more norm, which has nothing left to do after an untrained post-norm block.
 
 
 # %%
@@ -1106,7 +1108,7 @@ class Block(nn.Module):
 
 # %%
 def tower(residual, norm, depth, width=32):
-    """So many blocks, and a norm at the end."""
+    """A stack of this many blocks, with a norm at the end."""
     torch.manual_seed(0)
     blocks = [Block(residual, norm, width) for _ in range(depth)]
     return network(blocks, Norm(norm, width), width)
@@ -1151,10 +1153,10 @@ outcomes[2] = "post-norm with a warm-up and pre-norm"
 compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown] role="answer"
-# Twelve blocks learn the rhyme in all three ways, and forty-eight learn it with pre-norm only. There both post-norm
-# towers, with a warm-up and without, write the same word again and again. At twenty-four blocks a warm-up helps at this
-# rate, from some starts all the way and from others only part of the way. (Try other seeds in `tower`, and half the
-# rate, `rate=0.003` in `race`.)
+# Twelve blocks learn the rhyme in all three ways, and forty-eight learn it with pre-norm only. At that depth both
+# post-norm towers, with a warm-up and without, write the same word again and again. At twenty-four blocks a warm-up
+# helps at this rate, from some starts all the way and from others only part of the way. (Try other seeds in `tower`,
+# and half the rate, `rate=0.003` in `race`.)
 
 # %% [markdown]
 # ### What the towers compute
@@ -1162,7 +1164,7 @@ compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 # Gradients can't be the whole story, since Adam takes steps of about the same size from short gradients and from long
 # ones. So we look at what the towers compute, which is a row of scores for each of the sixty windows. How far apart are
 # these rows (as a standard deviation), before training and after a few steps? Below the table is the loss of a reader
-# who doesn't look at the window and only knows how often each word comes.
+# who doesn't look at the window and only knows how often each word occurs.
 
 # %% role="try" timed=true claim="the_windows_become_one"
 # Try it: towers of forty-eight blocks in their first steps.
@@ -1179,10 +1181,10 @@ often = torch.bincount(wanted) / len(wanted)
 print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 
 # %% [markdown]
-# A post-norm block adds something to x and divides the sum by its size. So each block thins out what came in, and after
+# A post-norm block adds something to x and divides the sum by its size. So each block dilutes what came in, and after
 # forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more than
 # the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how often
-# each word comes. The warm-up puts that off, as the table shows, but doesn't prevent it. The residual path of a
+# each word occurs. The warm-up puts that off, as the table shows, but doesn't prevent it. The residual path of a
 # pre-norm tower has no division, so the information in the four words arrives at the end.
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained
@@ -1192,7 +1194,8 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 
 
 # %% role="try" timed=true claim="a_heavier_path_goes_deep"
-# Try it: x three times in the sum; your RMSNorm. Which know the rhyme?
+# Try it: a tower with x three times in the sum, and one with your RMSNorm. Do
+# both know the rhyme?
 def heavier(x, sublayer, norm):
     return post_norm_residual(3 * x, lambda _: sublayer(x), norm)
 
@@ -1234,7 +1237,7 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #    - c. pre-norm stacks have fewer layers;
 #    - d. the last norm makes it larger.
 #
-# <details><summary>I don't know where to start with a number</summary>
+# <details><summary>I don't know where to start when a question asks for a number</summary>
 #
 # Write down the mean and the variance first. Pencil and paper are enough, with a calculator for one root, and a cell of
 # your own is allowed.
@@ -1306,14 +1309,14 @@ table = torch.tensor(variances).view(4, 2)
 show(table, rows, columns, title="variance", form=".4f")
 
 # %% [markdown]
-# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times too
-# much in another. So subtract the mean first, as exercise 2 asks.
+# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one row and three times the
+# right value in another. So subtract the mean first, as exercise 2 asks.
 #
 # ### And the last layer?
 #
-# In a pre-norm stack the sum on the straight line grows with every layer (and so the stack ends with one more norm).
-# Each new layer is a smaller part of that sum, and the gradient of the last layer shrinks as the stack gets deeper,
-# while in a post-norm stack it doesn't. The table shows the mean over eight stacks.
+# In a pre-norm stack the sum on the straight line grows with every layer (which is why the stack ends with one more
+# norm). Each new layer is a smaller part of that sum, and the gradient of the last layer shrinks as the stack gets
+# deeper, while in a post-norm stack it doesn't. The table shows the mean over eight stacks.
 
 # %% role="train" claim="last_gradient_shrinks"
 depths, last = (6, 12, 24, 48), torch.zeros(2, 4)

@@ -259,8 +259,8 @@ compare_guess(
 )
 
 # %% [markdown] role="answer"
-# Without a mask the outputs are the same once they are back in order. The causal mask is an exception, since it treats
-# positions differently. The first token sees only itself, and the second sees two. A decoder can use that, but an
+# Without a mask the outputs are the same once they are back in order. The causal mask is an exception, since it doesn't
+# treat all positions alike. The first token sees only itself, and the second sees two. A decoder can use that, but an
 # encoder has no such mask.
 
 # %% [markdown]
@@ -330,8 +330,8 @@ for name, row in (("without", word_embedding(src)[0]), ("with", out[0])):
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
-# The message also names the axis, so write one shape below the other, aligned on the right. How many rows of the
-# position table do you need for this batch?
+# Write one shape below the other, aligned on the right, and look at the axis that the message names. How many rows of
+# the position table do you need for this batch?
 #
 # </details>
 #
@@ -371,7 +371,8 @@ def embed_with_positions(
 check(embed_with_positions)
 
 # %% role="try"
-# Try it: the same as above? And nine tokens for eight positions?
+# Try it: is the result the same as above? And what happens when nine tokens
+# meet eight positions?
 print(
     torch.allclose(embed_with_positions(tokens, table, position_table), placed)
 )
@@ -466,8 +467,8 @@ plt.show()
 #
 # <details><summary>Row 0 is right, the others aren't</summary>
 #
-# In row 0 every angle is 0, whatever the speeds are, so take row 1 and go through it with the cell above. Which columns
-# share an angle, and does `torch.arange(0, d_model, 2)` give you i or 2i?
+# In row 0 every angle is 0, whatever the speeds are, so work out row 1 as the section's first cell does for position 3.
+# Which columns share an angle, and does `torch.arange(0, d_model, 2)` give you i or 2i?
 #
 # </details>
 #
@@ -563,13 +564,13 @@ compare_guess("06_far", outcome)
 
 # %% [markdown] role="answer"
 # In the sinusoidal table the three columns are equal. The product of a position with itself is 32, since each of the 32
-# hands gives sin² + cos² = 1, and at a distance it is smaller. But it doesn't fall all the way, and is larger at 25
-# than at 20, because the fast hands have come round again. The random table shows no such pattern.
+# hands gives sin² + cos² = 1, and for two different positions it is smaller. But it doesn't fall all the way, and is
+# larger at 25 than at 20, because the fast hands have come round again. The random table shows no such pattern.
 
 # %% [markdown]
 # In the view below, rows are positions and columns the components of an encoding. Move through it with the arrow keys.
 # One plot shows the column that you are in. The other shows the selected position's product with every position, by
-# distance, on top of the curves of the others. Try this:
+# distance, on top of the curves of the other positions. Try this:
 #
 # - In *sinusoidal*, go down from position to position. All 32 curves of products lie on one line. Go right, and the
 #   waves get slower.
@@ -681,7 +682,7 @@ def relative_position_bias(
 check(relative_position_bias)
 
 # %% role="try"
-# Try it: each diagonal should hold one number, and query 3, key 2 the bias 4.
+# Try it: each diagonal should hold one value. For query 3 and key 2 it is 4.
 show(relative_position_bias(one_head.unsqueeze(0), 5, 5)[0], queries, keys)
 
 # %% [markdown]
@@ -931,7 +932,7 @@ predict(
 )
 
 # %% role="try" timed=true claim="distance_reaches_further" long="it trains, sums up and draws"
-# It trains all of them in a few seconds. How many digits are right?
+# This trains all of them in a few seconds. How many digits are right?
 my_right = {}
 for my_way in ("none", "learnt", "sinusoidal", "bias", "rotary"):
     my_right[my_way] = my_training(my_way)
@@ -964,7 +965,7 @@ compare_guess("06_longer", my_outcome)
 # *The picture in words:* four curves run over the positions 3 to 63. Up to position 14 the learnt and the sinusoidal
 # curves are at 1. After position 15 the learnt one is at one tenth, which is what guessing gives. The sinusoidal one
 # falls nearly as low, but comes up again now and then, almost to 1 around position 60. The rotary one stays at 1 from
-# end to end. The bias gives a level curve, too, a little lower, at nearly nine tenths.
+# end to end. The curve of the bias is level, too, but a little lower, at nearly nine tenths.
 #
 # On sentences as long as those in training, all four are nearly perfect. Without positions a quarter of the digits are
 # right, because a model that only sees *which* digits there are does best to name the commonest. In the long sentences,
@@ -976,7 +977,7 @@ compare_guess("06_longer", my_outcome)
 #   directions again.
 # - The **bias** and the **rotary** positions depend only on distances, and "three back" is as near at position 60 as at
 #   position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are four
-#   times as many of them. (After four times the steps it gives them less, and loses about 3 in 100.)
+#   times as many of them. (After four times as many steps it gives them less, and loses about 3 in 100.)
 #
 # Change `steps`, `back` or the rate, and see which of these results remain. With `width=16` the rotary positions have
 # only eight hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens

@@ -134,8 +134,8 @@ from grader.views import ShapeTracer
 ShapeTracer()
 
 # %% [markdown]
-# Attention and masks are given, but if your notebook of lesson 03 lies beside this one and your `MultiHeadAttention`
-# passes its check there, it is used instead.
+# Attention and masks are given, but if your notebook of lesson 03 is in the same folder as this one and your
+# `MultiHeadAttention` passes its check there, it is used instead.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -208,9 +208,9 @@ print(f"The tutorial's lets {pairs} pairs through,")
 print(f"and in {to_padding} of them the key is padding.")
 
 # %% [markdown]
-# The padding is missing, which does no harm here, because all padding is at the end and only queries that are padding
-# themselves look at it. But padding before the words would do harm (lesson 04), and a mask that hides both costs just
-# one more `&`.
+# The tutorial's mask doesn't hide padding, which does no harm here, because all padding is at the end and only queries
+# that are padding themselves look at it. But padding before the words would do harm (lesson 04), and a mask that hides
+# padding as well as the future costs just one more `&`.
 #
 # ### Step 4 · Ids become vectors
 #
@@ -437,7 +437,7 @@ print(alike(block_output))
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
-# The check takes more keys than queries, and the attention's output has a row for each query. So which of the three
+# The check uses more keys than queries, and the attention's output has a row for each query. So which of the three
 # arguments can it be added to?
 #
 # </details>
@@ -445,7 +445,7 @@ print(alike(block_output))
 # <details><summary>An error in a matrix product inside the attention</summary>
 #
 # Look at the order of the arguments in your `forward`, and where you call `self.attention`. If you pass them by
-# keyword, as in `query=query`, the order no longer matters. And remember that the attention returns two things.
+# keyword, as in `query=query`, the order no longer matters. And remember that `self.attention` returns two things.
 #
 # </details>
 #
@@ -505,7 +505,8 @@ class TransformerBlock(nn.Module):
 check(TransformerBlock)
 
 # %% role="try"
-# Try it: your block with the parameters of steps 6 to 14. Then dropout acts.
+# Try it: your block with the parameters of steps 6 to 14, first without
+# dropout and then with it.
 my_block = TransformerBlock(512, 8, 2048, dropout=0.1).eval()
 my_layers = (my_block.feed_forward.linear1, my_block.feed_forward.linear2)
 my_parts = (my_block.attention, my_block.norm1, my_block.norm2, *my_layers)
@@ -526,8 +527,8 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 # ### Step 15 · Block after block
 #
 # The encoder consists of steps 4 and 5 and then `num_layers` blocks. Each block gets the output of the one before it as
-# value, key and query. In lesson 02, "it" needed just that. In the first layer it took up the end of the sentence, and
-# with that it could look for the noun in the second.
+# value, key and query. In lesson 02, "it" needed just that. In the first layer it took in the end of the sentence, and
+# in the second layer it could use that to look for its noun.
 
 # %% role="try"
 # Try it: two of your blocks. Are the two "the" still apart?
@@ -679,7 +680,7 @@ show_steps(16, 18)
 # under its mask, and the output is added and normalised as in step 13. The result will be the *query* of the next step.
 
 # %%
-_ = torch.manual_seed(0)  # your blocks have drawn numbers above, or not yet
+_ = torch.manual_seed(0)  # the same numbers below, whatever ran above
 target_table, target_positions = (
     nn.Embedding(10000, 512),
     nn.Embedding(100, 512),
@@ -728,7 +729,7 @@ show(of_den, "den", words, title="mean of 8 heads")
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
 #
 # The target's mask has as many columns as the target has tokens, and the source's mask as many as the source. Which
-# attention got which mask?
+# attention layer got which mask?
 #
 # </details>
 #
@@ -801,8 +802,8 @@ shapes(128, 29, 10000, logits=logits)
 #
 # Difficulty 1 of 5
 #
-# This is easier still, since everything that it shares with your `Encoder` is given, and you only write step 18. It
-# ends without a softmax, because the loss takes logits.
+# This is easier still, since everything that it shares with your `Encoder` is given, and you only write step 18. The
+# decoder ends without a softmax, because the loss takes logits.
 #
 # <details><summary>My results are all between 0 and 1, or all negative</summary>
 #
@@ -967,8 +968,8 @@ class Transformer(nn.Module):
 check(Transformer)
 
 # %% role="try"
-# Try it: the paper's sizes, with two layers. Then another last word of the
-# target: which rows of the logits may move?
+# Try it: the paper's sizes, with two layers. If the last word of the target
+# changes, which rows of the logits may move?
 my_model = Transformer(10000, 10000, 1, 2, num_layers=2).eval()
 my_changed = trg.clone()
 my_changed[0, -1] = 9
@@ -1133,8 +1134,8 @@ check(quiz_07, "quiz_07")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written a whole Transformer, and it has learnt to write. You know slips that no shape reveals, such as the
-# wrong root, padding left visible, dropout after the norm, and one layer listed three times.
+# You have written a whole Transformer, and it has learnt to write. You have met slips that no shape reveals, such as
+# the wrong root, padding left visible, dropout after the norm, and one layer listed three times.
 #
 # **To read next**
 #

@@ -199,8 +199,8 @@ show([answer[:8], answer[1:]], lines, "01234567", title="position")
 #
 # Difficulty 1 of 5
 #
-# From a batch of targets, bos and eos included, make the two tensors, each with one column fewer than the target. Treat
-# padding as a token like any other here.
+# From a batch of targets, bos and eos included, make a tensor for each of these two sequences, with one column fewer
+# than the target. Treat padding as a token like any other here.
 #
 # <details><summary>I don't know which end to cut off</summary>
 #
@@ -290,7 +290,7 @@ print(f"over all 10: {each.mean():.2f}")
 # Difficulty 3 of 5
 #
 # Compute the mean cross-entropy (you may use `F.cross_entropy`) over the labels that are not padding, and return 0 if
-# all of them are. The result is a tensor with no axes, even when it is 0, so that it can be differentiated.
+# every label is padding. The result is a tensor with no axes, even when it is 0, so that it can be differentiated.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
@@ -446,9 +446,9 @@ from lesson_07 import Decoder, DecoderBlock
 from lesson_07 import Transformer
 
 # %% [markdown]
-# **You train your own** if your notebooks of lessons 03 and 07 lie beside this one and what you wrote passes its
-# checks. Otherwise you train the course's model. With yours, some figures may differ a little from those in the text.
-# (To train the course's model anyway, skip the next cell.)
+# **You train your own** if your notebooks of lessons 03 and 07 are in the same folder as this one and what you wrote
+# passes its checks. Otherwise you train the course's model. With yours, some figures may differ a little from those in
+# the text. (To train the course's model anyway, skip the next cell.)
 
 # %%
 from grader import use_yours
@@ -594,9 +594,9 @@ check(train_step)
 # %% [markdown]
 # ### Your loop
 #
-# The loop around it is yours too, and you write it where the comment is. It earns no points (lesson 11 asks for a whole
-# loop as an exercise). But below we run ours with the same rates and rows, so you can see whether your losses are
-# right. The optimiser is Adam, which gives every parameter a step size of its own.
+# The loop around `train_step` is yours too, and you write it where the comment is. It earns no points (lesson 11 asks
+# for a whole loop as an exercise). But below we run ours with the same rates and rows, so you can see whether your
+# losses are right. The optimiser is Adam, which gives every parameter a step size of its own.
 #
 # <details><summary>What goes into the loop?</summary>
 #
@@ -693,7 +693,7 @@ def write(model, text, most=12):
 # %% [markdown]
 # Before the training starts, we want to see which characters of the source the decoder looks at while it computes one
 # token. The weights of the **cross-attention** show this, but they are computed inside its last layer and thrown away.
-# We keep them with a *hook*, a function that PyTorch calls whenever that module has run.
+# We keep them with a *hook*, a function that PyTorch calls each time the module it belongs to has run.
 
 
 # %%
@@ -1238,8 +1238,8 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 # **Mask forgotten** looks perfect even with the right labels, and with teacher forcing. Here is the condition from
 # section 6: the two accuracies agree only if no position sees what comes after it. This model reads each token off its
 # neighbour to the right, and when it writes, there is no such neighbour. *What gives it away* is that the forced and
-# the free-running accuracy differ. Lesson 04's test finds it too, if you change a later token and see whether an
-# earlier output changes.
+# the free-running accuracy differ. Lesson 04's test, in which you change a later token and see whether an earlier
+# output changes, finds it too.
 #
 # **Padding counted** is the mild one. Nearly three quarters of its columns are padding, which it soon gets right every
 # time. So it reports less than a third of its honest loss, and the real tokens are a small part of each gradient. *What

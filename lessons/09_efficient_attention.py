@@ -478,9 +478,9 @@ print(f"these seven steps: {total_plain:.2f} ms without", end=", ")
 print(f"{total_cached:.2f} ms with a cache")
 
 # %% [markdown]
-# *The picture in words:* the points are measured, and the lines are the counted multiplications, drawn through the last
-# point of each. Without a cache the points climb, more and more steeply as the text grows. With a cache they climb only
-# a little, because such a step has so little arithmetic that most of its time goes into calling torch.
+# *The picture in words:* the points are measured, and the lines show the counted multiplications, each drawn through
+# the last of its points. Without a cache the points climb, more and more steeply as the text grows. With a cache they
+# climb only a little, because such a step has so little arithmetic that most of its time goes into calling torch.
 #
 # **How a cache grows.** `torch.cat` is convenient, but at every step it makes a new tensor and copies the whole cache
 # into it. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row into the
@@ -610,7 +610,7 @@ near = ["1.......", "11......", "111.....", ".111....", "..111..."]
 near += ["...111..", "....111.", ".....111"]
 window_of_3 = torch.tensor([[cell == "1" for cell in row] for row in near])
 everything_before = torch.ones(8, 8, dtype=torch.bool).tril()
-# seen by a token that is seen
+# what a token sees through those that it sees
 two_layers = window_of_3.float() @ window_of_3.float() > 0
 
 print("scores of 8 tokens: causal", everything_before.sum().item(), end=" ")
@@ -864,7 +864,7 @@ show(
 # %%
 predict(
     "09_is_causal",
-    "With this flag, how many keys does a token see after four cached ones?",
+    "After four cached tokens, how many keys does a fifth see with the flag?",
     low=0,
     high=5,
 )
@@ -1012,7 +1012,7 @@ print("chunk(3) makes", len(hundred.chunk(3)))
 #
 # <details><summary>The last rows are missing, or zero</summary>
 #
-# Print `start` in your loop. Does a chunk start after the last full one?
+# Print `start` in your loop. Does one more, shorter chunk follow the last full one?
 #
 # </details>
 #
@@ -1118,13 +1118,13 @@ for s, v in blocks:
     print(f" {mixed:8.4f} {mixed / total:9.4f}")
 
 # %% [markdown]
-# In the second block the maximum rises from 3 to 5, so both sums shrink by exp(3 − 5) = 0.1353 before the new block is
-# added. In the third block the maximum stays at 5, and the factor is 1. The last line ends with the same output that we
-# got all at once. This is the **online softmax**, which reads the row once, from left to right, and keeps three
-# numbers.
+# In the second block the maximum rises from 3 to 5, so both sums shrink by the factor exp(3 − 5) = 0.1353 before the
+# new block is added. In the third block the maximum stays at 5, and the factor is 1. The last line ends with the same
+# output that we got all at once. This is the **online softmax**, which reads the row once, from left to right, and
+# keeps three numbers.
 #
-# For many queries the three become columns, with a maximum, a sum and a weighted sum of values *for each query*. Step
-# through the blocks below.
+# For many queries the three numbers become columns, with a maximum, a sum and a weighted sum of values *for each
+# query*. Step through the blocks below.
 
 # %% role="draw"
 from grader.views import OnlineSoftmax
@@ -1220,8 +1220,8 @@ print(my_blocks.flatten().round(decimals=2))
 print(my_whole.flatten().round(decimals=2))
 
 # %% [markdown]
-# **Tiles.** Which part of the T × T matrix exists at one time? Here is each way when it is halfway through, and the
-# fourth one cuts both queries and keys.
+# **Tiles.** Which part of the T × T matrix exists at one time? The pictures show each way of computing it when it is
+# halfway through, and the fourth one cuts both queries and keys.
 
 
 # %% role="draw" long="four pictures, and what is in them"
@@ -1249,10 +1249,10 @@ for axes, (name, state) in zip(panels, ways.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* four 12 × 12 grids, in which the scores in memory are yellow, those made and thrown away are
-# grey, and those still to come are dark blue. The naive grid has all 144 in yellow, the chunked one a band of three
-# whole rows, and the online one a band of three whole columns. The fused one has a tile of three rows and three
-# columns, 9 scores; the rows above it and the columns to its left are done.
+# *The picture in words:* in four 12 × 12 grids, the scores in memory are yellow, those made and thrown away are grey,
+# and those still to come are dark blue. The naive grid has all 144 in yellow, the chunked one a band of three whole
+# rows, and the online one a band of three whole columns. The fused one has a tile of three rows and three columns, 9
+# scores; the rows above it and the columns to its left are done.
 #
 # A chunk has whole rows, and a block has whole columns. If both are cut, the size of a *tile* doesn't depend on the
 # length. PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation. The scores of

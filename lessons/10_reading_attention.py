@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     about: patterns, rollout, the heads of a trained model; eight broken attentions to find
+#     about: patterns, rollout, the heads of a trained model; eight broken attention functions to find
 #     picture: all heads of the trained model, one of them large
 #   jupytext:
 #     text_representation:
@@ -21,8 +21,8 @@
 # out, you switch this head off and let the model write again.
 #
 # Attention is one of the few parts of a network that can be read directly. Here you learn to read its matrices, first
-# made by hand, then those of that model, and to test what you have read. At the end you hunt for eight mistakes, in
-# attention functions whose code you can't see.
+# ones made by hand and then those of that model, and to test what you have read. At the end you hunt for eight
+# mistakes, in attention functions whose code you can't see.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does;
 # lesson 07's classes are given.
@@ -31,7 +31,7 @@
 #
 # - name the patterns that heads often show, and write code that names them;
 # - follow attention through several layers, along the residual stream;
-# - read what a model knows half way, ablate a head, and say from the loss what the model needs it for;
+# - read what a model knows half way through, ablate a head, and say from the loss what the model needs it for;
 # - find out what is wrong with an attention function from the outside, by calling it with the right inputs.
 #
 # **Time:** <!-- time -->. The plan: patterns → broken weights → a name for a pattern → a trained model's heads →
@@ -198,7 +198,7 @@ plt.show()
 # %% [markdown]
 # *The picture in words:* there are four 8 × 8 grids, yellow where the weight is 1. "Itself" is a yellow diagonal, "all
 # alike" is dark blue all over, and in "first token" the left column is yellow. "Neighbours" is a grey band along the
-# diagonal, a little brighter at both ends, where only two tokens divide the weight.
+# diagonal, a little brighter at both ends, where only two tokens share the weight.
 #
 # ## 2 · Are these weights at all?
 #
@@ -252,8 +252,8 @@ compare_guess("10_accepted", len(accepted) - 1)
 # in eval mode. In training, attention weights are often dropped at random and the others enlarged, so that a row sums
 # to one only on average.
 #
-# Two are accepted, since a matrix that shows the future and one that is far too sharp are valid weights. They aren't
-# the right ones, though, and in section 7 you find such mistakes.
+# Two are accepted, since a matrix that shows the future and one that is far too sharp still hold valid weights. They
+# aren't the right ones, though, and in section 7 you find such mistakes.
 
 # %% [markdown]
 # ## 3 · A name for a pattern
@@ -383,8 +383,8 @@ for my_name, my_matrix in (patterns | {"noisy": noisy}).items():
 # ## 4 · The heads of a trained model
 #
 # Now we take a real model, the Transformer that learnt to write dates in lesson 08. It has two layers in the encoder
-# and two in the decoder, and four heads everywhere. Its code is lesson 07's, which is given, and yours takes its place
-# if your notebooks of lessons 03 and 07 lie beside this one and pass.
+# and two in the decoder, and four heads everywhere. Its code is lesson 07's, which is given. Your own code takes its
+# place if your notebooks of lessons 03 and 07 are in the same folder as this one and pass their checks.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -415,8 +415,9 @@ use_yours(
 )
 
 # %% [markdown]
-# If your model from lesson 08 (`dates.safetensors` and `dates.json`) lies beside this notebook, you will look into that
-# one, otherwise into the course's, trained by the same cells. With yours some figures differ from those in the text.
+# If your model from lesson 08 (`dates.safetensors` and `dates.json`) is in the same folder as this notebook, you will
+# look into that one, and otherwise into the course's, which the same cells trained. With yours some figures differ from
+# those in the text.
 
 # %%
 trained = trained_dates()
@@ -429,7 +430,7 @@ print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 # %% [markdown]
 # The model reads and writes characters, and with teacher forcing one call asks for all of them, as in lesson 08. From
 # here on our main measure is the **loss**, the mean of −ln p over all characters, where p is the probability of the
-# right one. A model without any idea has a loss of ln 14 = 2.64 nats.
+# right one. A model that knows nothing has a loss of ln 14 = 2.64 nats.
 
 
 # %%
@@ -519,9 +520,9 @@ for kind, weights in inside.items():
 
 # %% [markdown]
 # To look at all twenty-four matrices, choose the kind of attention at the top. With the arrow keys, choose a head among
-# the small matrices, which have a row for each layer. Move over the large one to read how much weight each query gives
-# to each key. Below each head is the pattern it most resembles, and how much of its weight the two share. From 0.9 on,
-# you may call it the head's pattern.
+# the small matrices, which are laid out with a row for each layer. Move over the large one to read how much weight each
+# query gives to each key. Below each head is the pattern it most resembles, and how much of its weight the two share.
+# From 0.9 on, you may call it the head's pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
@@ -535,8 +536,8 @@ HeadExplorer({kind: (inside[kind], *side) for kind, side in sides.items()})
 # Take your time with these questions about what you see.
 #
 # 1. Under *cross*, go down the rows of head 1 in layer 1. Does each character of the answer attend to what it is read
-#    from? Row i belongs to the character that the decoder was *given*, at which it writes the next one. Which rows are
-#    less clear, and might that be because the month is read from several letters?
+#    from? Row i belongs to the character that the decoder was *given*, and in that row it writes the next one. Which
+#    rows are less clear, and might that be because the month is read from several letters?
 # 2. Under *decoder*, why is the upper right half of every matrix dark? Why is the first row of each matrix always the
 #    same?
 # 3. Under *encoder*, which heads are easy to describe in words, if you are honest?
@@ -695,7 +696,7 @@ plt.show()
 # digits of the year attend to one another. In the rollout the diagonal is the brightest, and the rest is flatter.
 #
 # Through the residuals alone a quarter of what is at each position is still its own, so the diagonal stays bright. Off
-# the diagonal the rollout is flatter, since a weighted sum of weighted sums evens out.
+# the diagonal the rollout is flatter, since taking weighted sums of weighted sums evens the weights out.
 #
 # Rollout is only an estimate, in which the heads are averaged, the residual counts as exactly one half, and values,
 # norms and feed-forward layers are left out.
@@ -768,7 +769,7 @@ compare_guess("10_switched_off", outcome)
 # %% [markdown] role="answer"
 # The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights shows a
 # possible reason, since other heads attend to the 6 as well. (Not every date is so lucky. With "August 6, 1939" in
-# `date`, the course's model gets another character wrong without its head, though not the 6.)
+# `date`, the course's model gets another character wrong without the head chosen there, though not the 6.)
 
 # %% [markdown]
 # ### Which layer decides
@@ -827,8 +828,8 @@ compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 # Before any cross-attention the stream can't know the date, only what comes at which place, such as dashes after four
 # digits and after two more. (In the second table, a full stop stands for eos.) Layer 0 reads the year and the day, but
 # takes August for April, which begins with an A as well. Layer 1 puts it right, and its feed-forward makes it certain.
-# Over all dates, each cross-attention takes away most of the loss, and the second layer's own attention next to
-# nothing. The lens shows what `fc_out` can read, not all that is there.
+# Over all dates, each cross-attention removes most of the loss that is left by then, while the second layer's own
+# attention hardly changes it. The lens shows what `fc_out` can read, not all that is there.
 
 # %% [markdown]
 # ### Different weights, the same output
@@ -886,9 +887,9 @@ names = {"encoder": "the encoder's", "decoder": "the decoder's own"}
 compare_guess("10_kind", names.get(kind, "the cross-attention"))
 
 # %% [markdown] role="answer"
-# *The picture in words:* a table has four heads in a row, and six rows, two layers each of the encoder, the decoder and
-# the cross-attention. One entry stands out, 43 at head 0 of the encoder's layer 0. The next largest is 8, and most are
-# below 4.
+# *The picture in words:* a table has six rows, one for each layer of the encoder, the decoder and the cross-attention,
+# and a column for each of four heads. One entry stands out, 43 at head 0 of the encoder's layer 0. The next largest is
+# 8, and most are below 4.
 #
 # Most heads cost little, and where several do the same, none is missed. The cross-attention has such heads, as you saw
 # with the 6. Without one of the encoder's, the loss is almost twenty times as large. In four other models that we
@@ -998,12 +999,12 @@ compare_guess("10_together", f"by {how_much} this total")
 # Together they cost several times as much, since if one is missing, others can do its work. In the decoder's own
 # attention, too, no single head is missed, but without all eight the loss is 0.06 nats, more than twenty times as
 # large. Without the cross-attention the date doesn't get through, and the loss grows to almost 2 nats, where a model
-# without any idea has 2.64.
+# that knows nothing has 2.64.
 
 # %% [markdown]
-# An ablation has limits too, since it only shows what *this* model needs. If it had been trained without the head, it
-# might have found another way. Besides, the next layers were never trained with zeros there, so some authors put the
-# head's mean output in its place.
+# An ablation has limits too, since it only shows what *this* model needs. If the model had been trained without the
+# head, it might have found another way. Besides, the next layers were never trained with zeros there, so some authors
+# put the head's mean output in its place.
 #
 # ### The position is not the character
 #
@@ -1056,7 +1057,7 @@ def forgets_the_mask(x, w_q, w_k, w_v, w_o, num_heads):
 
 # %%
 def ask(attention, x=x, num_heads=3, **other):
-    """Call an attention with the weight matrices above, or with others."""
+    """Call an attention function with the matrices above, or with others."""
     return attention(x, *(matrices | other).values(), num_heads)
 
 
@@ -1116,8 +1117,8 @@ influence(forgets_the_mask)
 #
 # **Probe 3, yours, shows whether a sequence depends on the rest of its batch.** A sequence should give the same output
 # alone and together with another one, but many models are only tested with a batch of one. Write this probe, for which
-# `ask` is all you need. Then test it on `mixes_sequences`, which adds a little of each sequence to the other, because a
-# probe that can't find anything is worthless.
+# `ask` is all you need. A probe that can't find anything is worthless, so test yours on `mixes_sequences`, which adds a
+# little of each sequence to the other.
 #
 # <details><summary>How do I start?</summary>
 #
@@ -1168,8 +1169,8 @@ if differ == "0.00":
 compare_guess("10_company", outcome)
 
 # %% [markdown] role="answer"
-# It shows the future, but only that of the same sequence, so the rest of the batch has no influence. (`company` is the
-# course's version of the probe; compare yours with it.)
+# `forgets_the_mask` shows the future, but only that of the same sequence, so the rest of the batch has no influence.
+# (`company` is the course's version of the probe; compare yours with it.)
 
 # %% [markdown]
 # **Probe 4, `matters`, shows which weight matrices matter, and for what.** It replaces them one at a time. Another
@@ -1196,10 +1197,10 @@ print("with a single token")
 matters(right, seq_len=1)
 
 # %% [markdown]
-# **Probe 5, `compared`, shows what is right, and with how many heads.** It compares weights and output with those of
-# the right attention function, with three heads and with one. If the weights are right and the output is not, the
-# mistake lies after the softmax. If all is right with one head, the mistake has to do with heads, because with one head
-# √head_dim is √d_model, and no heads have to be split or merged.
+# **Probe 5, `compared`, shows whether weights and output are right, with three heads and with one.** It compares them
+# with those of the right attention function. If the weights are right and the output is not, the mistake lies after the
+# softmax. If all is right with one head, the mistake has to do with heads, because with one head √head_dim is √d_model,
+# and no heads have to be split or merged.
 
 
 # %%
@@ -1214,8 +1215,9 @@ def compared(attention):
 compared(forgets_the_mask)
 
 # %% [markdown]
-# **Probe 6, `entropies`, shows whether the weights are too sharp or too flat.** For each head, it prints the entropy of
-# the last row, in which every token is visible, below the right one. ("none" means that the row doesn't sum to one.)
+# **Probe 6, `entropies`, shows whether the weights are too sharp or too flat.** For each head, it prints the right
+# entropy of the last row, in which every token is visible, and below it the entropy that was found. ("none" means that
+# the row doesn't sum to one.)
 
 
 # %%
@@ -1273,8 +1275,7 @@ entropies(forgets_the_mask)
 #
 # <details><summary>Several ids are left</summary>
 #
-# Find a probe on which they would differ, before you guess. If you have guessed wrong, the check tells you such a
-# probe.
+# Find a probe on which they would differ, before you guess. If you have guessed wrong, the check names such a probe.
 #
 # </details>
 #
@@ -1367,7 +1368,7 @@ check(bug_hunt, "bug_hunt")
 #    batch of two?
 #    - a. at the causal mask;
 #    - b. at the number of heads;
-#    - c. for a sum or a softmax that runs over the batch;
+#    - c. at any sum or softmax that runs over the batch;
 #    - d. at the scaling.
 #
 # <details><summary>I don't know how to start with the rollout</summary>
@@ -1410,8 +1411,8 @@ check(quiz_10, "quiz_10")
 # ## What you can do now
 #
 # You read attention weights, by eye and by code, and follow them through layers. You know what they can't show, and how
-# to find out instead, by reading the stream half way, or by ablating something and looking at the loss. And you have
-# named mistakes in attention functions whose code you never saw.
+# to find out instead, by reading the stream half way through, or by ablating something and looking at the loss. And you
+# have named mistakes in attention functions whose code you never saw.
 #
 # **To read next**
 #

@@ -28,13 +28,13 @@
 #
 # **Afterwards you can**
 #
-# - say what a language model predicts, and how far counting gets;
+# - say what a language model predicts, and how far counting gets you;
 # - write a decoder-only model, and the loop that trains it;
 # - find out what a head is for, and test it by switching the head off;
 # - draw the next token with temperature, top-k and top-p, with a cache and without.
 #
-# **Time:** <!-- time -->. The lesson is made for two sittings, with a break at the end of section 5, where your model
-# has learnt and leaves you with a riddle. (When you come back after the break, run all cells again.)
+# **Time:** <!-- time -->. The lesson is made for two sittings, with a break at the end of section 5, when your model is
+# trained and leaves you with a riddle. (When you come back after the break, run all cells again.)
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
@@ -66,8 +66,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Tales as numbers
 #
-# A small grammar made these tales from about forty patterns with gaps for names, things and places. Most of what is
-# named once comes back later in its tale. The last 80 tales are **held out**, so no model learns from them.
+# A small grammar made these tales from about forty patterns with gaps for names, things and places. Most of what a tale
+# names comes back later in it. The last 80 tales are **held out**, so no model learns from them.
 
 # %%
 from grader.models.gpt import course_tales, joined, words_of
@@ -77,7 +77,7 @@ for tale in train_text.splitlines()[:3]:
     print(textwrap.fill(tale, 78), end="\n\n")
 
 # %% [markdown]
-# A token here is a word or a mark, so a name is a single token, and the end of a line is one too.
+# A token here is a word or a punctuation mark, so a name is a single token, and the end of a line is one too.
 
 # %%
 WORDS = sorted(set(words_of(train_text + test_text + strange_text)))
@@ -98,7 +98,7 @@ def decode(ids):
 train_ids, test_ids = encode(train_text)[0], encode(test_text)[0]
 print(f"{V} different tokens; {len(train_ids)} to learn from", end="")
 print(f", {len(test_ids)} held out")
-BEGINNING = decode(train_ids[:4])  # every text that is written begins so
+BEGINNING = decode(train_ids[:4])  # how every generated text begins
 print(f"“{BEGINNING}” as ids:", train_ids[:4].tolist())
 
 # %% [markdown]
@@ -226,8 +226,9 @@ def counted(ids, back):
 
 
 def table_probability(after, before, token):
-    """Of a token after a list of tokens. The more different tokens came after a
-    beginning, the more is mixed in of a shorter one (Witten and Bell 1991)."""
+    """The probability of a token after a list of tokens. The more different
+    tokens came after a beginning, the more a shorter one counts (Witten and
+    Bell 1991)."""
     probability = 1 / V
     for length in range(len(before) + 1):
         counts = after.get(tuple(before[len(before) - length :]))
@@ -242,9 +243,9 @@ def table_probability(after, before, token):
 after = counted(train_ids, 5)
 
 # %% [markdown]
-# All models are judged on the same pieces, each of which begins with a held-out tale and asks for 128 tokens, into the
-# next tale if need be. One kind of word is judged separately too, **names that were named before** in that piece, which
-# a model can know if it remembers.
+# All models are judged on the same pieces, each of which begins with a held-out tale and asks for 128 tokens, going on
+# into the next tale if need be. One kind of word is judged separately too, **names that were named before** in that
+# piece, which a model can know if it remembers.
 
 # %%
 line_ends = (test_ids == id_of["\n"]).nonzero().flatten()
@@ -279,7 +280,7 @@ def table_losses(after, back):
 
 predict(
     "11_again",
-    "Tables of 1 to 5 words back: the best one's loss on these names?",
+    "With 1 to 5 words back, what is the best table's loss on these names?",
     low=0,
     high=8,
     unit="nats",
@@ -306,7 +307,7 @@ compare_guess("11_again", round(best_names, 1))
 # table reads. To count sequences of forty words would take more tales than there are atoms in the world.
 
 # %% [markdown]
-# And yet a table can write, and here the one with three words back continues a beginning.
+# And yet a table can write, and here the one that looks three words back goes on from our beginning.
 
 # %%
 draw = torch.Generator().manual_seed(3)
@@ -328,7 +329,7 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 # and keys (lesson 06), and the mask hides later tokens (lesson 04).
 #
 # You get what you wrote in lessons 03, 06 and 07, and attention with rotation. Your own code runs if your notebooks of
-# these lessons lie beside this one and pass.
+# these lessons are in the same folder as this one and pass their checks.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -426,7 +427,7 @@ check(GPTBlock)
 #
 # First comes an embedding, then come the blocks, and at the end a linear layer, the **head**, gives V logits for each
 # position. (It shares only its name with the heads of attention.) The embedding has a vector for each token, and so has
-# the head, because a logit is the dot product of the token's row in the head's matrix with what comes in. Both can use
+# the head, because a token's logit is the dot product of what comes in with its row of the head's matrix. Both can use
 # the same V vectors, and then the weight is **shared**, or *tied*.
 #
 # ### Exercise 4: `GPT`
@@ -436,10 +437,10 @@ check(GPTBlock)
 # Token ids (B, T) become logits (B, T, V) on their way through `token_embedding`, each of the `blocks`, the last `norm`
 # and the `head`. A pre-norm block ends in an addition, so the last norm is needed.
 #
-# You get the embedding, the limit `max_length` and the line that returns. Make `blocks` (an `nn.ModuleList` of
-# `num_layers` blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's, one
-# parameter with two names, so use the head's for both, `self.token_embedding.weight = self.head.weight`. Then compute
-# `logits` in `forward`, where each block also gets the `cache`, which may be None.
+# You get the embedding, the limit `max_length` and the `return` line. Make `blocks` (an `nn.ModuleList` of `num_layers`
+# blocks), `norm` and `head`, an `nn.Linear` without a bias. Its weight **is** the embedding's, one parameter with two
+# names, so use the head's for both, `self.token_embedding.weight = self.head.weight`. Then compute `logits` in
+# `forward`, where each block also gets the `cache`, which may be None.
 #
 # <details><summary>Why the head's weight, and not the embedding's?</summary>
 #
@@ -526,7 +527,7 @@ def scored(logits, labels, asked):
 
 @torch.no_grad()
 def judged(model):
-    """A model's scores on the held-out pieces, asked for names named before."""
+    """A model's scores on held-out pieces, also on names that came before."""
     was_training = model.training
     logits = model.eval()(test_inputs)
     model.train(was_training)
@@ -599,8 +600,8 @@ check(clip_gradients)
 # Collect in `losses` the loss *before* each step, as a plain number.
 #
 # Take the optimiser as it is, with its learning rate and its memory of earlier steps, because `fit` will be called
-# piece by piece and has to go on where it was. As in lesson 08, the lines around the loop set train mode, and at the
-# end the mode that the model came in.
+# piece by piece and has to go on where it was. As in lesson 08, the lines around the loop switch to train mode, and at
+# the end back to the mode that the model came in.
 #
 # <details><summary>In which order?</summary>
 #
@@ -650,7 +651,7 @@ check(fit)
 
 # %% [markdown]
 # `Training` draws all pieces beforehand and calls your `fit` for one row at a time, because the learning rate changes
-# with each step, and rises for 50 steps before it falls. A training that was stopped goes on with the next row.
+# with each step, and rises for 50 steps before it falls. A training run that was stopped goes on with the next row.
 
 
 # %% long="one class: what a training keeps, and its step"
@@ -786,7 +787,7 @@ def draw_arcs(ids, labels, weights):
 # %%
 predict(
     "11_names",
-    "At which step was a third of the names named before guessed right?",
+    "At which step does it first get a third of these names right?",
     low=0,
     high=1200,
     unit="steps",
@@ -804,8 +805,8 @@ compare_guess("11_names", min(my_late, default=1200))
 
 # %% [markdown] role="answer"
 # *The picture in words:* five level lines stand between 5.8 for uniform and 1.3 for the best table. The training loss
-# and the loss on held-out tales fall together, steeply at first, and are below all of them within a hundred steps. The
-# loss on names stays a little below the best table's for several hundred steps, then drops to less than half.
+# and the loss on held-out tales fall together, steeply at first, and drop below all five lines within a hundred steps.
+# The loss on names stays a little below the best table's for several hundred steps, then drops to less than half.
 #
 # The loss on names stays nearly as high as a table's for several hundred steps. Then, within one or two hundred, it
 # drops to less than half. The curve of all words hardly shows it, because only one place in fourteen asks for such a
@@ -832,7 +833,7 @@ def with_context(model, length):
 
 predict(
     "11_context",
-    "From the last 8 words alone: how many percent of these names are right?",
+    "From the last 8 words alone, what percentage of these names is right?",
     low=0,
     high=100,
     unit="%",
@@ -848,8 +849,8 @@ show(list(my_contexts.values()), my_rows, COLUMNS)
 compare_guess("11_context", round(100 * my_contexts[8].names_right))
 
 # %% [markdown] role="answer"
-# It does reach back, and the more words it may read, the more names it knows, up to about thirty, which is as far back
-# as names usually stand here.
+# It does reach back, and the more words it may read, the more names it knows. This stops at about thirty words, which
+# is as far back as names usually stand here.
 
 # %% [markdown]
 # Only attention carries anything from one token to another, and the model has four heads, two in each layer. To see
@@ -879,22 +880,22 @@ def attention_weights(model, tokens):
 # Difficulty 3 of 5
 #
 # You get the weights of all heads for one text, (L, H, T, T), its tokens `ids` (T,) and its labels (T,): `labels[t]`
-# comes after `ids[t]`. Where a place doesn't count, which here is everywhere but before a name, the label is −1.
+# comes after `ids[t]`. Only the places just before a name count here, and at all others the label is −1.
 #
 # At the places t whose label occurs among `ids[0]` … `ids[t]`, add up the weight that a head's row t puts on these
 # occurrences. The head with the largest sum on average is the answer, as two whole numbers, `(layer, head)`.
 #
 # For example, let the ids be 5, 7, 5, 8 and the labels −1, 5, −1, 7. Place 1 asks for a 5, which has been read at place
-# 0, and place 3 for a 7, which has been read at place 1. So the entries [1, 0] and [3, 1] of each head count.
+# 0, and place 3 for a 7, which has been read at place 1. So in each head, the entries [1, 0] and [3, 1] count.
 #
-# <details><summary>Which entries are that for a whole text?</summary>
+# <details><summary>Which entries are these in a whole text?</summary>
 #
 # In the table `ids == labels[:, None]`, (T, T), what does a True in row t and column j mean? And which half of the
 # table is about tokens that have been read?
 #
 # </details>
 #
-# <details><summary>From a flat place to a layer and a head</summary>
+# <details><summary>How do I get from a place in the flat list to a layer and a head?</summary>
 #
 # With H heads per layer, place 7 of the flat list is layer 7 // H, head 7 % H, and `divmod` gives both.
 #
@@ -958,7 +959,7 @@ def without_head(model, layer, head):
 
 predict(
     "11_off",
-    "Without this one head: how many percent of these names are right?",
+    "Without this one head, what percentage of these names is right?",
     low=0,
     high=100,
     unit="%",
@@ -977,15 +978,15 @@ my_right = my_off[my_layer, my_head].names_right
 compare_guess("11_off", round(100 * my_right))
 
 # %% [markdown] role="answer"
-# Without this one head of four, most of the names are gone. Without any other the loss rises too, because the sentences
-# get worse, but the names stay. You have found the place where this model remembers, by a prediction, a measurement and
-# an intervention.
+# Without this one head of four, most of the names are gone. If you switch off any other, the loss rises too, because
+# the sentences get worse, but the names stay. You have found the place where this model remembers, by a prediction, a
+# measurement and an intervention.
 #
 # <details><summary>Is it always one head?</summary>
 #
 # With these sizes it was, in all five of our starts. Without it 1 or 2 % of the names were right in four of them, and
-# 28 % in the fifth. With four heads per layer, two of them often share the work. To see that, put `num_heads` 4 into
-# `SIZES` and run on from there.
+# 28 % in the fifth. With four heads per layer, two of them often share the work. To see that, set `num_heads` to 4 in
+# `SIZES` and run the cells from there on.
 #
 # </details>
 
@@ -994,8 +995,8 @@ compare_guess("11_off", round(100 * my_right))
 #
 # Elhage et al. (2021) and Olsson et al. (2022) found *induction heads* in models of all sizes. After "… Odile Percy …
 # Odile" they look back at what came after the earlier "Odile", and copy it. These, too, appear suddenly during
-# training, and take two layers. One head adds to each token what stood before it, and a head in a later layer searches
-# by that. Wang et al. (2023) found *name mover heads* in GPT-2: where a name is due, they look back at the names and
+# training, and take two layers. One head adds to each token what stood before it, and a head in a later layer uses that
+# to search. Wang et al. (2023) found *name mover heads* in GPT-2: where a name is due, they look back at the names and
 # copy one. Yours is of that second kind, but simpler, because it is in the first layer and doesn't compare what came
 # before. A place before a name only asks for names at a certain distance, which is why the head sometimes takes the
 # other animal of the tale.
@@ -1019,10 +1020,10 @@ for step, wrote in course.samples.items():
 #
 # ## 7 · From logits to a distribution
 #
-# Softmax makes V probabilities of the model's V logits, and one token has to be chosen. If it is always the likeliest,
-# as in lesson 08, every tale is the same. If you draw from the probabilities as they are, there are too many mistakes,
-# because a hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed first, in up
-# to three ways.
+# Softmax turns the model's V logits into V probabilities, and one token has to be chosen. If it is always the
+# likeliest, as in lesson 08, every tale is the same. If you draw from the probabilities as they are, there are too many
+# mistakes, because a hundred wrong words with 0.1 % each add up to one draw in ten. So the distribution is changed
+# first, in up to three ways.
 #
 # **Temperature** is a number by which the logits are divided before softmax. A temperature below 1 makes the likely
 # tokens likelier, and one above 1 makes all probabilities more alike.
@@ -1079,11 +1080,11 @@ Sampler(course, course.words, "Once there was a", max_length=256)
 # Turn logits (..., V) into probabilities (..., V) in three steps, the last two of which may be left out. Each step ends
 # with rows that sum to one:
 #
-# 1. Divide the logits by the **temperature**, then take the softmax. (At temperature 0, the lines that you get put all
-#    the probability on the largest logit.)
+# 1. Divide the logits by the **temperature**, then take the softmax. (Temperature 0 is handled by the lines that you
+#    get, which put all the probability on the largest logit.)
 # 2. **Top-k** keeps only the `top_k` most probable tokens, or all of them if `top_k` is larger than V.
-# 3. **Top-p** keeps the fewest of these tokens whose probabilities together reach `top_p`, the most probable ones and
-#    at least one.
+# 3. **Top-p** keeps the most probable of these tokens, only as many as it takes for their probabilities together to
+#    reach `top_p`, and at least one.
 #
 # Tokens that don't stay get probability 0, and the probabilities of the others are divided by their sum, which
 # `F.normalize(p, p=1, dim=-1)` does for each row. The result is in the vocabulary's order, and if only one of two equal
@@ -1155,7 +1156,7 @@ check(next_token_probabilities)
 #
 # <details><summary>What are the two stars before <code>sampling</code>?</summary>
 #
-# They gather the named arguments that are not in the list of `generate`, so `generate(…, temperature=0.8)` makes
+# They gather the named arguments that `generate` doesn't list itself, so `generate(…, temperature=0.8)` makes
 # `sampling` the dict {"temperature": 0.8}. The same two stars in a call spread it out again, as in
 # `next_token_probabilities(logits, **sampling)`.
 #
@@ -1298,11 +1299,11 @@ print("                              with it        ", 4 + 399)
 #
 # How does your model differ from those that people talk to? It differs less in code than in size and in its tokens,
 # since theirs are pieces of words (the end of the lesson shows how they are made). GPT-2 small (2019) has 12 layers, 12
-# heads, vectors of 768 components, 3072 of them inside the feed-forward layers, a vocabulary of 50 257 and a learnt
-# vector for each of 1024 positions.
+# heads, vectors of 768 components (3072 inside the feed-forward layers), a vocabulary of 50 257 and a learnt vector for
+# each of 1024 positions.
 #
 # A model that was trained on texts alone continues texts, and doesn't answer. So for a **chat** it is trained further,
-# with the same loss, on conversations, with special tokens between those who speak. Then people compare pairs of
+# with the same loss, on conversations, with special tokens that separate the speakers. Then people compare pairs of
 # answers, and it is trained towards those that they prefer, but the answers still come from `generate`.
 #
 # ## 11 · Quiz
@@ -1361,9 +1362,9 @@ check(quiz_11, "quiz_11")
 # ## What you can do now
 #
 # You have written a language model and the loop that trains it, and it beats every table of counts. You also know how
-# it remembers names, because you found the head that looks back, and showed that it is the one by switching it off. And
-# when somebody speaks of layers, heads, context, temperature or tokens of one of the large models, you know which line
-# of your code they mean.
+# it remembers names, because you found the head that looks back and, by switching it off, showed that it is the one.
+# And when somebody speaks of layers, heads, context, temperature or tokens of one of the large models, you know which
+# line of your code they mean.
 #
 # ## For those who want more
 #
@@ -1374,7 +1375,7 @@ check(quiz_11, "quiz_11")
 # ### Too few tales
 #
 # Your curves for training and for held-out tales fell together. A model of this size couldn't learn 800 tales by heart
-# in these steps. To see what happens if there are only 30, you train two models on them, one of them with dropout
+# in the steps it had. To see what happens if there are only 30, you train two models on them, one of them with dropout
 # (lesson 07).
 
 # %%
@@ -1390,7 +1391,7 @@ for my_dropout in (0.0, 0.2):
 # %%
 predict(
     "11_few",
-    "600 steps on 30 tales. How does the loss on held-out tales go?",
+    "In 600 steps on 30 tales, what happens to the loss on held-out tales?",
     ["it falls to the end", "it falls, then stays", "it falls, then rises"],
 )
 
@@ -1407,11 +1408,11 @@ my_verdict = "it falls, then rises" if my_rises else "it falls, then stays"
 compare_guess("11_few", my_verdict)
 
 # %% [markdown] role="answer"
-# On the 30 tales the loss goes on falling while on others it rises, because the model learns these tales by heart in
-# place of how tales go. This is **overfitting**, and only the two losses together show it. Dropout slows the learning
-# by heart a little, but can't prevent it, because there is too little else to learn from. Stopping where the held-out
-# loss is lowest helps more. More tales help most of all, since with 800 of them your model reached a loss that it never
-# comes near with 30.
+# On the 30 tales the loss goes on falling while on others it rises, because the model learns these tales by heart
+# instead of learning how tales go in general. This is **overfitting**, and only the two losses together show it.
+# Dropout makes the model learn the tales by heart a little more slowly, but can't prevent it, because there is too
+# little else to learn from. Stopping where the held-out loss is lowest helps more. More tales help most of all, since
+# with 800 of them your model reached a loss that it never comes near with 30.
 
 # %% [markdown]
 # ### Names that nobody has heard
@@ -1422,7 +1423,7 @@ compare_guess("11_few", my_verdict)
 # %%
 predict(
     "11_strangers",
-    "Of the names that it has never seen: how many does it copy?",
+    "How many of the names that it has never seen does it copy?",
     ["about as many as of the others", "about half as many", "hardly any"],
 )
 
@@ -1443,9 +1444,8 @@ compare_guess("11_strangers", my_verdict)
 
 # %% [markdown] role="answer"
 # The head may look back at "Agnes", but the model can't predict it. A token that never occurs in training is never the
-# right answer, so every step makes its logit smaller. Embedding and head share its vector, so that is all that the
-# vector has learnt, because the token never was an input. What the head copies must mean something to the layer that
-# reads it.
+# right answer, so every step makes its logit smaller. Embedding and head share its vector, and the token was never an
+# input, so that is all that the vector has learnt. What the head copies must mean something to the layer that reads it.
 
 # %% [markdown]
 # Large models have no such words. With characters as tokens, texts are long, and with words, the vocabulary has no end,
@@ -1482,10 +1482,10 @@ for word in ("the", "called", "lantern", "Agnes"):
     print(f"{word:8} {' · '.join(pieces_of.get(word, []))}")
 
 # %% [markdown]
-# The commonest words are one token, and rarer ones are put together from pieces. "Agnes", which never occurred, is made
-# of pieces that did, so a model with such tokens can copy it piece by piece. GPT-2 begins with the 256 bytes instead of
-# characters, so it can write any text in any language. With 50 000 merges and one token for the end of a text, its
-# vocabulary has 50 257 tokens.
+# The commonest words are one token each, and rarer ones are put together from pieces. "Agnes", which never occurred, is
+# made of pieces that did, so a model with such tokens can copy it piece by piece. GPT-2 begins with the 256 bytes
+# instead of characters, so it can write any text in any language. With 50 000 merges and one token for the end of a
+# text, its vocabulary has 50 257 tokens.
 #
 # ### From an empty cell
 #
@@ -1530,15 +1530,15 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # <details><summary>Where do I begin?</summary>
 #
-# Begin with the `__init__` methods, for which the names above show the modules, and the shapes what goes in and out of
-# them.
+# Begin with the `__init__` methods, since the names above show which modules they need, and the shapes show what goes
+# in and out of each.
 #
 # </details>
 #
-# <details><summary>All names fit, and the logits differ</summary>
+# <details><summary>All names fit, but the logits differ</summary>
 #
 # Take the parts in turn. Is the order of norm, sub-layer and addition right, in both sub-layers? Is the mask there, and
-# are queries *and* keys rotated, after the heads were split, and the values not? What are the scores divided by, and is
+# are queries *and* keys rotated after the heads were split, but not the values? What are the scores divided by, and is
 # there a norm before the head?
 #
 # </details>
@@ -1563,7 +1563,7 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # ### How large GPT-2 is
 #
-# Section 10 has its sizes, and most of its parameters are in the blocks and in the embedding.
+# Section 10 has the sizes of GPT-2, and most of its parameters are in the blocks and in the embedding.
 
 # %%
 predict(
@@ -1645,7 +1645,7 @@ def like_gpt2(model, sizes, positions):
 
 
 # %% [markdown]
-# The other differences are names and layouts, for which `t()` transposes a matrix and leaves a vector as it is, and
+# The other differences are in names and layouts, where `t()` transposes a matrix and leaves a vector as it is, and
 # `chunk` cuts the common matrix into three.
 
 # %%
@@ -1693,12 +1693,13 @@ from grader.models.gpt2 import published_gpt2
 published = published_gpt2("gpt2.safetensors")
 
 # %% [markdown]
-# The ids below stand for "Once upon a time". You see words if the file `vocab.json` of the same model lies beside this
-# notebook too. Your logits are compared with those of PyTorch's own layers with the same weights, which also write the
-# text if your `GPT` isn't written yet. A difference as small as rounding means that your classes do what GPT-2 needs.
+# The ids below stand for "Once upon a time". You see words if the same model's file `vocab.json` is in this notebook's
+# folder too. Your logits are compared with those of PyTorch's own layers, which have the same weights and also write
+# the text if your `GPT` isn't finished yet. A difference as small as rounding means that your classes do what GPT-2
+# needs.
 
 # %% role="try" timed=true
-# GPT-2's numbers in your classes, and the 20 likeliest tokens in a row.
+# GPT-2's numbers in your classes, and 20 times the likeliest next token.
 my_gpt2, my_ids = published, torch.tensor([[7454, 2402, 257, 640]])
 if published:
     try:

@@ -66,7 +66,7 @@ def lines() -> list[str]:
 def test_a_server_with_the_same_widgets_draws_the_view(served):
     assert {WIDGET, "image/png"} <= set(bundle())
     found = lines()
-    assert f"ok JupyterLab 4.6.6, the server's: has anywidget {anywidget.__version__}, interactive pictures" in found
+    assert f"ok The server's JupyterLab 4.6.6: has anywidget {anywidget.__version__}, for interactive pictures" in found
     assert all(line.startswith("ok") for line in found)
 
 
@@ -76,13 +76,13 @@ def test_without_them_there_is_the_picture_and_a_sentence(served):
     assert WIDGET not in data
     assert "can't be used here: the server&#x27;s JupyterLab 4.6.6 has no anywidget." in data["text/html"]
     assert 'src="data:image/png;base64,' in data["text/html"]
-    assert "fix JupyterLab 4.6.6, the server's: anywidget is missing, interactive pictures" in lines()
+    assert "fix The server's JupyterLab 4.6.6: anywidget is missing (needed for interactive pictures)" in lines()
 
 
 def test_another_version_of_them_is_told(served):
     served["anywidget"] = "0.1.2"
     assert WIDGET not in bundle()
-    said = f"has anywidget 0.1.2, and this kernel {anywidget.__version__}"
+    said = f"has anywidget 0.1.2, and this kernel has {anywidget.__version__}"
     assert f"fix Interactive pictures: the server's JupyterLab 4.6.6 {said}" in lines()
 
 

@@ -75,7 +75,7 @@ def build(
         tell(str(problem))
     _write_readme(repository, course, tell)
     for extra in left_over(repository):
-        tell(f"{extra}: no lesson has this name; delete the file if it is not yours")
+        tell(f"{extra}: no lesson has this name; delete the file unless you put it there")
     if failed:
         raise LessonError(failed)
 
@@ -155,7 +155,7 @@ def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
     )
     if same < max(len(mine), len(ran)):
         index = mine[min(same, len(mine) - 1)][0] if mine else 0
-        message = "from here on the code differs from what was run last; build without --keep-outputs"
+        message = "from here on the code differs from the code that was last run; build without --keep-outputs"
         raise LessonError([lesson.problem(lesson.in_notebook[index], message)])
     for (_, cell), executed in zip(mine, ran, strict=True):
         cell.outputs, cell.execution_count = executed.outputs, executed.execution_count

@@ -164,7 +164,7 @@ def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
         if output.output_type == "stream" and output.name == "stderr":
             found.append(_problem(lesson, index, f"the cell writes to standard error: {text.strip().splitlines()[0]}"))
         elif ADDRESS.search(text):
-            message = f"the output contains an address, which differs in every run: {ADDRESS.findall(text)[0]}"
+            message = f"the output has a memory address, which is different in every run: {ADDRESS.findall(text)[0]}"
             found.append(_problem(lesson, index, message))
     return found
 

@@ -170,7 +170,7 @@ def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
     problems += [Problem(path, 1, "", message) for message in unreadable]
     position = next((i for i in range(header, len(lines)) if lines[i].strip()), len(lines))
     if position == len(lines) or not lines[position].startswith(MARKER):
-        return Lesson(name, path, text, (), (Problem(path, position + 1, "", f'a lesson begins with "{MARKER}"'),))
+        return Lesson(name, path, text, (), (Problem(path, position + 1, "", f'a lesson must begin with "{MARKER}"'),))
     import jupytext  # of the `dev` extra: a teacher's own exercises need the rest of this module
 
     # Without the header: the build gives every notebook the same metadata.
@@ -201,9 +201,9 @@ def _course(header: list[str]) -> tuple[str, str, list[str]]:
         course = read.get("jupyter", {}).get("course", {})
         about, picture = course.get("about", ""), course.get("picture", "")
     except (yaml.YAMLError, AttributeError):
-        return "", "", ["can't read the header, which is YAML, so text with a colon needs quotes"]
+        return "", "", ["can't read the header; it is YAML, so text with a colon needs quotes"]
     if not isinstance(about, str) or not isinstance(picture, str):
-        return "", "", ["about and picture in the header must be text"]
+        return "", "", ["`about` and `picture` in the header must be text"]
     return about, picture, []
 
 
@@ -214,12 +214,14 @@ def _cell(
     metadata.pop("lines_to_next_cell", None)  # jupytext's note about blank lines
     unread = metadata.pop("incorrectly_encoded_metadata", None)
     if unread is not None:
-        wrong.append(f'cannot read the metadata `{unread}`: values are JSON, so strings need quotes, role="check"')
+        wrong.append(
+            f'cannot read the metadata `{unread}`: values are JSON, so strings need quotes, as in role="check"'
+        )
         metadata |= dict(FIELD.findall(unread))  # so that this error doesn't draw others after it
         metadata.pop("timed", None)
     title = metadata.pop("title", None)
     if title is not None:
-        wrong.append(f'"{title}" follows "{MARKER}", but a cell has no title')
+        wrong.append(f'"{title}" follows "{MARKER}", but a cell cannot have a title')
     first = marker + 1
     while source.strip() and source.splitlines()[0].strip() and first < len(lines) and not lines[first].strip():
         first += 1  # jupytext drops blank lines between the marker and the source
@@ -244,7 +246,11 @@ def _taken_over(cell: LessonCell, solved: Mapping[str, Mapping[str, str]]) -> tu
         if not isinstance(node, ast.ImportFrom) or not FROM_LESSON.fullmatch(node.module or ""):
             return cell, []
         there, names = solved.get(node.module or "", {}), [alias.name for alias in node.names]
-        wrong += [f"no solution in an earlier {node.module} defines {name}" for name in names if name not in there]
+        wrong += [
+            f"{node.module} isn't an earlier lesson with a solution that defines {name}"
+            for name in names
+            if name not in there
+        ]
         taken += [text for name, text in there.items() if name in names]
     return replace(cell, source="\n\n\n".join(taken) or cell.source), wrong
 

@@ -43,7 +43,7 @@ def solution_in_context(exercise: Exercise) -> tuple[str, str]:
             return "\n".join([*imports, *before]), cell.source
         if cell.role in ("given", "solution"):
             before.append(cell.source)
-    raise ValueError(f"lessons/{exercise.lesson}.py has no solution of {exercise.name}")
+    raise ValueError(f"lessons/{exercise.lesson}.py has no solution to {exercise.name}")
 
 
 def model_solution(exercise: Exercise) -> str:

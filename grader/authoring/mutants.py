@@ -712,7 +712,7 @@ def stale(
         if verdict is None:
             problems.append(f"{path}: {name} no longer has this mutant: {change}")
         elif verdict != "survived":
-            problems.append(f"{path}: the check of {name} does not pass it ({verdict}): {change}")
+            problems.append(f"{path}: the check of {name} does not pass this mutant ({verdict}): {change}")
     return problems
 
 

@@ -88,13 +88,13 @@ def _check_name(repository: Repository, lesson: str, name: str) -> None:
     quiz = QUIZ.fullmatch(name)
     if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name):
         raise CourseError(
-            f"{name!r} can't be the name of an exercise: a function's is in snake_case (split_heads), a module's in "
-            "CamelCase (MultiHeadAttention)."
+            f"{name!r} can't be the name of an exercise: functions are named in snake_case (split_heads), "
+            "modules in CamelCase (MultiHeadAttention)."
         )
     if name in HELPERS:
         raise CourseError(f"{name}.py is reserved for what several exercises of a lesson share.")
     if quiz and quiz["number"] != lesson[:2]:
-        raise CourseError(f"{name!r}: the quiz of this lesson is quiz_{lesson[:2]}.")
+        raise CourseError(f"{name!r}: the quiz of this lesson must be called quiz_{lesson[:2]}.")
     if name in repository.exercises:
         raise CourseError(f"There is already an exercise {name}, in lesson {repository.exercises[name].lesson}.")
 
@@ -180,7 +180,7 @@ def filled(template: str, **fields: str) -> str:
 def _refuse_existing(repository: Repository, files: Mapping[Path, str]) -> None:
     existing = [path.as_posix() for path in files if (repository.root / path).exists()]
     if existing:
-        raise CourseError("\n".join(f"{path} exists already." for path in existing))
+        raise CourseError("\n".join(f"{path} already exists." for path in existing))
 
 
 def _write(repository: Repository, files: Mapping[Path, str]) -> list[Path]:

@@ -45,8 +45,8 @@ def write_skeleton(root: Path, name: str) -> list[str]:
     `CourseError` for a name that can't be an exercise's, or that the course itself has."""
     if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name):
         raise CourseError(
-            f"{name!r} can't be the name of an exercise: a function's is in snake_case (row_sums), a module's in "
-            "CamelCase (RowSums), a quiz's begins with quiz_."
+            f"{name!r} can't be the name of an exercise: functions are named in snake_case (row_sums), modules "
+            "in CamelCase (RowSums), and a quiz's name begins with quiz_."
         )
     if is_taken(name):
         raise CourseError(f"The course has its own {name}. Give yours another name.")
@@ -67,7 +67,7 @@ def put_into(root: Path, notebook: Path, name: str) -> int:
     document = loads(notebook.read_text("utf-8"))
     for number, cell in enumerate(document.cells, 1):
         if cell.metadata.get("course", {}).get("exercise") == name:
-            raise CourseError(f"{notebook.name}: cell {number}: the exercise {name} is already there.")
+            raise CourseError(f"{notebook.name} already has the exercise {name}, in cell {number}.")
     index = _place(document.cells)
     document.cells[index:index] = _cells(exercise)
     write_atomically(notebook, dumps(document))
@@ -136,7 +136,7 @@ def _wrong_with(exercise: Exercise, samples: list[Sample], own: OwnFiles) -> Ite
         yield from lacks(exercise, samples)
     weight = sum(part.weight for part in exercise.parts)
     if sum(part.weight for part in exercise.parts if part.compares_values) < weight / 2:
-        yield "the parts that compare values earn less than half of the points, so nonsense would earn the rest"
+        yield "the parts that compare values earn less than half of the points, so a nonsense answer would get the rest"
     listed = {mistake.id for mistake in exercise.mistakes}
     for sample in samples:
         title = f"wrong {sample.mistake}: {sample.title}" if sample.mistake else f"right: {sample.title}"
@@ -161,7 +161,7 @@ def _verdict(
         return f"the check itself fails: {report.broken}"
     if not sample.mistake:
         failure = report.first_failure
-        return "" if failure is None else f"it should pass: {failure.name}: {failure.message}"
+        return "" if failure is None else f"it should pass, but doesn't: {failure.name}: {failure.message}"
     if report.passed:
         return "it passes, but should lose points"
     return _misnamed(report, sample.mistake, listed)
@@ -170,7 +170,7 @@ def _verdict(
 def _misnamed(report: Report, mistake: str, listed: set[str]) -> str:
     named = f"is named {report.diagnosis}" if report.diagnosis else "has no name"
     if mistake == UNLISTED:
-        return f"it {named}, but no listed mistake should fit" if report.diagnosis in listed else ""
+        return f"it {named}, but none of the listed mistakes should fit it" if report.diagnosis in listed else ""
     return "" if report.diagnosis == mistake else f"it {named}, expected {mistake}"
 
 

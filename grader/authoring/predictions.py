@@ -69,7 +69,7 @@ def _followed(lesson: Lesson) -> Iterator[Problem]:
             answered = below is not None and (below.function, below.name) == (ANSWERS, call.name)
             message = "" if answered else "the cell directly below must answer it"
         elif not is_explained:
-            message = f"the text that explains the answer, {EXPLAINS}, must come directly below its cell"
+            message = f"the text that explains the answer, {EXPLAINS}, must come directly below this cell"
         else:
             message = "" if call.last else "it must be the last statement of its cell"
         if message:
@@ -83,7 +83,7 @@ def _misplaced(text: LessonCell, above: str) -> str:
         return f"{EXPLAINS} must come directly below the cell with {ANSWERS}"
     quotes = '"""' in text.source
     return (
-        "the text of an answer can't contain three quotes in a row, because the build puts it between them"
+        "the text of an answer can't contain three quotes in a row, because the build puts it between triple quotes"
         if quotes
         else ""
     )
@@ -91,7 +91,7 @@ def _misplaced(text: LessonCell, above: str) -> str:
 
 def _named(lesson: Lesson, call: Call) -> str:
     if not call.name:
-        return f'{call.function}: the first argument must be its name, a string such as "{lesson.number}_first_row"'
+        return f'{call.function}: the first argument must be a name (a string such as "{lesson.number}_first_row")'
     if not call.name.startswith(f"{lesson.number}_"):
         return f'{call.function}("{call.name}"): the name must begin with the number of the lesson, "{lesson.number}_"'
     return ""
@@ -107,9 +107,9 @@ def _placed(call: Call) -> str:
 
 def _in_turn(call: Call, seen: Mapping[str, Call], asked: Mapping[str, Call]) -> str:
     if call.name in seen:
-        return f'{call.function}("{call.name}"): there is already one in line {seen[call.name].line}'
+        return f'{call.function}("{call.name}"): line {seen[call.name].line} already has this call'
     if call.function == ANSWERS and call.name not in asked:
-        return f'{ANSWERS}("{call.name}"): no cell above it asks {ASKS}("{call.name}", ...)'
+        return f'{ANSWERS}("{call.name}"): no cell above it calls {ASKS}("{call.name}", ...)'
     return ""
 
 

@@ -17,7 +17,9 @@ def region_errors(source: str) -> list[tuple[int, str]]:
     for number, line in enumerate(source.splitlines()):
         if BEGIN in line:
             if opened is not None:
-                errors.append((number, f"{BEGIN} is inside another one, which begins {number - opened} lines above"))
+                above = number - opened
+                message = f"{BEGIN} is inside another region, which begins {above} line{'s' * (above > 1)} above"
+                errors.append((number, message))
             opened = number
         elif END in line:
             if opened is None:

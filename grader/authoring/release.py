@@ -67,7 +67,7 @@ def platform_release(repository: Repository, out: Path, platform: str, wanted: s
     lessons = {notebook.stem: notebook for notebook in repository.solutions.glob("*.ipynb")}
     lesson = choose(wanted, sorted(lessons))
     if lesson is None:
-        raise CourseError(f"release: {wanted!r} isn't one of the lessons, {', '.join(sorted(lessons))}")
+        raise CourseError(f"release: {wanted!r} isn't one of the lessons ({', '.join(sorted(lessons))})")
     verify(repository, (lesson,))
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), STUDENT)

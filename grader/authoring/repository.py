@@ -58,7 +58,7 @@ class Repository:
         left out in silence."""
         files = sorted(path.name for path in self.lessons.glob("*.py"))
         misnamed = [
-            f"lessons/{name}:1: a lesson's name looks like 01_self_attention.py"
+            f"lessons/{name}:1: a lesson's file name must look like 01_self_attention.py"
             for name in files
             if not _is_lesson(name)
         ]
@@ -91,5 +91,6 @@ def find_root(start: Path) -> Path:
         if (folder / "lessons").is_dir() and (folder / "pyproject.toml").is_file():
             return folder
     raise CourseError(
-        f"{start} isn't in the course's repository, since no folder above it has lessons/ and pyproject.toml."
+        f"{start} isn't in the course's repository, since neither it nor a folder above it has lessons/ and "
+        "pyproject.toml."
     )

@@ -47,8 +47,8 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
                 )
         given = bool((cell.role and not cell.explains) or cell.exercise or cell.timed or cell.claim or cell.long)
         if not cell.is_code and (cell.kind != "markdown" or given):
-            message = 'must be [markdown] without metadata, or with role="answer" alone'
-            yield lesson.problem(cell, f"a cell marked [{cell.kind}] {message}")
+            message = 'a text cell must be [markdown] and can have no metadata except role="answer"'
+            yield lesson.problem(cell, f"this cell is marked [{cell.kind}]; {message}")
         elif cell.role and cell.role not in ROLES:
             yield lesson.problem(cell, f'unknown role "{cell.role}": expected one of {", ".join(ROLES)}, or none')
         elif cell.role in OF_AN_EXERCISE and not cell.exercise:
@@ -56,10 +56,11 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
         elif cell.exercise and cell.role not in OF_AN_EXERCISE:
             yield lesson.problem(cell, 'exercise="..." needs role="solution" or role="check"')
         if cell.timed is not False and (cell.timed is not True or cell.role in OF_AN_EXERCISE):
-            yield lesson.problem(cell, "timed can only be true, and never on a solution or a check")
+            yield lesson.problem(cell, "`timed` can only be true, and a solution or a check can't have it")
         if cell.claim and (not cell.is_code or cell.role in OF_AN_EXERCISE or not CLAIM.fullmatch(cell.claim)):
             yield lesson.problem(
-                cell, 'claim="..." must be in small letters and underscores, in a cell that runs an experiment'
+                cell,
+                'claim="..." must be a name in small letters, digits and "_", on a cell that runs an experiment',
             )
 
 
@@ -81,7 +82,7 @@ def regions(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield lesson.problem(cell, message, cell.first + number)
         if cell.role == "solution" and not has_region(cell.source):
             yield lesson.problem(
-                cell, "this solution cell has no BEGIN SOLUTION, so the student would get nothing to do"
+                cell, "this solution cell has no BEGIN SOLUTION, so the student would have nothing to do"
             )
         elif cell.role != "solution" and has_region(cell.source):
             yield lesson.problem(cell, 'BEGIN SOLUTION is in a cell without role="solution"')
@@ -111,7 +112,7 @@ def exercises_of_lesson(lesson: Lesson, exercises: Exercises) -> Iterator[Proble
             yield lesson.problem(cells[0], "the check comes before its solution")
     for exercise in exercises.values():
         if exercise.lesson == lesson.name and exercise.name not in _by_exercise(lesson):
-            yield Problem(lesson.path, 1, exercise.name, "this exercise is specified, but not in its lesson")
+            yield Problem(lesson.path, 1, exercise.name, "this exercise is specified, but missing from its lesson")
 
 
 def checks(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
@@ -133,7 +134,9 @@ def definitions(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
             continue
         names = bound(cell.source)
         for name in sorted(names & owners - {cell.exercise}):
-            yield lesson.problem(cell, f"duplicate name: {name} is an exercise, which only its solution cell defines")
+            yield lesson.problem(
+                cell, f"duplicate name: {name} is an exercise, so only its solution cell may define it"
+            )
         if cell.role != "solution" or not cell.exercise or not has_region(cell.source) or region_errors(cell.source):
             continue
         if cell.exercise not in names:
@@ -148,13 +151,13 @@ def _stub(lesson: Lesson, cell: LessonCell, exercises: Exercises) -> Iterator[Pr
     is_answers = cell.exercise in exercises and exercises[cell.exercise].kind == "answers"
     left = cut(cell.source, stub="pass" if is_answers else "raise NotImplementedError()")
     if _syntax_error(left):
-        yield lesson.problem(cell, "what is left without the solution region is not Python")
+        yield lesson.problem(cell, "what is left once the solution region is cut out is not Python")
     elif cell.exercise not in bound(left):
         yield lesson.problem(
-            cell, f"{cell.exercise} is defined only inside the solution region; its first line belongs above it"
+            cell, f"{cell.exercise} is defined only inside the solution region; begin the definition above the region"
         )
     elif not is_answers and raises_when_defined(left):
-        message = "the solution region is not inside a function, so the student's cell would raise before any check"
+        message = "the solution region is not inside a function, so the student's cell would fail before any check"
         yield lesson.problem(cell, message)
 
 
@@ -189,7 +192,9 @@ def difficulties(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
             if name in exercises and exercises[name].kind == "answers":
                 continue
             if int(level) < before and "easier" not in unfolded(cell.source[match.end() :]).lower():
-                message = f'{name} (difficulty {level}) comes after difficulty {before}: say that it is "easier"'
+                message = (
+                    f'{name} (difficulty {level}) comes after difficulty {before}: say in its text that it is "easier"'
+                )
                 yield lesson.problem(cell, message, cell.first + cell.source.count("\n", 0, match.end()))
             before = int(level)
 
@@ -215,12 +220,13 @@ def lengths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
         count = len(code_lines(source))
         if count > CODE_LINES and not cell.long:
             message = (
-                f'this cell has {count} lines of code; divide it after at most {CODE_LINES}, or say why not, long="..."'
+                f"this cell has {count} lines of code; split it after at most {CODE_LINES}, "
+                'or say why not in long="..."'
             )
             yield lesson.problem(cell, message)
         elif count <= CODE_LINES and cell.long:
             yield lesson.problem(
-                cell, f'long="..." is for more than {CODE_LINES} lines of code, and this cell has {count}'
+                cell, f'long="..." is for cells with more than {CODE_LINES} lines of code, but this one has {count}'
             )
 
 

@@ -60,12 +60,14 @@ def read(path: Path) -> list[Sample]:
         head, _, source = chunk.partition("\n")
         match = MARKER.match(head)
         if match is None:
-            raise CourseError(f"{path.name}: a cell must open with {head!r}")
+            raise CourseError(f"{path.name}: a cell can't begin with {head!r}")
         if match["kind"] == "prelude":
             prelude = f"{shared}\n{source}"
             continue
         if not match["title"] or (match["kind"] == "wrong") != bool(match["mistake"]):
-            raise CourseError(f"{path.name}: {head!r} needs a title, and a mistake if it is wrong")
+            raise CourseError(
+                f"{path.name}: {head!r} needs a title, and the id of a mistake if, and only if, the answer is wrong"
+            )
         if TODO not in chunk:
             submissions.append(Sample(path.stem, match["title"], match["mistake"] or "", f"{prelude}\n{source}"))
     return submissions
@@ -104,4 +106,4 @@ def lacks(exercise: Exercise, samples: Iterable[Sample]) -> Iterator[str]:
                 f"add cells `# %% wrong {mistake}: TITLE`"
             )
     if not count[UNLISTED]:
-        yield "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`"
+        yield "there is no wrong answer with an unlisted mistake; write a cell `# %% wrong -: TITLE`"

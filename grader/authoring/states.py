@@ -18,7 +18,7 @@ from grader.views.base import STATE, View, opening
 
 States = dict[str, list[dict[str, Any]]]
 KINDS: dict[str, type[View]] = {name: getattr(views, name) for name in views.__all__}
-HOW = "`grader build --states` makes it"
+HOW = "run `grader build --states`"
 
 
 def taken(notebook: NotebookNode) -> States:
@@ -72,7 +72,7 @@ def differences(notebook: NotebookNode, states: States) -> Iterator[str]:
             continue
         for (kind, text), state in zip(found, stored, strict=True):
             if state["view"] != kind:
-                yield f"cell {cell_id}: the stored state is of {state['view']}, but the cell shows {kind}: {HOW}"
+                yield f"cell {cell_id}: the stored state is for {state['view']}, but the cell shows {kind}: {HOW}"
             elif state["traits"]["summary"] != text and not _is_untold(notebook, cell_id):
                 yield f"cell {cell_id}: the stored state of {kind} isn't the one that the cell shows: {HOW}"
     yield from (f"cell {cell_id}: the lesson has no such cell: {HOW}" for cell_id in states if cell_id not in shown)

@@ -45,7 +45,7 @@ def verify(repository: Repository, wanted: Sequence[str]) -> None:
         found += _readme(repository, course)
         found += [f"{path}: no lesson has this name" for path in left_over(repository)]
     if found:
-        found.append("This isn't what a build would make; run `grader build`.")
+        found.append("The files differ from what a build would make; run `grader build`.")
     if found or unfinished:
         raise CommandFailed("\n".join([*unfinished, *found]))
 
@@ -103,7 +103,10 @@ def _not_run(solution: NotebookNode) -> Iterator[str]:
         if cell.cell_type != "code":
             continue
         if cell.execution_count != next(counts):
-            yield f"cell {cell.id}: its execution count is {cell.execution_count}, so it wasn't run from top to bottom"
+            yield (
+                f"cell {cell.id}: its execution count is {cell.execution_count}, so the notebook wasn't run from top "
+                "to bottom"
+            )
         elif not cell.outputs and _shows(cell):
             yield f"cell {cell.id}: it has no output"
 
@@ -129,7 +132,7 @@ def _differences(found: NotebookNode, expected: NotebookNode) -> Iterator[str]:
                 yield f"cell {id_}: it would change\n{_diff(old, new)}"
     rest = [{**notebook, "cells": []} for notebook in (found, expected)]
     if rest[0] != rest[1]:
-        yield f"notebook's metadata: it would change\n{_unified(*(_as_lines(part) for part in rest))}"
+        yield f"metadata: it would change\n{_unified(*(_as_lines(part) for part in rest))}"
 
 
 def _range(notebook: NotebookNode, start: int, stop: int) -> list[tuple[str, NotebookNode]]:
@@ -151,5 +154,6 @@ def _as_lines(content: object) -> list[str]:
 
 def _unified(old: list[str], new: list[str]) -> str:
     lines = [line[:200] for line in difflib.unified_diff(old, new, "now", "after a build", n=1, lineterm="")]
-    more = [f"... {len(lines) - DIFF_LINES} more lines"] if len(lines) > DIFF_LINES else []
+    extra = len(lines) - DIFF_LINES
+    more = [f"... {extra} more line{'s' * (extra > 1)}"] if extra > 0 else []
     return "\n".join(f"    {line}" for line in [*lines[:DIFF_LINES], *more])

@@ -102,7 +102,7 @@ def _reasons(
     """Why an exercise that is worth `most` has other points: the parts whose state has changed, and sentences."""
     why = []
     if was.unreadable != now.unreadable:
-        why.append(now.unreadable or f"It could not be read before: {was.unreadable}")
+        why.append(now.unreadable or f"The notebook could not be read before: {was.unreadable}")
     old, new = (
         next((exercise for exercise in result.exercises if exercise.name == name), None) for result in (was, now)
     )

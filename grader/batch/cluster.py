@@ -30,7 +30,7 @@ LISTS_UNDER_WAY = 3
 # that one worker is still busy when the others are done.
 MOST_IN_A_LIST, LISTS_A_WORKER = 8, 8
 CONNECT_SECONDS = 20
-KILLED = "Every worker that graded it died."
+KILLED = "Every worker that tried to grade this hand-in died."
 SETTINGS: dict[str, Any] = {
     # A submission may keep its worker busy for minutes; that is no reason to believe the worker dead.
     "distributed.scheduler.worker-ttl": None,

@@ -77,7 +77,7 @@ def _writing() -> Iterator[None]:
         yield
     except (SQLAlchemyError, GradebookUnavailable) as error:
         why = cause(error) if isinstance(error, SQLAlchemyError) else error
-        raise CommandFailed(f"The gradebook can't be written now ({why}). Run it again.") from error
+        raise CommandFailed(f"The gradebook can't be written to just now ({why}). Run the command again.") from error
 
 
 def _require_known(course: Path, book: Any, student: str) -> None:
@@ -86,7 +86,7 @@ def _require_known(course: Path, book: Any, student: str) -> None:
     }
     people |= full_names(Roster.of(course).people)
     if student not in people:
-        raise CourseError(f"Nobody is called {student!r} in the course.{did_you_mean(student, people)}")
+        raise CourseError(f"Nobody in the course is called {student!r}.{did_you_mean(student, people)}")
 
 
 def _due(book: Any, lesson: str) -> datetime:

@@ -67,7 +67,9 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
                 noted = audit.Noted(before.score, after.score, cells, why.strip(), rows=rows)
                 audit.add(course.root, course.lesson, audit.OVERRIDE, {student: noted})
         except GradebookUnavailable as error:
-            raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
+            raise CommandFailed(
+                f"The gradebook can't be written to just now ({error}). Run the command again."
+            ) from error
     has_comment = exercise in trial.rows_after[student]["comment"]
     return Override(course.lesson, cells[exercise][0], most, before.score, after.score, has_comment)
 
@@ -93,7 +95,7 @@ def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
         }
     name = choose(wanted, list(cells)) if wanted else None
     if wanted and name is None:
-        raise CourseError(f"--lesson {wanted}: the gradebook has {', '.join(cells) or 'no lesson yet'}.")
+        raise CourseError(f"--lesson {wanted} isn't a lesson in the gradebook ({', '.join(cells) or 'none yet'}).")
     found = [lesson for lesson, names in cells.items() if exercise in names and lesson == (name or lesson)]
     if not found:
         close = difflib.get_close_matches(exercise, sorted(set().union(*cells.values())), n=1)

@@ -49,21 +49,21 @@ def as_text(outcome: ClassOutcome) -> str:
     lines += [table(summary_of(outcome))] if outcome.records else ["Nobody has a mark yet."]
     marks = _marks(outcome)
     judged = {
-        who: f"{marks[who].score:g}, the judge's {mark:g}{_late(marks[who])}" for who, mark in _judged(outcome).items()
+        who: f"{marks[who].score:g}, but the judge gave {mark:g}{_late(marks[who])}"
+        for who, mark in _judged(outcome).items()
     }
-    lines += listed("have a mark in the gradebook that differs from the judge's", judged)
+    lines += listed("with a mark in the gradebook that differs from the judge's", judged)
     lines += listed(
-        "are waiting to be marked by hand",
+        "waiting to be marked by hand",
         {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand},
     )
-    lines += listed("handed in more than once; the best counts", outcome.best)
-    lines += listed(
-        "have a different mark from before this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)}
-    )
+    lines += listed("handed work in more than once; the best hand-in counts", outcome.best)
+    lines += listed("whose mark has changed in this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)})
     if outcome.earlier:
         lines += [
             "",
-            f"{len(outcome.earlier)} were graded before this changed: {', '.join(outcome.changed)}. Their marks stay.",
+            f"{len(outcome.earlier)} {'was' if len(outcome.earlier) == 1 else 'were'} graded before this changed: "
+            f"{', '.join(outcome.changed)}. Their marks stay.",
             "To see what would change: grader regrade DIR LESSON --preview",
         ]
     if outcome.missing:
@@ -71,12 +71,12 @@ def as_text(outcome: ClassOutcome) -> str:
     if outcome.to_settle:
         lines += [
             "",
-            f"{len(outcome.to_settle)} still have to be settled (grader collect shows how): "
-            f"{joined(outcome.to_settle)}",
+            f"{len(outcome.to_settle)} still to be settled (grader collect shows how): {joined(outcome.to_settle)}",
         ]
     left = _left(outcome)
     lines += listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
-    return "\n".join([*lines, *(["", f"{len(left)} are not graded. {outcome.stopped}"] if outcome.stopped else [])])
+    ungraded = f"{len(left)} {'is' if len(left) == 1 else 'are'} not graded. {outcome.stopped}"
+    return "\n".join([*lines, *(["", ungraded] if outcome.stopped else [])])
 
 
 def _left(outcome: ClassOutcome) -> set[str]:
@@ -91,9 +91,9 @@ def interrupted(outcome: ClassOutcome, force: bool) -> str:
         return ""
     left = _left(outcome)
     kept = len(left & outcome.before.keys())
-    said = f"Stopped. {outcome.lesson}: {outcome.graded} graded now and stored; {len(left)} are left"
-    said += f", of whom {kept} keep the mark that they had." if kept else "."
-    return f"{said} Run it again{', without --force' if force and kept else ''} and it goes on with the rest."
+    said = f"Stopped. {outcome.lesson}: {outcome.graded} graded now and stored; {len(left)} left"
+    said += f", {kept} of them with the mark that they had." if kept else "."
+    return f"{said} Run the command again{' without --force' if force and kept else ''} to grade the rest."
 
 
 def _late(mark: SubmissionMark) -> str:

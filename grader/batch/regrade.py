@@ -193,7 +193,7 @@ class _Work(ClassRun):
         for student, (submission, was) in candidates.items():
             record = self._record(student)
             if record is None:
-                self.regrade.problems[student] = f"Left as it is: {self._why_not(student)}"
+                self.regrade.problems[student] = f"The mark stays as it is. {self._why_not(student)}"
                 continue
             yield student, _Pair(submission, was, record, self.work[student].chosen.data)
 
@@ -221,7 +221,7 @@ class _Work(ClassRun):
         try:
             return self.book.trial(entries, self.handed_in)
         except GradebookUnavailable as error:
-            raise CommandFailed(f"The gradebook can't be used now ({error}). Run it again.") from error
+            raise CommandFailed(f"The gradebook can't be used just now ({error}). Run the command again.") from error
 
     def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[GradebookDiff, dict[str, tuple[str, ...]]]:
         """Fill in which marks change and which don't. Returns what an acceptance would store, and by student the cells

@@ -19,7 +19,7 @@ from grader.judge.words import as_text as shown
 from grader.markup import inline
 from grader.printable import joined, printable
 
-KEPT = "would go down, so the mark stays (--also-down accepts it)"
+KEPT = "would go down, so the mark stays (--also-down accepts the lower one)"
 BY_HAND = "the judge's points have changed; the mark given by hand stays"
 
 
@@ -31,8 +31,9 @@ def sentence(regrade: Regrade) -> str:
     marks = f"{moving or 'none'} of {every} mark{'' if every == 1 else 's'}"
     said = f"{regrade.lesson}: {marks} {'changed' if regrade.accepted else 'would change'}."
     if regrade.accepted:
-        said += f" This is number {regrade.accepted} in the audit log."
-    return f"{said} {down} would lose points but keep{'s' if down == 1 else ''} them." if down else said
+        said += f" The regrade is number {regrade.accepted} in the audit log."
+    students = "1 student would lose points but keeps" if down == 1 else f"{down} students would lose points but keep"
+    return f"{said} {students} them." if down else said
 
 
 def as_text(regrade: Regrade) -> str:
@@ -53,7 +54,8 @@ def as_text(regrade: Regrade) -> str:
             lines += [f"{'':64}{line}" for line in reasons[1:]]
     if regrade.waiting:
         names = joined(regrade.waiting)
-        lines += ["", f"{len(regrade.waiting)} not graded yet, or changed since (grader autograde): {names}"]
+        waiting = f"{len(regrade.waiting)} not graded yet, or changed since grading (run grader autograde): {names}"
+        lines += ["", waiting]
     lines += listed("to look at", regrade.problems)
     return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
 
@@ -66,7 +68,7 @@ def not_released(regrade: Regrade) -> list[str]:
     force = f"nbgrader generate_assignment {regrade.lesson} --force"
     return [
         "",
-        f"The changed points aren't in students' notebooks and the gradebook yet, so no mark uses them. First: {force}",
+        f"The changed points aren't in students' notebooks or the gradebook yet, so no mark uses them. First: {force}",
         *(f"  {sentence}" for sentence in regrade.not_released),
     ]
 
@@ -76,8 +78,8 @@ def _file(judged: Judged) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in file.versions.items())
     learners_mark = f"{file.mark:g} of {file.points:g} points" + (f", {file.mistake}" if file.mistake else "")
     yield printable(
-        f"The learner's file for {file.exercise}. Their own check gave {learners_mark} ({versions}). Now "
-        "the judge gives:"
+        f"In the learner's file for {file.exercise}, their own check gave {learners_mark} ({versions}). "
+        "The judge now gives:"
     )
     yield from (f"  {printable(line)}" for line in shown(result).splitlines())
     yield ""
@@ -129,7 +131,7 @@ def as_html(regrade: Regrade) -> str:
 def undone_as_text(undone: Undone) -> str:
     """What an undo took back, a line for each student."""
     entry = undone.entry
-    lines = [f"{undone.lesson}: number {entry.id} of the audit log ({entry.action}, {entry.when}) has been undone."]
+    lines = [f"{undone.lesson}: entry {entry.id} in the audit log ({entry.action}, {entry.when}) has been undone."]
     lines += [f"  {printable(who)}: {before:g} → {after:g}" for who, (before, after) in undone.marks.items()]
     lines += [f"  {printable(who)}: {said}" for who, said in undone.stays.items()]
     return "\n".join(lines)
@@ -149,7 +151,7 @@ def log_as_text(entries: list[AuditEntry]) -> str:
         version = " ".join(word for word in (entry.course, entry.version) if word)
         lines.append(f"{entry.id}  {entry.when}  {printable(entry.who)}  {entry.action}{about}  (version {version})")
         if entry.changed:
-            lines.append(f"     changed before: {', '.join(entry.changed)}")
+            lines.append(f"     what had changed: {', '.join(entry.changed)}")
         for who, noted in entry.students.items():
             cells = ", ".join(f"{name} {pair[0]:g} → {pair[1]:g}" for name, pair in noted.cells.items())
             details = "; ".join(said for said in (cells, printable(noted.why)) if said)

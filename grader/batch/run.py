@@ -38,8 +38,8 @@ from grader.judge.reader import small_form
 from grader.judge.result import SubmissionMark, SubmissionResult
 from grader.printable import printable, say
 
-LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
-STOPPED = "Stopped. What was graded before is kept; run it again."
+LOST = "The connection to the scheduler was lost. What was graded before is kept. Run the command again."
+STOPPED = "Stopped. What was graded before is kept. Run the command again."
 # A worker takes seconds to start: with fewer new submissions it would not pay.
 SUBMISSIONS_A_WORKER = 16
 # Who holds the course's lock for seconds at a time, and how many seconds others wait for it.
@@ -213,7 +213,7 @@ class ClassRun:
         unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
         if found and not roster:
-            self._say(f"There is no roster, so everybody who handed in is graded ({len(found)}).")
+            self._say(f"There is no roster, so everybody who handed something in is graded ({len(found)} in all).")
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
     def read(self, submission: Submission) -> Work:
@@ -329,7 +329,7 @@ class ClassRun:
         for student, tries in several.items():
             if not all(id(attempt) in results for attempt in tries):
                 self.outcome.problems[student] = (
-                    "Not all hand-ins could be graded, so it isn't known yet which is the best. Run it again."
+                    "Not all hand-ins could be graded, so it isn't known yet which is the best. Run the command again."
                 )
                 continue
             earned = [(attempt, results[id(attempt)].result) for attempt in tries]

@@ -28,10 +28,10 @@ from grader.printable import printable
 
 UNKNOWN = (
     "{0} is checked in this notebook but isn't an exercise of the notebooks in {1}, so it wasn't graded. If it is a "
-    "course's own: grader grade submitted/STUDENT/LESSON --course DIR"
+    "course's own exercise, run: grader grade submitted/STUDENT/LESSON --course DIR"
 )
 CHECK_CALL = re.compile(r"\s*check\((\w+)\)")
-NOT_RUN = "The notebook was graded, but the judge itself failed in: {}. Grade it again."
+NOT_RUN = "The notebook was graded, but the judge itself failed on these exercises: {}. Grade the notebook again."
 FEEDBACK_BYTES = 20_000  # of one exercise; PrairieLearn reads 1 MB in all
 
 
@@ -251,7 +251,8 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:
         raise CommandFailed(
-            f"{printable(str(path))}: it has none of the course's exercises. Looked for: {', '.join(lessons)}."
+            f"{printable(str(path))} has none of the course's exercises. "
+            f"The lessons looked for are {', '.join(lessons)}."
         )
     return best
 

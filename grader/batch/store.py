@@ -66,12 +66,12 @@ class Store:
             with _disk_has_room():
                 left_out = self._files.write(item.submission, item.made.notebook)
             if left_out:
-                more = f" and {len(left_out) - 1} more" if left_out[1:] else ""
+                more = f", and {len(left_out) - 1} more" if left_out[1:] else ""
                 self._tell(f"{student}: left out of {self._files.step}/: {left_out[0]}{more}")
             self._keys[student] = item.record.key
         except OSError as error:
             self.problems[student] = (
-                f"It was graded, but the notebook can't be written: {error.strerror}: {error.filename}"
+                f"The hand-in was graded, but the notebook can't be written: {error.strerror}: {error.filename}"
             )
         self._waiting[student] = item.entry()
         if len(self._waiting) == BATCH or time.monotonic() - self._last > BATCH_SECONDS:
@@ -99,10 +99,12 @@ class Store:
         while why := self._try() or self._refresh(handed_in):
             if time.monotonic() > until:
                 for student in self._waiting:
-                    self.problems[student] = f"It was graded but isn't in the gradebook yet ({why}). Run it again."
+                    self.problems[student] = (
+                        f"The hand-in was graded but isn't in the gradebook yet ({why}). Run the command again."
+                    )
                 return
             if not announced:
-                self._tell(f"The gradebook can't be written ({why}); waiting up to {self.patience:g} s.")
+                self._tell(f"The gradebook can't be written to ({why}); waiting up to {self.patience:g} s.")
                 announced = True
             time.sleep(0.2)
 
@@ -122,6 +124,6 @@ def _disk_has_room() -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise CommandFailed(
-                f"{error.strerror}. What was graded before is kept. Make room and run it again."
+                f"{error.strerror}. What was graded before is kept. Make room and run the command again."
             ) from error
         raise

@@ -36,8 +36,8 @@ class TakenBack:
         """What was put back, as text for a terminal."""
         lines = [f"{self.lesson}: the collection of {self.when} has been undone."]
         for title, people in (
-            ("have no hand-in any more", self.nothing),
-            ("have their earlier hand-in again", self.earlier),
+            ("now without a hand-in", self.nothing),
+            ("back to their earlier hand-in", self.earlier),
         ):
             lines += [f"{len(people)} {title}: {', '.join(map(printable, people))}"] if people else []
         lines += [
@@ -60,14 +60,16 @@ def uncollect(root: Path, lesson: str) -> TakenBack:
             if digest_of(course, who) == was.put:
                 back[who] = was
             else:
-                outcome.stays[who] = "left as it is, since something else has been put there"
+                outcome.stays[who] = "left as it is, since something else has replaced what was collected"
         try:
             with suppress(UnknownLesson):  # the gradebook doesn't know the lesson yet: there are no marks
                 book = RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config)
                 stack.enter_context(book)
                 _marks_back(course, log, book, back, outcome)
         except GradebookUnavailable as error:
-            raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
+            raise CommandFailed(
+                f"The gradebook can't be written to just now ({error}). Run the command again."
+            ) from error
         for who, was in back.items():
             files_back(course, who, was)
             submission, there = course.submission(who), digest_of(course, who)

@@ -45,7 +45,9 @@ def undo(root: Path, lesson: str) -> Undone:
         try:
             _take_back(course, log, book, outcome)
         except GradebookUnavailable as error:
-            raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
+            raise CommandFailed(
+                f"The gradebook can't be written to just now ({error}). Run the command again."
+            ) from error
     return outcome
 
 
@@ -59,7 +61,7 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
         elif not any(_same(rows[who], kept) for kept in noted.rows) or (
             noted.keys and log.stored.get(who) not in noted.keys
         ):
-            outcome.stays[who] = "Left as it is, since it has been graded again."
+            outcome.stays[who] = "This work is left as it is, since it has been graded again."
         else:
             back[who] = noted.rows
     was, became = ({who: pair[i] for who, pair in back.items()} for i in (0, 1))

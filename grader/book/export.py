@@ -154,8 +154,8 @@ def _canvas_lessons(exported: Path, heads: Sequence[str], lessons: Sequence[str]
         columns[lesson] = at
     if not columns:
         raise CourseError(
-            f"{exported}: no column belongs to a lesson. Its heading must be the lesson's name or begin with its "
-            "number, for example "
+            f"{exported}: no column belongs to a lesson. A column's heading must be the lesson's name or begin with "
+            "its number, for example "
             f"'{lessons[0] if lessons else '01_self_attention'} (1234)'."
         )
     return columns

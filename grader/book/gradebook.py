@@ -196,7 +196,7 @@ class LessonGradebook:
             return self._book.find_notebook(self._lesson, self._lesson)
         except api.MissingEntry:
             raise UnknownLesson(
-                f"The gradebook doesn't know {self._lesson} yet: nbgrader generate_assignment {self._lesson}"
+                f"The gradebook doesn't know {self._lesson} yet. First: nbgrader generate_assignment {self._lesson}"
             ) from None
 
     def require(self, exercises: Iterable[str]) -> None:
@@ -206,7 +206,7 @@ class LessonGradebook:
         if missing:
             raise CourseError(
                 f"The gradebook doesn't know {', '.join(missing)}: source/{self._lesson} has changed since "
-                f"`nbgrader generate_assignment {self._lesson}`."
+                f"`nbgrader generate_assignment {self._lesson}` was last run. Run that command again."
             )
 
     def store(self, entries: Sequence[GradebookEntry]) -> None:
@@ -219,7 +219,9 @@ class LessonGradebook:
         except SQLAlchemyError as error:
             session.rollback()
             if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
-                raise CommandFailed(f"{cause(error)}. What was graded is kept. Make room and run it again.") from error
+                raise CommandFailed(
+                    f"{cause(error)}. What was graded is kept. Make room and run the command again."
+                ) from error
             raise GradebookUnavailable(cause(error)) from error
         except BaseException:
             session.rollback()

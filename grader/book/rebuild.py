@@ -20,7 +20,7 @@ from grader.judge.words import as_html, as_text, footer, preface, test_as_html
 RESULT = "course_result"
 GRADERS = ("solution", "check", "given", OWN_ANSWER, OWN_TEST, OWN_TASK)  # roles of the cells that nbgrader knows
 MOST_TEXT = 200_000  # characters of text cells in a notebook; a lesson's own have 25,000
-LEFT_OUT = f"**Note.** A text is left out here because the notebook has more than {MOST_TEXT} characters of text."
+LEFT_OUT = f"**Note.** A text cell is left out here because the notebook has more than {MOST_TEXT} characters of text."
 
 
 def rebuild(

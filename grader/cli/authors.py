@@ -35,14 +35,17 @@ def _repository() -> Repository:
 @click.argument("lessons", metavar="[LESSON]...", nargs=-1)
 @click.option("--check", is_flag=True, help="Run nothing, and exit with 1 if a rebuild would change a notebook.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="How many lessons run at once.  [default: cores]"
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count(),
+    help="How many lessons run at once.  [default: one per core]",
 )
-@click.option("--no-cache", is_flag=True, help="Run unchanged lessons too (also with CI=true).")
+@click.option("--no-cache", is_flag=True, help="Run unchanged lessons too. Setting CI=true has the same effect.")
 @click.option("--keep-outputs", is_flag=True, help="Run nothing, and keep the outputs where the code hasn't changed.")
 @click.option("--states", is_flag=True, help="Write only what the views show, and leave the notebooks as they are.")
-@stopped("The finished lessons are written and the others are as they were. Run it again to build the rest.")
+@stopped("The finished lessons are written and the others are as they were. Run the command again to build the rest.")
 def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep_outputs: bool, states: bool) -> None:
-    """Build solutions/ and notebooks/ from lessons/, and what their views show, for the site.
+    """Build solutions/ and notebooks/ from lessons/ and, for the site, what their views show.
 
     LESSON is a lesson's name, number or file; without it, all lessons are built.
     """
@@ -51,7 +54,7 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
 
     if check:
         authoring.verify(repository, lessons)
-        say("solutions/ and notebooks/ are what a build would make.")
+        say("solutions/ and notebooks/ are up to date, so a build wouldn't change them.")
     else:
         use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
         authoring.build(
@@ -68,15 +71,18 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
 @click.command()
 @click.argument("exercises", metavar="[EXERCISE]...", nargs=-1)
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="How many checks run at once.  [default: cores]"
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count(),
+    help="How many checks run at once.  [default: one per core]",
 )
-@click.option("--no-help", is_flag=True, help="Also list those whose report has neither a name nor a hint.")
-@stopped("Nothing is stored, so run it again, or run it for a few exercises only.")
+@click.option("--no-help", is_flag=True, help="Also list changes whose report has neither a name nor a hint.")
+@stopped("Nothing is stored, so run the command again, or run it for a few exercises only.")
 def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
     """Change the model solutions in small ways, and see whether the checks notice.
 
-    It prints a table and every change that passes without being listed as a right answer. If there is one, the
-    exit code is 1. EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
+    It prints a table and every change that passes without being listed as a right answer. If there is such a
+    change, the exit code is 1. EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
     """
     _repository()  # says what is missing
     from grader.authoring import mutants as mutation
@@ -93,24 +99,24 @@ def new() -> None:
 @new.command()
 @click.argument("lesson")
 @click.argument("name")
-@stopped("The files written so far stay. Look at them with git status, and run it again.")
+@stopped("The files written so far stay. Look at them with git status, and run the command again.")
 def exercise(lesson: str, name: str) -> None:
     """Make a new exercise NAME in LESSON (its name or number).
 
-    Functions have names in snake_case, modules in CamelCase, a lesson's quiz is quiz_NN.
+    A function's name is in snake_case, a module's is in CamelCase, and a lesson's quiz is called quiz_NN.
     """
     repository = _repository()
     from grader.authoring.new import new_exercise
 
     _show_written(new_exercise(repository, lesson, name), lesson)
     if not name.startswith("quiz_"):
-        say(f"Once it is finished, see what its check doesn't notice: grader mutants {name}")
+        say(f"Once the exercise is finished, see what its check doesn't notice: grader mutants {name}")
 
 
 @new.command("lesson")
 @click.argument("number", metavar="NN")
 @click.argument("name")
-@stopped("The files written so far stay. Look at them with git status, and run it again.")
+@stopped("The files written so far stay. Look at them with git status, and run the command again.")
 def new_lesson(number: str, name: str) -> None:
     """Make a new lesson NN_NAME, with a quiz."""
     repository = _repository()
@@ -138,12 +144,12 @@ def digest(key: str, answer: str) -> None:
 
 @click.command()
 @click.option("--teacher", is_flag=True, help="Make the teacher's package, whose wheel has the model solutions.")
-@click.option("--gradescope", metavar="LESSON", help="Make what grades LESSON on Gradescope.")
-@click.option("--prairielearn", metavar="LESSON", help="Make what grades LESSON on PrairieLearn.")
+@click.option("--gradescope", metavar="LESSON", help="Make the package that grades LESSON on Gradescope.")
+@click.option("--prairielearn", metavar="LESSON", help="Make the package that grades LESSON on PrairieLearn.")
 @click.option("--wheel", "address", metavar="ADDRESS", default="", help="Where students' notebooks find the wheel.")
 @click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows results.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("dist"), show_default=True)
-@stopped("An earlier package stays as it was; run it again.")
+@stopped("An earlier package stays as it was. Run the command again.")
 def release(
     teacher: bool, gradescope: str | None, prairielearn: str | None, address: str, visibility: str, out: Path
 ) -> None:

@@ -16,7 +16,7 @@ def confinement_here() -> Iterator[Observation]:
     more."""
     more = "See docs/operations.md for what helps."
     try:
-        yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
+        yield Observation("Landlock", f"version {landlock_abi()}, on Linux {os.uname().release}")
         with Sandbox() as sandbox:
             yield Observation("A student's process", f"is {sandbox.confinement}")
             why = sandbox.no_bubblewrap
@@ -27,7 +27,7 @@ def confinement_here() -> Iterator[Observation]:
     if why == NOT_INSTALLED:
         yield Observation("Bubblewrap", why, "On Debian and Ubuntu: apt-get install bubblewrap.", needed=False)
     elif why:
-        good = f"It would be a second wall, which is good to have but not needed. {more}"
+        good = f"Bubblewrap would be a second wall, which is good to have but not needed. {more}"
         yield Observation("Bubblewrap", f"doesn't start here: {why}", good, needed=False)
 
 
@@ -38,6 +38,6 @@ def _limits_around() -> Observation:
     limits = [f"{memory.size / 1e9:.1f} GB of memory"] if memory else []
     limits += [f"{processes:,d} processes and threads"] if processes else []
     if limits:
-        return Observation("Limits around the judge", f"{' and '.join(limits)}, for it and all that it starts")
-    advice = "They are good to have but not needed. See docs/operations.md for how to set them."
+        return Observation("Limits around the judge", f"{' and '.join(limits)}, for the judge and all that it starts")
+    advice = "Such limits are good to have but not needed. See docs/operations.md for how to set them."
     return Observation("Limits around the judge", "none but the judge's own", advice, needed=False)

@@ -17,12 +17,14 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
 
 @click.command()
 @click.argument("path", metavar="NOTEBOOK", type=click.Path(path_type=Path, exists=True))
-@click.option("--lesson", default="", help="Its name or number.  [default: worked out from the exercises in NOTEBOOK]")
+@click.option(
+    "--lesson", default="", help="The lesson's name or number.  [default: worked out from the exercises in NOTEBOOK]"
+)
 @click.option("--json", "as_document", is_flag=True, help="The same as --as json.")
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True, help="What to print.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the result there instead.")
-@click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows it.")
-@click.option("--limit", "limits", metavar="NAME=NUMBER", multiple=True, help="For example check_seconds=20.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to FILE instead.")
+@click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows results.")
+@click.option("--limit", "limits", metavar="NAME=NUMBER", multiple=True, help="A limit, for example check_seconds=20.")
 @click.option("--carry-forward", type=click.Choice(["none", "half", "full"]), default="none", show_default=True)
 @click.option(
     "--solutions",
@@ -32,12 +34,13 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
 @click.option(
     "--secret",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The file from which the inputs are drawn.  [default: other inputs each time]",
+    help="The file from which the inputs are drawn.  [default: different inputs each time]",
 )
 @click.option(
     "--course",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Instead of all these, grade it as this course grades a hand-in in its submitted/, on the same inputs.",
+    help="Grade NOTEBOOK as this course grades a hand-in in its submitted/, on the same inputs and with the course's "
+    "settings in place of these options.",
 )
 @click.option(
     "--unsafe-no-sandbox",
@@ -45,7 +48,7 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
     is_flag=True,
     help="Grade even where there is no sandbox, and mention it in the result.",
 )
-@stopped("Nothing was written; run it again.")
+@stopped("Nothing was written. Run the command again.")
 def grade(
     path: Path,
     lesson: str,
@@ -62,7 +65,7 @@ def grade(
 ) -> None:
     """Grade one NOTEBOOK as `grader autograde` does, without a course.
 
-    NOTEBOOK may be a folder that somebody handed in, and then you name its lesson. Exit code 1 if the notebook can't be
+    NOTEBOOK may also be a folder that somebody handed in, if you name its lesson. Exit code 1 if the notebook can't be
     read or the judge failed at an exercise, 2 if nothing was graded.
     """
     with teachers_packages():
@@ -73,7 +76,7 @@ def grade(
 
         if course is not None:
             if lesson or limits or solutions or secret or unsafe or carry_forward != "none":
-                raise CourseError("--course settles all of that, so leave the other options out.")
+                raise CourseError("--course settles what the other options are for, so leave them out.")
             graded = grade_in_course(path, course)
         else:
             solutions = solutions or solutions_folder()

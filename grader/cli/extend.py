@@ -19,23 +19,25 @@ from grader.printable import say
 @click.option("--days", type=click.FloatRange(min=0, max=3650), help="How many more days; 0 takes the extension back.")
 @click.option("--until", default="", metavar="TIME", help='For example 2026-11-24, or "2026-11-24 18:00 CET".')
 @click.option("--why", default="", help="The reason, which the student reads in the feedback.")
-@stopped("The due date was either moved or left as it was; run it again.")
+@stopped("The due date was either moved or left as it was. Run the command again.")
 def extend(folder: Path, lesson: str, student: str, days: float | None, until: str, why: str) -> None:
-    """Give STUDENT more time for LESSON in the course directory DIR, before or after they hand in.
+    """Give STUDENT more time for LESSON in the course directory DIR, before or after they hand in their work.
 
     What is late, and what that costs, is worked out again at once in all lessons. A second extension replaces
     the first. Times without a zone are UTC, and a day without an hour means the hour of the lesson's due date.
     """
     if (days is None) == (not until):
-        raise CourseError("Give the extra time with --days 2 or --until 2026-11-24.")
+        raise CourseError(
+            "Say how much extra time to give, with --days or --until, for example --days 2 or --until 2026-11-24."
+        )
     with teachers_packages():
         from grader.batch.extend import extend as move
         from grader.course.lateness import duration
 
         outcome = move(folder, lesson, student, days, until, why)
-    by = f"{duration(outcome.moved)} more" if outcome.moved else "as everybody"
-    say(f"{outcome.lesson}: {student} may hand in until {outcome.until:%Y-%m-%d %H:%M} UTC ({by}).")
+    by = f"{duration(outcome.moved)} more" if outcome.moved else "as for everybody"
+    say(f"{outcome.lesson}: {student} may hand work in until {outcome.until:%Y-%m-%d %H:%M} UTC ({by}).")
     if not outcome.handed_in:
-        say("They have nothing in the gradebook yet. The extension counts as soon as they hand in.")
+        say("They have nothing in the gradebook yet. The extension applies as soon as they hand something in.")
     for name, (before, after) in sorted(outcome.marks.items()):
         say(f"{name}: {before:g} → {after:g} points")

@@ -21,18 +21,18 @@ from grader.printable import json_text, say
     "--zip",
     "platform",
     type=click.Choice(["moodle", "canvas"]),
-    help="Pack them as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
+    help="Pack pages as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("The pages made so far are complete. Run it again to make the rest.")
+@stopped("The pages made so far are complete. Run the command again to make the rest.")
 def feedback(
     folder: Path, lesson: str, students: tuple[str, ...], force: bool, platform: str | None, as_document: bool
 ) -> None:
-    """Write the feedback of LESSON, or of all lessons that are graded, in the course directory DIR.
+    """Write the feedback for LESSON, or for all lessons that are graded, in the course directory DIR.
 
     Only students whose mark, comment or notebook has changed get a new page. The pages are where `nbgrader
-    release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; the exit code is 1
-    if something looks wrong, or if a student's name on the platform isn't known, and the list shows which.
+    release_feedback` looks for them. --zip packs the pages of all students, or of each STUDENT named. The exit
+    code is 1 if something looks wrong, or if a student's name on the platform isn't known; both are listed.
     """
     with teachers_packages():
         from grader.batch.run import locked

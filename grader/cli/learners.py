@@ -11,7 +11,7 @@ from grader.printable import say
 
 @click.command()
 @click.option("--judge", is_flag=True, help="For teachers: show how students' code is confined on this machine.")
-@stopped("Nothing was written; run it again.")
+@stopped("Nothing was written. Run the command again.")
 def doctor(judge: bool) -> None:
     """Check whether this machine is ready for the course. Exits with 1 if something has to be fixed."""
     from grader.learner.doctor import Diagnosis

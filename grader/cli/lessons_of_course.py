@@ -20,14 +20,14 @@ LESSON = click.argument("lesson")
 @FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--run", is_flag=True, help="Also judge the course's own solutions, which have to earn full marks.")
-@stopped("Nothing was changed. Run it again.")
+@stopped("Nothing was changed. Run the command again.")
 def check(folder: Path, lesson: str, run: bool) -> None:
     """List what doesn't fit together in DIR/source, or in one LESSON there.
 
     Examples are a cell that needs an exercise which is left out, a check without its exercise, points that
     don't agree, a broken notebook, two cells with one id, or a name that nbgrader refuses. Exit code 1 if there
-    is anything. What only needs to be read, such as a text that mentions an exercise that is left out, is a
-    note.
+    is anything but notes, which only need to be read. A text that mentions an exercise that is left out gets
+    such a note.
     """
     with teachers_packages():
         from grader.course.class_directory import ClassDirectory, course_layout
@@ -40,7 +40,8 @@ def check(folder: Path, lesson: str, run: bool) -> None:
     for problem in found.problems:
         say(f"{'note: ' if problem.note else ''}{problem}")
     worth = [points for lesson in found.lessons.values() for points in lesson.values()]
-    say(f"{len(found.lessons)} lessons: {len(worth)} exercises and questions, {sum(worth):g} points.")
+    lessons = "1 lesson" if len(found.lessons) == 1 else f"{len(found.lessons)} lessons"
+    say(f"{lessons}: {len(worth)} exercises and questions, {sum(worth):g} points.")
     if found.left_out:
         say(f"Left out: {', '.join(found.left_out)}")
     if any(not problem.note for problem in found.problems):
@@ -51,7 +52,7 @@ def check(folder: Path, lesson: str, run: bool) -> None:
 @FOLDER
 @LESSON
 @click.argument("exercise")
-@click.option("--give", is_flag=True, help="Students get its solution as read-only code.")
+@click.option("--give", is_flag=True, help="Give students its solution as read-only code.")
 @stopped("The notebook is complete, either as before or changed; `grader course check` shows which.")
 def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
     """Leave EXERCISE out of LESSON, with its answer, its check, its text, and the cells that try it out.
@@ -71,7 +72,10 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
         kept = replace(directory.root, path, notebook)
     say("\n".join(done))
     if why:
-        say(f"Students have this lesson already, since {why}. What they have stays until it is handed out again.")
+        say(
+            f"Students already have this lesson, since {why}. Their copies stay the same until the lesson is handed "
+            "out again."
+        )
     say(f"The earlier notebook is kept: {kept}")
     say(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
 
@@ -84,7 +88,7 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
 @click.option(
     "--after", default="", metavar="EXERCISE", help="Put it after this exercise's check.  [default: at the end]"
 )
-@stopped("The notebook is complete, with or without the question. Look at it, and run it again if needed.")
+@stopped("The notebook is complete, with or without the question. Look inside, and run the command again if needed.")
 def add_question(folder: Path, lesson: str, points: float, name: str, after: str) -> None:
     """Add a question to LESSON that is answered in words and marked by hand, with a marking scheme to fill in."""
     with teachers_packages():
@@ -97,26 +101,26 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         notebook = load(path)
         index = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
-    say(f"{path}: cell {index + 1}. In JupyterLab, replace every TODO there with the question and its marking scheme.")
+    say(f"{path}: the question is cell {index + 1}. In JupyterLab, replace each TODO there with your own text.")
 
 
 @course.command()
 @FOLDER
 @click.option("--preview", is_flag=True, help="Show what would happen, and write nothing.")
-@click.option("--also", metavar="LESSON", multiple=True, help="Update this lesson although students have it.")
+@click.option("--also", metavar="LESSON", multiple=True, help="Update this lesson even though students have it.")
 @click.option(
     "--theirs",
     metavar="LESSON[/CELL]",
     multiple=True,
-    help="Where both you and the release changed this cell (or any cell of this lesson), take the release's.",
+    help="Where both you and the release changed this cell (or any cell of this lesson), take the release's version.",
 )
-@click.option("--mine", metavar="LESSON[/CELL]", multiple=True, help="The same, but keep yours for good.")
+@click.option("--mine", metavar="LESSON[/CELL]", multiple=True, help="The same, but keep your version for good.")
 @click.option(
     "--solutions",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The release's notebooks.  [default: those that are installed, or this repository's]",
 )
-@stopped("Every notebook is complete, and earlier versions are kept. Run it again to update the rest.")
+@stopped("Every notebook is complete, and earlier versions are kept. Run the command again to update the rest.")
 def update(
     folder: Path,
     preview: bool,
@@ -127,8 +131,8 @@ def update(
 ) -> None:
     """Bring the installed release's lessons into the course directory DIR.
 
-    What you changed stays. Where the release changed the same cell, it is listed at each update until --theirs
-    or --mine settles it. A lesson that has been handed out, handed in or graded is left as it is unless --also
+    What you changed stays. Where the release changed the same cell, the cell is listed at each update until
+    --theirs or --mine settles it. A lesson that has been handed out, handed in or graded is left as it is unless --also
     names it.
     """
     with teachers_packages():
@@ -165,7 +169,7 @@ def update(
         wrong = [*updating.problems(layout, planned, exercises())]
     say(f"{news}\n" if news else "The changelog has no newer entry.\n")
     say(updating.as_text(planned, preview))
-    say("".join(f"\nAs it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
+    say("".join(f"\nKept as it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
     if wrong:
         say("\n" + "\n".join(map(str, wrong)))
         raise SystemExit(1)

@@ -67,7 +67,7 @@ class Sections(click.Group):
             from grader.book.gradebook import cause
 
             raise CommandFailed(
-                f"The gradebook can't be used ({cause(error)}). If another program has it open, run this again. "
+                f"The gradebook can't be used ({cause(error)}). If another program has it open, run the command again. "
                 "If the file is damaged, put back a copy of it."
             ) from error
 
@@ -77,7 +77,7 @@ IN_A_NOTEBOOK = {
     name: f'`{name}` is called in a notebook: `from grader import {name}`, then `{name}("first_steps")`. {what}'
     for name, what in {
         "check": "It checks an exercise.",
-        "reset": "It puts an exercise's cell back to its start.",
+        "reset": "It puts an exercise's cell back as it was at the start.",
         "solution": "It shows a model solution, where the solutions are installed.",
     }.items()
 }

@@ -15,21 +15,21 @@ from grader.printable import say
 @click.command()
 @FOLDER
 @click.argument("name")
-@click.option("--into", metavar="LESSON", help="Put its cells into the lesson's notebook in source/.")
-@click.option("--test", "is_test", is_flag=True, help="Try its right and wrong answers and its mutants.")
+@click.option("--into", metavar="LESSON", help="Put the exercise's cells into this lesson's notebook in source/.")
+@click.option("--test", "is_test", is_flag=True, help="Try the exercise's right and wrong answers and its mutants.")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=os.cpu_count(),
-    help="How many mutants are tried at once.  [default: cores]",
+    help="How many mutants are tried at once.  [default: one per core]",
 )
-@stopped("The files written so far stay. Run it again.")
+@stopped("The files written so far stay. Run the command again.")
 def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int) -> None:
     """Write an exercise of your own, NAME, in the course directory DIR.
 
-    A function's NAME is in snake_case, a module's in CamelCase, a quiz's begins with quiz_. Its specification
-    is exercises/NAME.py, and its right and wrong answers are in exercises/answers/NAME.py, with TODO wherever
-    something is to be filled in. Files that exist already stay.
+    A function's NAME is in snake_case, a module's is in CamelCase, and a quiz's begins with quiz_. The
+    specification is exercises/NAME.py, and the right and wrong answers are in exercises/answers/NAME.py, with TODO
+    wherever something is to be filled in. Files that exist already stay.
     """
     with teachers_packages():
         from grader.authoring import own_exercise
@@ -45,6 +45,6 @@ def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int
         if lesson is not None:
             notebook = lesson.folder(lesson.layout.source_directory) / f"{lesson.lesson}.ipynb"
             number = own_exercise.put_into(folder, notebook, name)
-            say(f"{notebook}: cells {number} to {number + 2}. Write the text and the model solution there.")
+            say(f"{notebook}: cells {number} to {number + 2} are new. Write the text and the model solution in them.")
         if is_test and not own_exercise.try_out(folder, name, jobs, say):
             raise SystemExit(1)

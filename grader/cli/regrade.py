@@ -20,7 +20,7 @@ HERE = "here"  # --page without a file
 @FOLDER
 @click.argument("lesson")
 @click.option(
-    "--preview", "mode", flag_value="preview", default=True, help="Show what would change, and write no mark."
+    "--preview", "mode", flag_value="preview", default=True, help="Show what would change, without writing any mark."
 )
 @click.option("--accept", "mode", flag_value="accept", help="Store what was previewed, for those whose marks change.")
 @click.option("--undo", "mode", flag_value="undo", help="Take back the last acceptance or override.")
@@ -38,7 +38,7 @@ HERE = "here"  # --page without a file
     is_flag=False,
     flag_value=HERE,
     metavar="[FILE]",
-    help="Also write it as an HTML page.  [default: DIR/regrade-LESSON.html]",
+    help="Also write the result as an HTML page.  [default: DIR/regrade-LESSON.html]",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="As for `grader autograde`.")
 @click.option("--scheduler", metavar="ADDRESS", help="As for `grader autograde`.")
@@ -66,7 +66,7 @@ def regrade(
     the same command again, and see what that changes for the class.
     """
     if also_down and mode != "accept":
-        raise CourseError("Use --also-down with --accept. The preview shows both.")
+        raise CourseError("Use --also-down only with --accept. The preview already shows marks that go down.")
     if file and mode != "preview":
         raise CourseError("Use --with together with --preview.")
     with teachers_packages():
@@ -100,11 +100,11 @@ def regrade(
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
         write_atomically(path, printout.as_html(outcome), mode_in(folder))
-        say(f"The same as a page: {path}", err=as_document)
+        say(f"Also written as a page: {path}", err=as_document)
     if mode == "preview" and any(change.moves for change in outcome.students):
-        say(f"To accept it: grader regrade {folder} {lesson} --accept", err=True)
+        say(f"To accept these changes: grader regrade {folder} {lesson} --accept", err=True)
     if mode == "accept" and outcome.accepted:
-        say(f"To take it back: grader regrade {folder} {lesson} --undo", err=True)
+        say(f"To take them back: grader regrade {folder} {lesson} --undo", err=True)
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -117,11 +117,11 @@ def regrade(
 @click.argument("points", type=Points())
 @click.option("--why", required=True, help="The reason, which the student reads in the feedback.")
 @click.option("--lesson", default="", help="The lesson, if several have a cell of that name.")
-@stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; if not, run it again.")
+@stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; if not, run the command again.")
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
-    """Give STUDENT a number of POINTS for EXERCISE by hand, in the course directory DIR.
+    """Give STUDENT this many POINTS for EXERCISE by hand, in the course directory DIR.
 
-    It does the same as a teacher in Formgrader, and puts the reason into the feedback and the audit log.
+    It does what a teacher does in Formgrader, and puts the reason into the feedback and the audit log.
     `grader regrade DIR LESSON --undo` takes it back.
     """
     with teachers_packages():
@@ -130,7 +130,7 @@ def override(folder: Path, student: str, exercise: str, points: float, why: str,
         given = give(folder, student, exercise, points, why, lesson)
     say(
         f"{given.lesson}, {exercise}: {given.before:g} → {points:g} of {given.points:g} points. "
-        f"The lesson: {given.mark_before:g} → {given.mark_after:g}."
+        f"The mark for the lesson: {given.mark_before:g} → {given.mark_after:g}."
     )
     if not given.has_comment:
         say("This cell has no place for a comment, so the reason is only in the audit log.")

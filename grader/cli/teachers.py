@@ -44,14 +44,14 @@ def course() -> None:
 @click.option("--id", "course_id", default="", help="The course's id in nbgrader.  [default: the name of DIR]")
 @click.option("--exchange", default="", help="The exchange folder.  [default: nbgrader's own]")
 @click.option(
-    "--group", default="", help="A group of this machine whose teachers share the course.  [default: you alone]"
+    "--group", default="", help="A group on this machine whose teachers share the course.  [default: you alone]"
 )
 @click.option(
     "--solutions",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The instructor's notebooks.  [default: those that are installed, or this repository's]",
 )
-@stopped("The course is incomplete. Remove the folder if it is there, and make it again.")
+@stopped("The course is incomplete. Remove the folder if it exists, and make the course again.")
 def create(folder: Path, course_id: str, exchange: str, group: str, solutions: Path | None) -> None:
     """Make a course directory in DIR, with nbgrader's layout, the instructor's notebooks and its own secret."""
     from grader.learner.starter_code import solutions_folder
@@ -70,14 +70,17 @@ FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path,
 @course.command()
 @FOLDER
 @click.argument("student")
-@click.option("--yes", is_flag=True, help="Remove it without asking.")
-@stopped("Some of it has been removed. Run it again for the rest and for the search.")
+@click.option("--yes", is_flag=True, help="Remove everything without asking.")
+@stopped(
+    "Some of the student's data has been removed. Run the command again to remove the rest and to search for what "
+    "still mentions them."
+)
 def forget(folder: Path, student: str, yes: bool) -> None:
-    """Remove STUDENT from the course directory DIR, which means files, results, gradebook, roster and exchange.
+    """Remove STUDENT from the course directory DIR, that is, from files, results, gradebook, roster and exchange.
 
-    It shows what it will remove, and asks. Files about everybody that were made from them (marks-*.csv,
-    insights.html) are removed as well, so make those again. At the end it searches for the person, and exits
-    with 1 if a file still mentions them.
+    It shows what it will remove, and asks. Files about all students that were made from these
+    (marks-*.csv, insights.html) are removed as well, so make them again afterwards. At the end it searches for
+    the person, and exits with 1 if a file still mentions them.
     """
     with teachers_packages():
         from grader.batch.run import locked
@@ -88,11 +91,14 @@ def forget(folder: Path, student: str, yes: bool) -> None:
         course = folder.resolve()
         if not yes:
             steps, name = steps_to_forget(course, student), Roster.of(course).people.get(student, Person("")).full_name
-            say(f"Of {printable(f'{student} ({name})' if name else student)} this will be removed for good:")
+            who = f"{student} ({name})" if name else student
+            say(f"The following data about {printable(who)} will be removed for good:")
             say("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
             if again := [step.before for step in steps if step.made_again]:
                 say(f"And these files about all students, which you can make again: {joined(again)}")
-            _require_yes(f"Remove {student}?", "Nothing was removed.", "To remove it without being asked, add --yes.")
+            _require_yes(
+                f"Remove {student}?", "Nothing was removed.", "To remove this data without being asked, add --yes."
+            )
         with locked(course):
             outcome = remove(course, student)
     say("\n".join(map(printable, outcome.removed)))
@@ -118,10 +124,10 @@ def _require_yes(question: str, otherwise: str, advice: str) -> None:
 @course.command()
 @FOLDER
 @click.option("--before", type=click.DateTime(["%Y-%m-%d"]), required=True, help="For example 2026-09-01.")
-@click.option("--yes", is_flag=True, help="Remove them; without it, they are only listed.")
-@stopped("Some of them have been removed. Run it again for the others.")
+@click.option("--yes", is_flag=True, help="Remove these students; without --yes, they are only listed.")
+@stopped("Some students have been removed. Run the command again for the others.")
 def expire(folder: Path, before: datetime, yes: bool) -> None:
-    """Remove everybody who was in the course by a given day and has handed in nothing since."""
+    """Remove everybody who was in the course before a given day and has handed in nothing since."""
     with teachers_packages():
         from grader.batch.run import locked
         from grader.course.forget import forget as remove
@@ -132,7 +138,7 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
             with locked(folder.resolve()):
                 remove(folder.resolve(), student)
     done = "removed" if yes else "would be removed (--yes removes them)"
-    said = [who if ever else f"{who} (never handed in)" for who, ever in old.items()]
+    said = [who if ever else f"{who} (never handed anything in)" for who, ever in old.items()]
     say(f"{len(old)} {done}: {joined(said) or 'nobody'}")
 
 
@@ -146,9 +152,9 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler instead.")
 @click.option("--force", is_flag=True, help="Grade everybody anew.")
-@click.option("--add-students", is_flag=True, help="Grade students who aren't on the roster too, and add them.")
+@click.option("--add-students", is_flag=True, help="Also grade students who aren't on the roster, and add them.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("What has been graded is kept. Run it again to grade the rest.")
+@stopped("What has been graded is kept. Run the command again to grade the rest.")
 def autograde(
     folder: Path,
     lesson: str,
@@ -184,12 +190,12 @@ def autograde(
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--names", is_flag=True, help="Name the students whose submissions look alike.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/insights.html]")
-@stopped("No mark has changed, and an earlier page stays as it was; run it again.")
+@stopped("No mark has changed, and any page written earlier stays as it was. Run the command again.")
 def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     """Show what a class found hard: exercises by success, points by part, mistakes by name, similar submissions.
 
-    It reads what `grader autograde` has graded of one LESSON (its name or number) or of all, prints it and writes
-    it as one HTML page.
+    It reads what `grader autograde` has graded in one LESSON (its name or number) or in all lessons, prints a
+    summary, and writes the same as one HTML page.
     """
     with teachers_packages():
         from grader.atomic import write_atomically
@@ -204,7 +210,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
         say(f"{insights.name}\n\n{as_text(insights)}\n")
     page = page or folder / "insights.html"
     write_atomically(page, as_html(f"Insights into {folder.resolve().name}", shown, names))
-    say(f"The same as a page: {page}")
+    say(f"Also written as a page: {page}")
 
 
 @click.command()
@@ -213,9 +219,9 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
 @click.option(
     "--column", "columns", metavar="NAME=HEADING", multiple=True, help="The heading that your list uses for NAME."
 )
-@stopped("Everybody who was on the roster is still there. Run it again to enter the whole list.")
+@stopped("Everybody who was on the roster is still there. Run the command again to enter the whole list.")
 def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
-    """Enter the people of a list from nbgrader, Moodle or Canvas into the course directory DIR. Nobody is removed.
+    """Enter the people on a list from nbgrader, Moodle or Canvas into the course directory DIR. Nobody is removed.
 
     Afterwards the people are in DIR/roster.csv and in nbgrader's table of students.
     """
@@ -238,11 +244,11 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
         )
     if change.known_as:
         said = joined(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
-        say(f"Already on the roster, by number, login or address: {said}")
+        say(f"Already on the roster, as their number, login or address shows: {said}")
     for ids in change.twice:
         say(f"{' and '.join(ids)} are one person. Remove the id with no hand-in: grader course forget DIR ID")
     if change.not_listed:
-        say(f"Not in {file.name}, and kept: {joined(change.not_listed)}")
+        say(f"Not in {file.name}, but kept: {joined(change.not_listed)}")
 
 
 @click.command()
@@ -252,18 +258,20 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
 @click.option(
     "--counts",
     type=click.Choice(["last", "last-in-time", "first"]),
-    help="Which one counts of several.  [default: c.CourseCollect.counts, or the last; the best is a setting only]",
+    help="Which of several hand-ins counts.  [default: c.CourseCollect.counts, or last; best can only be set there]",
 )
 @click.option(
-    "--is", "settled", metavar="NAME=ID", multiple=True, help="Whose hand-in it is, if it may be several people's."
+    "--is", "settled", metavar="NAME=ID", multiple=True, help="Who handed NAME in, if it may have been several people."
 )
-@click.option("--anyway", is_flag=True, help="Take it even if most of it belongs to another lesson.")
+@click.option("--anyway", is_flag=True, help="Take the files in even if most of them belong to another lesson.")
 @click.option("--undo", is_flag=True, help="Undo the last collection of LESSON, with its files, times and marks.")
 @click.option(
     "--all", "everybody", is_flag=True, help="Also list everybody who handed in nothing, and all other files."
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-@stopped("What was taken in is complete, and earlier hand-ins are kept. Run it again to take the rest.")
+@stopped(
+    "Each hand-in taken in so far is complete, and earlier ones are kept. Run the command again to take in the rest."
+)
 def collect(
     folder: Path,
     lesson: str,
@@ -279,11 +287,11 @@ def collect(
     nbgrader's exchange give them, or notebooks.
 
     A file's name and the course's roster show whose it is. Nothing is overwritten, and what doesn't count
-    is kept in DIR/.grader/earlier. Exit code 1 if something could not be taken, and the list gives the reason.
-    If most of it belongs to another lesson, nothing is taken and the exit code is 2.
+    is kept in DIR/.grader/earlier. Exit code 1 if something could not be taken in, and the list gives the
+    reason. If most of what you name belongs to another lesson, nothing is taken in and the exit code is 2.
     """
     if undo == bool(files):
-        raise CourseError("Name what is to be taken in: zip files, folders, notebooks. --undo takes none.")
+        raise CourseError("Name what is to be taken in: zip files, folders or notebooks. With --undo, don't name any.")
     if undo:
         _uncollect(folder, lesson, as_document)
         return
@@ -327,19 +335,20 @@ def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
     "--pseudonyms", is_flag=True, help="In CSV and JSON, leave out names and use ids that only the course can work out."
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/marks-KIND.csv]")
-@stopped("No mark has changed, and an earlier file stays as it was; run it again.")
+@stopped("No mark has changed, and an earlier file stays as it was. Run the command again.")
 def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, output: Path | None) -> None:
     """Write the marks of all lessons as a file that a learning platform imports, or as CSV or JSON.
 
-    A mark is blank if nothing was handed in, if the student is excused, or if something is waiting for a mark by
-    hand; CSV and JSON show which. Set weights, best-of and excuses with `c.CourseMarks` in nbgrader_config.py.
+    A mark is blank if nothing was handed in, if the student is excused, or if something is waiting to be
+    marked by hand; CSV and JSON show which of these it is. Set weights, best-of and excuses with `c.CourseMarks`
+    in nbgrader_config.py.
     """
     if kind == "canvas" and exported is None:
         raise CourseError(
-            "Canvas's import needs Canvas's own ids, so export the gradebook there and name it with --from FILE."
+            "Canvas's import needs Canvas's own ids, so export the gradebook there and name that file with --from FILE."
         )
     if pseudonyms and kind not in ("csv", "json"):
-        raise CourseError(f"--pseudonyms: {kind} has to know whose mark it is. Use --to csv or --to json.")
+        raise CourseError(f"--pseudonyms: {kind} has to know whose marks they are. Use --to csv or --to json.")
     with teachers_packages():
         from grader.atomic import write_atomically
         from grader.book import export as files
@@ -362,7 +371,8 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     write_atomically(output, text, 0o600)
     states = Counter(mark.state for own in marks.marks.values() for mark in own.values())
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    say(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
+    lessons = "1 lesson" if len(marks.possible) == 1 else f"{len(marks.possible)} lessons"
+    say(f"{output}: {len(marks.people)} people, {lessons}: {said or 'nothing yet'}")
     if key:
         say(f"Moodle identifies people by the column {key!r}.")
     if left_out:

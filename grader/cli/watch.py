@@ -17,13 +17,13 @@ from grader.interrupt import stopped
     "--workers", type=click.IntRange(min=2), help="Processes on this machine.  [default: one per core, at least two]"
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler instead.")
-@click.option("--add-students", is_flag=True, help="Grade students who aren't on the roster too, and add them.")
+@click.option("--add-students", is_flag=True, help="Also grade students who aren't on the roster, and add them.")
 @click.option(
     "--port",
     type=click.IntRange(min=0, max=65535),
     help="Serve the page to this machine too, at an address that is printed; 0 for any free port.",
 )
-@stopped("Start it again, and it does what is left.")
+@stopped("Start the watch again, and it does what is left.")
 def watch(folder: Path, workers: int | None, scheduler: str | None, add_students: bool, port: int | None) -> None:
     """Collect, grade and release feedback in the course directory DIR as submissions arrive in nbgrader's exchange.
 

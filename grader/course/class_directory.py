@@ -76,7 +76,9 @@ def course_layout(root: Path) -> Any:
     """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`.
     `CourseError` if there is no whole course, or its settings can't be loaded."""
     if root.is_dir() and not os.access(root, os.X_OK):
-        raise CourseError(f"{root} is closed to you. Its owner can share it; see docs/operations.md, Several teachers.")
+        raise CourseError(
+            f"{root} is closed to you. Its owner can share it; see 'Several teachers' in docs/operations.md."
+        )
     if is_half_made(root):
         raise CourseError(HALF_MADE.format(root))
     if not (root / f"{CONFIG}.py").is_file():
@@ -129,7 +131,7 @@ class ClassDirectory:
         name = choose(wanted, names)
         if name is None:
             listed = ", ".join(names) or "there are none"
-            raise CourseError(f"{wanted!r} isn't one of the lessons in {self._source()}, {listed}.")
+            raise CourseError(f"{wanted!r} isn't one of the lessons in {self._source()} ({listed}).")
         return name
 
     def _source(self) -> Path:
@@ -153,7 +155,7 @@ class ClassDirectory:
         if carry_forward not in CARRY_FORWARD:
             choices = ", ".join(map(repr, CARRY_FORWARD))
             raise CourseError(
-                f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, not one of {choices}."
+                f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, but should be one of {choices}."
             )
         outline = outline_of(self.instructor(), self.root, self.lesson)
         return GradingSettings(outline, secret, self.limits(), unsafe, carry_forward)
@@ -171,9 +173,7 @@ class ClassDirectory:
         try:
             json.loads(data)["cells"]
         except (ValueError, KeyError, TypeError):
-            raise CourseError(
-                f"{path} is not a complete notebook. Put the instructor's notebook there again."
-            ) from None
+            raise CourseError(f"{path} is not a complete notebook. Put the instructor's notebook back.") from None
         return data
 
     def submission(self, student: str) -> Submission:
@@ -207,7 +207,7 @@ def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str
             continue
         student = match["student"]
         if not can_be_a_student(student):
-            misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
+            misnamed[ascii(student)] = "This folder's name can't be a student's name in the gradebook."
         else:
             found.append(Submission(student, submitted_folder(layout, student, lesson), lesson))
     return found, misnamed

@@ -176,7 +176,7 @@ def _is_notebook(path: PurePath) -> bool:
 
 def _open_folder(name: str, parent: int) -> int:
     if name == os.pardir:
-        raise Unreadable("The file can't be read because its folder has no name of its own.")
+        raise Unreadable("The file can't be read because its path has '..' in it.")
     try:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     except FileNotFoundError:
@@ -230,12 +230,16 @@ def _read(name: str, parent: int, max_bytes: int, owner: int | None) -> bytes:
 def read_secret(course: Path, name: str) -> bytes:
     """The secret of a course, from the file of this name in its folder. `CourseError` if it can't be read, or is too
     short."""
+    if not os.path.lexists(course / name):
+        raise CourseError(
+            f"{course} has no {name}, which the checks' inputs are drawn from. Put it back from a backup."
+        )
     try:
         secret = read_regular(course / name, 4096).strip()
     except Unreadable as error:
-        raise CourseError(f"{name}: {error} `grader course create` makes one.") from None
+        raise CourseError(f"{name}: {error}") from None
     if len(secret) < 32:
-        raise CourseError(f"{name} is too short to be a secret.")
+        raise CourseError(f"{name} is too short to be a secret; it needs at least 32 bytes.")
     return secret
 
 
@@ -277,5 +281,5 @@ def _entry(folder: int, path: PurePath) -> _Entry | None:
             path, folder, mode, f"Its name is too long. With its folders it may have at most {MAX_PATH} bytes."
         )
     if len(path.parts) > MAX_DEPTH:
-        return _Entry(path, folder, mode, f"It is too deep inside folders; at most {MAX_DEPTH - 1} of them are opened.")
+        return _Entry(path, folder, mode, f"It lies too deep; at most {MAX_DEPTH - 1} levels of folders are opened.")
     return _Entry(path, folder, mode)

@@ -8,8 +8,8 @@ from grader.course.sharing import is_shared
 
 SECRET = "judge_secret"
 HALF_MADE = (
-    "{0} has an unfinished course, since nbgrader_config.py is missing. Look for files of yours in it, remove the "
-    "folder, and make it again: grader course create {0}"
+    "{0} has an unfinished course, since nbgrader_config.py is missing. Take out any files of your own, remove the "
+    "folder, and make the course again: grader course create {0}"
 )
 # Where a course keeps what is neither nbgrader's nor a student's; below it the results, what a preview graded, the
 # audit log, students' other hand-ins, under which names a platform handed out the work, who got more time, what isn't

@@ -98,9 +98,7 @@ def steps_to_forget(course: Path, student: str) -> list[Removal]:
         steps.append(_lines(course, course / FILE, student, partial(save, course, others)))
     if not steps:
         near = did_you_mean(student, full_names(people))
-        raise CourseError(
-            f"{course}: there is no {student!r}, neither in files nor in the gradebook or the roster.{near}"
-        )
+        raise CourseError(f"{course}: there is no {student!r} in the files, the gradebook or the roster.{near}")
     again = [path for pattern in MADE_AGAIN for path in sorted(course.glob(pattern))]
     return [*steps, *(_removal(course, path, partial(path.unlink, missing_ok=True), True) for path in again)]
 
@@ -132,7 +130,7 @@ def _removal(course: Path, path: Path, do: Callable[[], object], made_again: boo
 
 def _lines(course: Path, path: Path | str, student: str, do: Callable[[], object]) -> Removal:
     shown = _shown(course, path)
-    return Removal(f"lines of {student} in {shown}", f"lines of {student} removed from {shown}", do)
+    return Removal(f"lines about {student} in {shown}", f"lines about {student} removed from {shown}", do)
 
 
 def _remove(path: Path, student: str) -> None:

@@ -58,7 +58,9 @@ def rule_of(config: Any) -> Rule:
     if unknown := sorted(set(settings) - set(names)):
         raise CourseError(f"c.CourseLateness.{unknown[0]}: there is no such rule; the rules are {', '.join(names)}.")
     for name, number in settings.items():
-        kind, expected = (int, "a whole number") if name == "free_days" else ((int, float), "a number")
+        kind, expected = (
+            (int, "a whole number, 0 or more") if name == "free_days" else ((int, float), "a number, 0 or more")
+        )
         if isinstance(number, bool) or not isinstance(number, kind) or not 0 <= number < math.inf:
             raise CourseError(f"c.CourseLateness.{name}: got {number!r}, expected {expected}.")
     plugin = config.AssignLatePenalties.get("plugin_class") or (
@@ -89,7 +91,7 @@ class LateDays:
         in points."""
         said = [f"due date moved by {duration(self.moved)}{f': {self.why}' if self.why else ''}"] if self.moved else []
         if self.since and not self.days:
-            said.append(f"{duration(self.since)} late, within the grace of {duration(rule.grace)}")
+            said.append(f"{duration(self.since)} late, within the grace period of {duration(rule.grace)}")
         elif self.days:
             charged, parts = self.days - self.free, []
             if self.free:

@@ -117,14 +117,17 @@ def _require_headings(
     file has them; `wanted` has by field of `Person` the heading that somebody named."""
     unknown = [kind for kind in wanted if kind not in COLUMNS]
     if unknown:
-        raise CourseError(f"--column {unknown[0]}=…: there is no {unknown[0]!r}; the columns are {', '.join(COLUMNS)}.")
+        raise CourseError(
+            f"--column {unknown[0]}=…: there is no column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}."
+        )
     missing = [heading for heading in wanted.values() if heading not in heads]
     if missing or ("id" not in wanted and not any(head in heads for head in IDS[platform])):
         expected = f"a heading {missing[0]!r}" if missing else "a column that identifies people"
         raise CourseError(
             f"{path}: expected {expected}, got the headings {', '.join(given) or '(none)'}. nbgrader's list has `id`, "
-            "Moodle's `Username`, `ID number` or `Email address`, Canvas's `Student` and `ID`. For other headings: "
-            "--column id=HEADING --column first_name=HEADING --column last_name=HEADING --column email=HEADING"
+            "Moodle's has `Username`, `ID number` or `Email address`, and Canvas's has `Student` and `ID`. For other "
+            "headings: --column id=HEADING --column first_name=HEADING --column last_name=HEADING "
+            "--column email=HEADING"
         )
 
 
@@ -147,7 +150,9 @@ def _problem(person: Person) -> str:
     if not person.id:
         return f"no id for {person.full_name or person.email or 'somebody'}"
     if not can_be_a_student(person.id) or NOT_IN_AN_ID.search(person.id):
-        return f"{person.id!r} can't be an id. It names a folder, so no '/' or '\\', and no '.' or '-' at the start"
+        return (
+            f"{person.id!r} can't be an id. It names a folder, so it can't have '/' or '\\', or start with '.' or '-'"
+        )
     if person.id.startswith(FORMULA):
         return (
             f"{person.id!r} can't be an id, because a spreadsheet takes what begins with {person.id[0]!r} for a formula"
@@ -163,7 +168,7 @@ def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]
     numbers by id), or if nobody is in it."""
     for who, own in lines.items():
         if who and len(own) > 1:
-            problems.append(f"lines {' and '.join(own)}: {who!r} is listed twice, but each id may be listed once")
+            problems.append(f"lines {' and '.join(own)}: {who!r} is listed twice, but each id may be listed only once")
     if problems:
         raise CourseError(
             f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(problem)}" for problem in problems)
@@ -297,10 +302,12 @@ def _same_people(
 
 def _require_one_each(people: Sequence[Person], known_as: Mapping[str, str]) -> None:
     counts = Counter(person.id for person in people)
-    for who in (who for who, count in counts.items() if count > 1):
-        ids = sorted(given for given, known in known_as.items() if known == who)
+    for who, count in ((who, count) for who, count in counts.items() if count > 1):
+        ids = {given for given, known in known_as.items() if known == who}
+        listed = " and ".join(sorted(ids if len(ids) == count else {*ids, who}))
         raise CourseError(
-            f"Nothing was entered, because {' and '.join(ids)} would be one person, {who}, by number, login or address."
+            f"Nothing was entered, because {listed} in the list have a number, login or address of {who} on the "
+            "roster, and would become one person."
         )
 
 

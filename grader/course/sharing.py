@@ -30,14 +30,14 @@ def group_number(name: str) -> int:
         group = grp.getgrnam(name)
     except KeyError:
         raise CourseError(
-            f"--group {name}: this machine has no such group. An administrator makes it (`groupadd {name}`) and adds "
-            f"its teachers (`usermod -aG {name} USER`)."
+            f"--group {name}: this machine has no such group. Ask an administrator to make it (`groupadd {name}`) and "
+            f"to add the teachers (`usermod -aG {name} USER`)."
         ) from None
     if os.geteuid() != 0 and group.gr_gid not in (os.getegid(), *os.getgroups()):
         user = user_name(os.geteuid())
         raise CourseError(
-            f"--group {name}: {user} isn't in this group, or wasn't when they logged in. An administrator adds them "
-            f"(`usermod -aG {name} {user}`); then log in again."
+            f"--group {name}: {user} isn't in this group, or wasn't when they logged in. Ask an administrator to add "
+            f"them (`usermod -aG {name} {user}`), and then log in again."
         )
     return group.gr_gid
 

@@ -104,7 +104,7 @@ def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> li
     others = UntrustedFolder(course.folder(layout.autograded_directory, student))
     for path, data in others.contents(1000 * int(layout.max_dir_size), lambda name: name.endswith(".ipynb")):
         if isinstance(data, Unreadable):
-            problems.append(f"{student}/{path} is not copied: {data}")
+            problems.append(f"{student}/{path} was not copied: {data}")
             continue
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target / path, data, mode, durable=False)
@@ -120,7 +120,9 @@ def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Feedb
         try:
             book.refresh_lateness({})
         except GradebookUnavailable as error:
-            raise CommandFailed(f"The gradebook can't be written now: {error}. Run it again.") from error
+            raise CommandFailed(
+                f"The gradebook can't be written to just now ({error}). Run the command again."
+            ) from error
         return book.shown()
 
 

@@ -214,9 +214,9 @@ class Feedback:
             beside = "" if alone is None else f" The checks alone give {alone:g}."
             yield Markup(f"Your teacher gave this mark.{beside}")
         if mark.extra:
-            yield Markup(f"{mark.extra:g} of the points are extra.")
+            yield Markup(f"{mark.extra:g} of the points {'is' if mark.extra == 1 else 'are'} extra.")
         if mark.waits and not (exercise and exercise.broken):
-            yield Markup(f"Your teacher will look at this {'again' if mark.by_hand else 'and give the mark'}.")
+            yield Markup(f"Your teacher will look at this {'again' if mark.by_hand else 'and give it a mark'}.")
 
     @staticmethod
     def _by_judge(exercise: ExerciseResult | None, test: TestResult | None, mark: CellMark) -> float | None:

@@ -37,7 +37,8 @@ class Packed:
         lines = [f"{self.path}: {self.count} packed"]
         if self.left_out:
             lines.append(
-                f"Not packed, since `grader collect` took no work of theirs from there: {joined(self.left_out)}"
+                "Not packed, since `grader collect` took no work from this platform for these students: "
+                f"{joined(self.left_out)}"
             )
         return "\n".join(lines)
 

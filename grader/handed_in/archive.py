@@ -220,7 +220,7 @@ def _inner(entry: ArchiveFile, last: _LastZip, most: int, shown: str, odd: Odd) 
         yield ArchiveFile(entry.path, entry.time, info.file_size, read, inside=path)
     if refused:
         first, why = next(iter(refused.items()))
-        odd[first] = why + (f" (and so are {len(refused) - 1} more there)" if refused.keys() - {first} else "")
+        odd[first] = why + (f" (one of {len(refused)} files refused in this zip)" if refused.keys() - {first} else "")
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:

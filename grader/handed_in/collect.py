@@ -108,11 +108,12 @@ def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], thei
     if sum(lessons.values()) <= own:
         return
     (likely, _count), *_others = lessons.most_common()
-    counts = ", ".join(f"{count} of {lesson}" for lesson, count in lessons.most_common())
+    counts = ", ".join(f"{count} to {lesson}" for lesson, count in lessons.most_common())
     typed = [os.path.relpath(course.root), likely, *map(str, sources)]
     raise CourseError(
-        f"{', '.join(source.name for source in sources)}: nothing was taken. By their exercises, the notebooks that "
-        f"students handed in are {counts}, and {own} of {course.lesson}. You probably meant:\n"
+        f"{', '.join(source.name for source in sources)}: nothing was taken. Judging by their exercises, the "
+        f"students' notebooks belong mostly to other lessons: {counts}, and {own} to {course.lesson}. "
+        "You probably meant:\n"
         f"  grader collect {shlex.join(typed)}\n"
         f"If you do mean {course.lesson}, add --anyway."
     )
@@ -228,7 +229,7 @@ def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collect
             for other in found:
                 if other not in own and other.path:
                     said = why if answers[id(other)] else "it has none of this lesson's exercises"
-                    outcome.odd[other.path] = f"{said}; {own[-1].path or 'the one that was there'} is taken"
+                    outcome.odd[other.path] = f"{said}; {own[-1].path or 'the one collected earlier'} is taken"
             return own
     return found
 
@@ -256,7 +257,7 @@ def _take(
     candidates = sorted(_of_lesson([*here, *there], course, outcome), key=lambda notebook: notebook.time)
     chosen = _counting(candidates, due, counts)
     if len({notebook.data for notebook in candidates}) > 1:
-        outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one that was there"
+        outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one collected earlier"
     new = [
         archive_hand_in(course, student, other.time, other.data)
         for other in (*here, *there)

@@ -51,11 +51,11 @@ def as_text(outcome: Collected, everybody: bool = False) -> str:
     lines += _listed("as before", outcome.unchanged, folded, "--all names them")
     kinds: list[tuple[str, Iterable[str]]] = [
         ("late", outcome.late),
-        ("copied; the platform's time", outcome.copied),
+        ("copied; time from the zip", outcome.copied),
         ("more than one; this counts", _pairs(outcome.twice)),
         ("to be settled, see below", outcome.to_settle),
         ("no notebook in it", _pairs({who: ", ".join(names) for who, names in outcome.no_notebook.items()})),
-        ("nobody's", _pairs(outcome.unknown)),
+        ("owner not known", _pairs(outcome.unknown)),
         ("odd", _pairs(outcome.odd)),
     ]
     for title, entries in kinds:

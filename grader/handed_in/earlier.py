@@ -126,7 +126,7 @@ def put_best(course: ClassDirectory, book: LessonGradebook, graded: Sequence[tup
     _most, index = max((mark, index) for index, mark in enumerate(earned))
     best = by_time[index][0]
     when = (best.time or UNKNOWN_TIME).strftime(FORMAT)
-    said = f"{', '.join(f'{mark:g}' for mark in earned)} points; the one of {when} counts"
+    said = f"{', '.join(f'{mark:g}' for mark in earned)} points; the hand-in of {when} counts"
     if best.in_place:
         return said
     there = next(attempt for attempt, _result in graded if attempt.in_place)

@@ -158,7 +158,7 @@ class CollectRegularFiles(ExchangeCollect):
         for sentence in left_out[:LISTED]:
             self.log.warning("Left out of %s: %s", printable(name), printable(sentence))
         if len(left_out) > LISTED:
-            self.log.warning("Left out of %s: %d more files", printable(name), len(left_out) - LISTED)
+            self.log.warning("Left out of %s: %d more", printable(name), len(left_out) - LISTED)
 
 
 def foreign_owner(uid: int, student: str) -> str:

@@ -129,7 +129,7 @@ def _remarks(
         said.append(f"There are several notebooks of this lesson: {answered}. {_shown(chosen)} counts.")
     elif chosen != own:
         why = unreadable.rstrip(".") or f"{own} has none of this lesson's exercises"
-        said.append(f"{why}. {_shown(chosen)} has this lesson's exercises and counts.")
+        said.append(f"{why}. {_shown(chosen)} has this lesson's exercises, so it counts.")
     if not counts[chosen]:
         said.append(f"{_shown(chosen)} is as it was handed out, without an answer to any exercise. {_listed(files)}")
     return said

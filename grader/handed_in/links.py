@@ -24,14 +24,13 @@ def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> No
     for folder, notebooks in list(assignments.items()):
         submission = UntrustedFolder(root, root.joinpath(folder).relative_to(root))
         if not str(submission.path).isprintable():
-            log.error("%s is not graded, since this can't be a student's name in the gradebook.", printable(folder))
+            why = "since the folder's name can't be a student's name in the gradebook"
+            log.error("%s is not graded, %s.", printable(folder), why)
             del assignments[folder]
             continue
         try:
             if submission.remove_link():
-                log.warning(
-                    "%s was a link, or was in a folder that was one. It has been removed and earns 0 points.", folder
-                )
+                log.warning("%s was a link or was in a linked folder. It has been removed and earns 0 points.", folder)
                 submission.make_without([os.path.basename(notebook) for notebook in notebooks])
             submission.remove_irregular()
             if timestamp(submission) is None:

@@ -57,7 +57,7 @@ class Settling:
             f"--is {shlex.quote(f'{label(top)}={who}')}" + (f" ({', '.join(before[who])})" if before[who] else "")
             for who in sorted(may_be, key=lambda who: not before[who])
         ]
-        return f"{author.why_not(self._roster)}. Say which, with {' or '.join(options)}"
+        return f"{author.why_not(self._roster)}. Say whose it is, with {' or '.join(options)}"
 
     def _elsewhere(self, top: str, who: str) -> Iterator[str]:
         """Where a teacher has settled that work by this name is the student's, in words, in other lessons: there
@@ -76,7 +76,7 @@ class Settling:
             listed = "".join(f"\n  {printable(f'{path}: {why}')}" for path, why in sorted(unknown.items()))
             raise CourseError(
                 f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: no file is called {unused[0]!r}, so "
-                f"nothing was taken. The owners of these aren't known:{listed or ' none.'}"
+                f"nothing was taken. Files whose owners aren't known:{listed or ' none.'}"
             )
 
     def save(self) -> set[str]:

@@ -43,7 +43,7 @@ def times_of_a_download(
             odd[source] = (
                 f"all its times are between {first:%Y-%m-%d %H:%M} and {last:%H:%M} UTC, so everybody is late. Are "
                 "they the times of the download? Newer versions of Moodle write these into their zips in place of "
-                "the hand-in times. Then nobody's lateness is known; see docs/grading.md, Late work"
+                "the hand-in times. If so, nobody's lateness is known; see docs/grading.md, Late work"
             )
     return odd
 

@@ -54,9 +54,9 @@ class Author:
     def why_not(self, roster: Roster) -> str:
         """Why it isn't known whose a file is, in words."""
         if several := self.ids(roster):
-            return f"it may be {' or '.join(several)}, since the roster has that name more than once"
+            return f"it may belong to {' or '.join(several)}, since the roster has that name more than once"
         if roster.find(self.name):
-            return f"{self.name!r} has a different {self.sure} on the roster from {self.keys[0]!r}"
+            return f"{self.name!r} is on the roster, but not with the {self.sure} {self.keys[0]!r}"
         called = " or ".join(repr(key) for key in (*self.keys[:2], self.name) if key)
         return f"{called or 'the name of its folder'} is not on the roster"
 
@@ -125,7 +125,7 @@ class Whose:
             return
         where = f"{source.name}: {lists[0].path}"
         if len(lists) > 1:
-            self._odd[where] = "it is there more than once, so no folder's owner is known"
+            self._odd[where] = "this file occurs more than once, so no folder's owner is known"
             return
         try:
             if lists[0].size > MAX_METADATA:
@@ -185,6 +185,6 @@ def by_student(claims: Mapping[str, list[str]]) -> Odd:
     student."""
     said = "doesn't count, since it is inside this student's own work"
     return {
-        student: f"{found[0]!r}{f' and {len(found) - 1} more' if found[1:] else ''} in the path of a file {said}"
+        student: f"{found[0]!r}{f' (and {len(found) - 1} more)' if found[1:] else ''} in the path of a file {said}"
         for student, found in claims.items()
     }

@@ -12,17 +12,18 @@ from grader.judge.result import ExerciseResult, PartResult
 from grader.report import PartReport, Report
 from grader.spec.exercise import NOT_JUDGED
 
-GENERAL = "It passes on the practice inputs but not on others. It must work for all sizes and values."
+GENERAL = "Your code passes on the practice inputs but not on others. It must work for all sizes and values."
 BY_KIND = {
-    "time-limit": "It did not finish in time and was stopped. Look for a loop that never ends.",
-    "died": "The process that ran it ended in the middle of the call (too much memory, too many files, or by itself).",
-    "not-run": "It was not run, because an earlier call did not finish.",
-    "too-large": "It returned more than the check can look at.",
-    "missing": "It was not defined when it was checked.",
-    "not-written": "It is not written yet.",
-    "excluded-function": "It uses something that this exercise asks you to do without, so it earns nothing.",
-    "full-matrix": "It makes a tensor as large as the whole matrix of scores, which doesn't fit in memory for long "
-    "sequences.",
+    "time-limit": "Your code did not finish in time and was stopped. Look for a loop that never ends.",
+    "died": "The process that ran your code ended in the middle of the call (it used too much memory "
+    "or too many files, or ended by itself).",
+    "not-run": "Your code was not run here, because an earlier call did not finish.",
+    "too-large": "Your code returned more than the check can look at.",
+    "missing": "What the exercise asks for was not defined when it was checked.",
+    "not-written": "Your answer is not written yet.",
+    "excluded-function": "Your code uses something that this exercise asks you to do without, so it earns nothing.",
+    "full-matrix": "Your code makes a tensor as large as the whole matrix of scores, which doesn't fit in memory for "
+    "long sequences.",
     **NOT_JUDGED,
 }
 MESSAGE_BYTES = 1500

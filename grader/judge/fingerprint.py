@@ -160,7 +160,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level:
-            raise ValueError(f"line {node.lineno}: this import is relative; write the whole name, from grader.…")
+            raise ValueError(f"line {node.lineno}: this import is relative; write the whole name, from `grader` on")
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         else:

@@ -29,7 +29,7 @@ from grader.subject.errors import ZygoteGone
 
 OUT_OF_TIME = "This was not checked, because the notebook had already used up its time."
 FAULT = "The judge itself failed here: {}."
-HIDDEN = "A test of this cell failed. Some of the tests are not shown."
+HIDDEN = "A test in this cell failed. Some of the tests are not shown."
 
 
 def grade(

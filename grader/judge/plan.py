@@ -97,7 +97,7 @@ class _Planner:
         (role, exercise), found, unchanged = self.roles[i], self.matches[i], self._unchanged(i)
         if role == "given" and found is not None:
             if not unchanged:
-                self.notes.append("A locked cell that the course gives was changed, so the course's own was used.")
+                self.notes.append("A locked cell from the course was changed, so the original was used.")
             own, first = self.outline.cells[found], self.matches.index(found) == i
             return [RunStep(own.source)] if first and own.kind == "code" else []
         if role == OWN_TEST and found is not None:
@@ -127,13 +127,15 @@ class _Planner:
             mine = [i for i, role in enumerate(self.roles) if role == ("check", name)]
             defined = [i for i, cell in enumerate(self.cells) if self._defines(i, cell, name)]
             if len(mine) > 1:
-                self.notes.append(f"The check cell of `{name}` is there {len(mine)} times, and one of them counts.")
+                self.notes.append(f"The check cell of `{name}` appears {len(mine)} times, and only one of them counts.")
             usable = [i for i in mine if not defined or i >= defined[0]]
             if usable:
                 before.setdefault(self._original(usable), []).append(name)
                 continue
             if mine:
-                self.notes.append(f"The check cell of `{name}` comes before its exercise, so it was run after it.")
+                self.notes.append(
+                    f"The check cell of `{name}` comes before its exercise, so it was run later, after the exercise."
+                )
             else:
                 self.notes.append(f"The check cell of `{name}` was missing and was put back.")
             after.setdefault(defined[-1] if defined else len(self.cells), []).append(name)
@@ -153,7 +155,7 @@ class _Planner:
         places: dict[int, list[Step]] = {}
         for k, own in enumerate(self.outline.cells):
             if own.role == "given" and own.kind == "code" and k not in self.matches:
-                self.notes.append("A locked cell that the course gives was missing and was put back.")
+                self.notes.append("A locked cell from the course was missing and was put back.")
                 earlier = [i for i, found in enumerate(self.matches) if found is not None and found < k]
                 places.setdefault(max(earlier, default=-1), []).append(RunStep(own.source))
         return places

@@ -67,7 +67,7 @@ class Sandbox(Zygote):
         except BaseException as error:
             self._remove_folder()
             if isinstance(error, ZygoteGone):
-                raise SandboxUnavailable(f"the process for it doesn't start: {error}") from None
+                raise SandboxUnavailable(f"the sandbox's process doesn't start: {error}") from None
             raise
 
     def _started_in_bubblewrap(self) -> str:
@@ -149,7 +149,7 @@ def landlock_abi() -> int:
     """The version of Landlock's interface here; `SandboxUnavailable` where children can't confine themselves."""
     if sys.platform != "linux" or not seccomp.supported():
         machine = f"{platform.system()} on {platform.machine()}"
-        raise SandboxUnavailable(f"it can only do so on Linux on x86_64 or aarch64, and this is {machine}")
+        raise SandboxUnavailable(f"it can only do so on Linux with x86_64 or aarch64, and this is {machine}")
     try:
         return landlock.abi()
     except OSError as error:

@@ -84,7 +84,7 @@ def carried(result: ExerciseResult) -> str:
     """What a second check gave, as a sentence; for a result with a `carried` share."""
     names = " and ".join(f"`{name}`" for name in result.carried_with)
     points = round(result.points * result.carried, 2)
-    return f"Another check with the course's own {names} adds {points:g} points."
+    return f"Another check with the course's own {names} adds {points:g} point{'s' if points != 1 else ''}."
 
 
 def test_as_html(test: TestResult, points: float) -> str:

@@ -62,7 +62,7 @@ def _built(case: Case, own: Callable[..., nn.Module], course: Callable[..., nn.M
     shapes = _seen(mine, case)
     for name, seen in _seen(theirs, case).items():
         if shapes.get(name) != seen:
-            return f"yours calls its `{name}` differently, and later lessons look at what that returns"
+            return f"yours calls its `{name}` differently, and later lessons look at what this part returns"
     return ""
 
 

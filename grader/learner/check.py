@@ -95,9 +95,9 @@ def check(
 def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> Report:
     known = exercises()
     if seconds is not None and (type(seconds) not in (int, float) or not 0 < seconds <= DAY):  # type: ignore[operator]
-        return _refused("check", f"`seconds` should be a number above 0, at most a day, got {_short(seconds)}.")
+        return _refused("check", f"`seconds` should be a number above 0 and at most a day, but is {_short(seconds)}.")
     if name is not None and not isinstance(name, str):
-        return _refused("check", f"The second argument is the exercise's name, a string, got {_short(name)}.")
+        return _refused("check", f"The second argument should be the exercise's name, a string, but is {_short(name)}.")
     if type(obj) is str and name is None:
         return _refused(obj, f'Pass the thing itself, not only its name: `check({obj})` or `check({obj}, "{obj}")`.')
     wanted = name if name is not None else _safely(lambda: obj.__name__)  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         try:
             known = exercises(files_for(wanted, lambda name: beside_notebook(name, Path.cwd())))
         except CourseError as error:
-            return _refused(wanted, f"{error.message}\nThis is your teacher's file, so tell them.")
+            return _refused(wanted, f"{error.message}\nThis file is your teacher's, so tell them about it.")
         except NotReleased as error:
             return _refused(wanted, str(error))
     if not isinstance(wanted, str) or wanted not in known:
@@ -173,8 +173,8 @@ def _unknown(obj: object, wanted: object, known: list[str], caller: FrameType) -
         called = _in_line(caller, known)
         if called and _passed(caller, called):
             return (
-                f"`{called}` is {_short(obj)} here, but should be what its cell defines. Run that cell again, then "
-                "check. Has the name been used for something else?"
+                f"`{called}` is {_short(obj)} here, but should be what its cell defines. Has the name been used "
+                "for something else? Run that cell again, then check."
             )
         called = called or "attention_scores"
         return (
@@ -185,7 +185,7 @@ def _unknown(obj: object, wanted: object, known: list[str], caller: FrameType) -
     close = difflib.get_close_matches(wanted, known, n=1)
     meant = f" Did you mean `{close[0]}`?" if close else ""
     return (
-        f"There is no exercise `{wanted}`.{meant} If your function has a name of its own, add the exercise's: "
+        f"There is no exercise `{wanted}`.{meant} If your function has another name, add the exercise's name: "
         f'check(my_function, "{close[0] if close else "attention_scores"}").'
     )
 

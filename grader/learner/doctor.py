@@ -16,16 +16,17 @@ from grader.server import VALIDATE, WIDGETS, missing_widgets, this_server
 
 OLDEST = (3, 11)
 EXTENSIONS = {VALIDATE: "the Validate button", WIDGETS: "interactive pictures"}
-WITHOUT_LAB = "Not needed where notebooks open elsewhere; for JupyterLab: pip install 'attention-course[lab]'."
-INSTALL = "Install the course again as its README says; if make installed it, delete `.venv` first."
+WITHOUT_LAB = "You only need JupyterLab to open notebooks here. To install it: pip install 'attention-course[lab]'."
+INSTALL = "Install the course again as its README describes; if you used `make`, delete `.venv` first."
 # Where the kernel's environment isn't the server's, and nobody sees from here which one that is.
 INSTALL_THERE = (
-    "Ask whoever looks after the server to install these into its environment, in the kernel's versions (`pip "
-    "install anywidget==VERSION nbgrader`), and to restart it. Until then views are pictures without buttons."
+    "Ask whoever looks after the server to install anywidget and nbgrader in the server's environment, in the "
+    "versions that the kernel has (`pip install anywidget==VERSION nbgrader`), and to restart the server. Until then, "
+    "views are pictures without buttons."
 )
 
 STOP_KERNELS = (
-    "Shut down kernels that you don't use, in JupyterLab under Running Terminals and Kernels. Your saved work is "
+    "Shut down kernels that you aren't using, in JupyterLab under Running Terminals and Kernels. Your saved work is "
     "still there, so run the notebook again."
 )
 # Bytes that should be free: notebooks, a gradebook and a class's feedback are written whole beside what they replace.
@@ -143,9 +144,9 @@ def _torch() -> Iterator[Observation]:
 
     product = torch.tensor([[2.0, 2.0, 2.0]]) @ torch.tensor([[4.0], [4.0], [0.0]])
     advice = "" if product.item() == 16 else "torch gives wrong results, so install it again."
-    yield Observation(
-        "PyTorch", f"{torch.__version__.split('+')[0]}, computes on {torch.get_num_threads()} thread(s)", advice
-    )
+    threads = torch.get_num_threads()
+    count = f"{threads} thread{'' if threads == 1 else 's'}"
+    yield Observation("PyTorch", f"{torch.__version__.split('+')[0]}, computes on {count}", advice)
 
 
 def _check() -> Iterator[Observation]:
@@ -154,7 +155,8 @@ def _check() -> Iterator[Observation]:
     from grader.subject.local import LocalSubject
 
     report = evaluate(exercises()["first_steps"], LocalSubject({"first_steps": lambda x: 2 * x + 1}))
-    yield Observation("Checks", "a right answer passes", "" if report.passed else f"A right answer failed: {report}")
+    detail = "a right answer passes" if report.passed else "a right answer fails"
+    yield Observation("Checks", detail, "" if report.passed else f"The right answer in lesson 00 fails: {report}")
 
 
 def _extensions() -> Iterator[Observation]:
@@ -170,13 +172,13 @@ def _extensions() -> Iterator[Observation]:
         except ModuleNotFoundError:
             yield Observation("JupyterLab", "is not installed", WITHOUT_LAB, needed=False)
             return
-    title = f"JupyterLab {server.lab}, the server's" if server else "JupyterLab"
+    title = f"The server's JupyterLab {server.lab}" if server else "JupyterLab"
     for name, purpose in EXTENSIONS.items():
         there = server.extensions.get(name, "") if server else ""
         if there or (not server and any((Path(folder) / name).is_dir() for folder in jupyter_path("labextensions"))):
-            yield Observation(title, f"has {' '.join([name, there]).strip()}, {purpose}")
+            yield Observation(title, f"has {' '.join([name, there]).strip()}, for {purpose}")
         else:
-            yield Observation(title, f"{name} is missing, {purpose}", INSTALL_THERE if server else INSTALL)
+            yield Observation(title, f"{name} is missing (needed for {purpose})", INSTALL_THERE if server else INSTALL)
     if server and WIDGETS in server.extensions and (reason := missing_widgets(anywidget.__version__)):
         yield Observation("Interactive pictures", reason, INSTALL_THERE)
 
@@ -189,7 +191,7 @@ def _kernel() -> Iterator[Observation]:
     # A bare "python" is replaced by Jupyter's own interpreter when the kernel starts.
     found = Path(sys.executable if re.fullmatch(r"python[\d.]*", command) else command)
     same = found.parent.resolve() == Path(sys.executable).parent.resolve()
-    advice = "" if same else f"Register this one: `{_home(sys.executable)} -m ipykernel install --sys-prefix`."
+    advice = "" if same else f"Register this Python: `{_home(sys.executable)} -m ipykernel install --sys-prefix`."
     yield Observation(
         "Kernel", "python3 is this Python" if same else f"python3 is another Python, {_home(found)}", advice
     )
@@ -221,7 +223,7 @@ def _progress() -> Iterator[Observation]:
         yield Observation(
             "Progress",
             f"{_home(path)} is damaged",
-            "The next check keeps it aside and starts a new one with what it can read of it.",
+            "The next check puts this file aside and starts a new one with whatever can still be read.",
             needed=False,
         )
     else:
@@ -258,9 +260,9 @@ def _disk() -> Iterator[Observation]:
     for folder in by_device.values():
         free = shutil.disk_usage(folder).free
         if free < ROOM:
-            detail = f"{free / 1e6:.0f} MB are left on the disk of {_home(folder)}"
+            detail = f"{free / 1e6:.0f} MB is left on the disk that holds {_home(folder)}"
             advice = (
-                "Remove what isn't needed, or ask whoever looks after the machine. A full disk can't save your work."
+                "Remove what isn't needed, or ask whoever looks after the machine. No work can be saved on a full disk."
             )
             yield Observation("Disk", detail, advice)
 

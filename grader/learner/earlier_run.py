@@ -38,13 +38,13 @@ class CellRuns:
         """A sentence for the learner before the report on `thing`, the answer `name`; empty if the thing comes from the
         last run of its cell."""
         if thing is not None and self.reset.get(name) is thing:
-            return f"You put the cell of `{name}` back to its start and haven't run it since, so {EARLIER}"
+            return f"You reset the cell of `{name}` and haven't run it since, so {EARLIER}"
         text = _text_of(thing)
         cell = self.cell_of.get(text)
         if cell is None or self.last[cell][0] == text:
             return ""
         if not self.last[cell][1]:
-            return f"The cell of `{name}` was run again and failed (see below it), so {EARLIER}"
+            return f"The cell of `{name}` was run again and failed (see the error below it), so {EARLIER}"
         return f"The cell of `{name}` was run again but doesn't define `{name}` any more, so {EARLIER}"
 
 

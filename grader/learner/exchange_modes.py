@@ -15,7 +15,7 @@ NBGRADERS = "/usr/local/share/nbgrader/exchange"
 # is for others only: a group of teachers keeps what it may.
 # Who can list what was handed in can also write to it: nbgrader opens each submission, and hides its name.
 FOLDERS = {
-    "inbound": (0o003, 0o004, "o=wx", "students can't hand in", "students see each other's submissions"),
+    "inbound": (0o003, 0o004, "o=wx", "students can't hand anything in", "students see each other's submissions"),
     "outbound": (0o005, 0o002, "o=rx", "students can't fetch assignments", "students can change assignments"),
     "feedback": (0o001, 0o006, "o=x", "students can't fetch feedback", "students can see each other's feedback"),
 }
@@ -26,7 +26,7 @@ def exchange() -> Path | str | None:
     none."""
     config = settings([os.getcwd()])
     if foreign_exchange(config):
-        return f"is another system's ({', '.join(foreign_exchange(config))}), and is left as it is"
+        return f"belongs to another system ({', '.join(foreign_exchange(config))}), and is left as it is"
     named = config.Exchange.get("root", "")
     if not named and not Path(NBGRADERS).is_dir():
         return None
@@ -37,7 +37,7 @@ def faults(root: Path) -> Iterator[tuple[str, str]]:
     """What is wrong with an exchange's modes, each with the command that puts it right."""
     place = shlex.quote(str(root))
     if not root.is_dir():
-        yield f"{root} isn't there, so nobody can fetch or hand in", f"sudo install -d -m 1777 {place}"
+        yield f"{root} isn't there, so nobody can fetch or hand in assignments", f"sudo install -d -m 1777 {place}"
         return
     mode = root.stat().st_mode
     if not mode & stat.S_IWOTH or not os.access(root, os.W_OK | os.X_OK):

@@ -20,7 +20,7 @@ from IPython.display import DisplayHandle, display
 
 ANSWER = re.compile(r'\bcompare_guess\(\s*"(?P<name>\w+)"')
 WAITS = """\
-What came out appears here once you have guessed above.
+The result appears here once you have guessed above.
 If it doesn't, run this cell again. Where no buttons appear, add your guess:
 predict(..., guess="{example}"), or guess="show" to look without one."""
 # Where nobody can guess: a build, nbgrader and nbval (which pytest runs) show everything at once.

@@ -27,4 +27,4 @@ def problem(requirement: Requirement) -> str:
         return f"{requirement.name} is missing"
     if requirement.specifier.contains(version, prereleases=True):
         return ""
-    return f"{requirement.name} {version} is not {requirement.specifier}"
+    return f"{requirement.name} is {version}, expected {requirement.specifier}"

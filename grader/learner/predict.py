@@ -143,7 +143,7 @@ def _remark(guess: str, outcome: str, *, is_number: bool, is_right: bool | None)
         return "As you guessed."
     if is_right:
         return "Near enough."
-    return f"Not {'near' if is_number else 'what you guessed'}. Can you say why?"
+    return f"Not {'near enough' if is_number else 'what you guessed'}. Can you say why?"
 
 
 def _written(value: Any, shown: Prediction | None) -> str:

@@ -163,7 +163,8 @@ def predictions() -> str:
     share = sum(right[name] for name in sure) / len(sure)
     mean = sum(sure.values()) / len(sure)
     return (
-        f"{said}. Where you gave your confidence, you were {mean:.0f} % sure on average and {100 * share:.0f} % right."
+        f"{said}. Where you gave your confidence, you were {mean:.0f} % sure on average and right {100 * share:.0f} % "
+        "of the time."
     )
 
 

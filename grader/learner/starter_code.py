@@ -56,7 +56,7 @@ def solution(name: str) -> Shown | None:
     if record.tries < progress.TRIES and not record.passed_at:
         left = progress.TRIES - record.tries
         checks = "check" if left == 1 else "checks"
-        print(f"The solution of {name} opens after {progress.TRIES} tries: {left} {checks} to go. Use the hints first.")
+        print(f"The solution to {name} opens after {progress.TRIES} tries: {left} {checks} to go. Use the hints first.")
         return None
     cell = dict(_solution_cells()).get(name)
     if cell is None:
@@ -73,7 +73,7 @@ def reset(name: str) -> None:
         return
     source = original(name)
     if source is None:
-        print(f"The original of {name} is not installed here. Take it from a fresh copy of the notebook.")
+        print(f"The original cell of {name} isn't available here. Copy it from a fresh copy of the notebook.")
         return
     shell = running_shell()
     if shell is None or not hasattr(shell, "kernel"):
@@ -81,7 +81,7 @@ def reset(name: str) -> None:
         return
     shell.set_next_input(source, replace=True)
     RUNS.reset[name] = shell.user_ns.get(name)
-    print(f"This cell is reset. Write {name}, then run it.")
+    print(f"This cell has been reset. Write {name}, then run the cell.")
 
 
 def original(name: str) -> str | None:

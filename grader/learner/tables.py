@@ -98,7 +98,7 @@ def _lined(title: str, table: Table, rows: Names, columns: Names, form: str) -> 
     above = _words(columns, width, before if width == height else [str(at) for at in range(width)])
     if (height, width) != (len(before), len(above)) or any(len(row) != width for row in listed):
         shape = tuple(table.shape) if isinstance(table, Tensor) else (height, width)
-        raise ValueError(f"table: got shape {shape}, expected ({len(before)}, {len(above)}), by its names")
+        raise ValueError(f"table: got shape {shape}, expected ({len(before)}, {len(above)}), to fit its names")
     cells = [[_cell(value, form) for value in row] for row in listed]
     return [[title, *above], *([name, *row] for name, row in zip(before, cells, strict=True))]
 
@@ -148,5 +148,7 @@ def draw_attention(axes: Axes, title: str, words: Sequence[str], row: Tensor, qu
 def _named(table: Tensor, rows: Sequence[str], columns: Sequence[str] | None) -> Sequence[str]:
     columns = rows if columns is None else columns
     if table.shape != (len(rows), len(columns)):
-        raise ValueError(f"table: got shape {tuple(table.shape)}, expected ({len(rows)}, {len(columns)}), by its names")
+        raise ValueError(
+            f"table: got shape {tuple(table.shape)}, expected ({len(rows)}, {len(columns)}), to fit its names"
+        )
     return columns

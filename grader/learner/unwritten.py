@@ -22,8 +22,9 @@ def in_a_line(error: BaseException | None) -> str:
     if linecache.getline(frame.f_code.co_filename, line).strip() != STUB[1]:
         return ""
     name = frame.f_code.co_qualname.split(".")[0]
-    what = "This cell" if name.startswith("<") else f"`{name}`"
-    return f"{what} is not written yet. Write it in its cell, then run this one again."
+    if name.startswith("<"):
+        return "This cell is not written yet. Write it, then run it again."
+    return f"`{name}` is not written yet. Write it in its cell, then run this cell again."
 
 
 def say_so_in_a_line() -> None:

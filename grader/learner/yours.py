@@ -52,7 +52,7 @@ def use_yours(*given: Any) -> None:
     known = exercises()
     courses = {name: _courses(name, names[name]) for name in known if any(names.get(name) is thing for thing in given)}
     if len(courses) < len(given):
-        raise ValueError(f"use_yours got {len(given)} things, of which {', '.join(courses) or 'none'} are exercises")
+        raise ValueError(f"use_yours: got {len(given)} things; exercises among them: {', '.join(courses) or 'none'}")
     if _is_off():
         print(_sentence([], dict.fromkeys(courses, "")))
         return
@@ -80,9 +80,9 @@ def _sentence(own: Sequence[str], why: Mapping[str, str]) -> str:
     for name, reason in why.items():
         by_reason.setdefault(reason, []).append(name)
     courses = [f"{', '.join(names)}{reason and f' ({reason})'}" for reason, names in by_reason.items()]
-    run = [f"Yours run here: {', '.join(own)}."] if own else []
+    run = [f"Your code runs here: {', '.join(own)}."] if own else []
     if courses:
-        run.append(f"The course's{'' if own else ' run here'}: {', '.join(courses)}.")
+        run.append(f"The course's code runs here: {', '.join(courses)}.")
     return " ".join(run)
 
 
@@ -117,7 +117,7 @@ def _is_off() -> bool:
 def _fault(exercise: Exercise, space: dict[str, Any], course: Any) -> str:
     """Why what a learner defined can't take the place of the course's; empty if it can."""
     if exercise.name not in space:
-        return "not there"
+        return "not defined"
     report = evaluate(exercise, LocalSubject(space))
     if not report.passed:
         return _failure(report)
@@ -181,7 +181,7 @@ class _Notebook:
         except (SyntaxError, ValueError, RecursionError) as error:
             where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else error
             defined = [name for name in wanted if re.search(rf"(?m)^(?:def|class) +{name}\b", source)]
-            self.wrong |= dict.fromkeys(defined, _short(f"its cell isn't Python, {where}"))
+            self.wrong |= dict.fromkeys(defined, _short(f"its cell isn't valid Python, {where}"))
             return []
 
     def _run(self, number: int, statement: Statement) -> None:

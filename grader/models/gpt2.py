@@ -89,8 +89,9 @@ def published_gpt2(path: str | Path = "gpt2.safetensors", head_dim: int = HEAD_D
     path = Path(path)
     if not path.is_file():
         print(
-            f"There is no {path.name} beside this notebook, and it isn't downloaded for you. To use GPT-2, save "
-            f"model.safetensors of openai-community/gpt2 on the Hugging Face Hub here as {path.name} (0.5 GB)."
+            f"There is no {path.name} beside this notebook, and it isn't downloaded for you. To use GPT-2, "
+            "download model.safetensors of openai-community/gpt2 from the Hugging Face Hub, and save it here as "
+            f"{path.name} (0.5 GB)."
         )
         return None
     try:

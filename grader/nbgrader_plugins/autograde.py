@@ -37,16 +37,18 @@ class JudgingExporter(NotebookExporter):
     `nbgrader autograde` reads every notebook twice: the submission, and what it made of it. Only the first is judged.
     """
 
-    secret_file = Unicode("judge_secret", help="The course's secret, relative to its root").tag(config=True)
+    secret_file = Unicode("judge_secret", help="The file of the course's secret, relative to the course's root").tag(
+        config=True
+    )
     limits = Dict(help="What a submission may use: fields of grader.judge.limits.Limits").tag(config=True)
-    unsafe_no_sandbox = Bool(False, help="Grade without a sandbox where there is none. Reports say so.").tag(
+    unsafe_no_sandbox = Bool(False, help="Grade even where there is no sandbox, and mention it in the feedback.").tag(
         config=True
     )
 
     carry_forward = Enum(
         list(CARRY_FORWARD),
         "none",
-        help="The fraction that counts of the points an exercise would earn if the earlier one it calls were right",
+        help="How much to give of the points that an exercise would earn if the earlier exercise it calls were right",
     ).tag(config=True)
     add_students = Bool(False, help="Grade submissions of students who aren't on the roster, and add them").tag(
         config=True

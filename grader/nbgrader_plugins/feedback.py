@@ -44,7 +44,7 @@ class FeedbackExporter(Exporter):
             page = Path(layout.format_path(layout.feedback_directory, student, lesson))
             digest = digest_of(Path(folder), shown, graded_notebooks(Path(folder), shown))
             if notes.made.get(student) != digest and page.is_dir():
-                self.log.info("%s has changed since, so its feedback is made again", page)
+                self.log.info("%s is out of date, so it is made again", page)
                 shutil.rmtree(page)
             notes.made[student] = digest
         notes.save()

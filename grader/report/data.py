@@ -95,4 +95,4 @@ class Report:
         many there are."""
         if 1 <= number <= len(self.hints):
             return self.hints[number - 1]
-        return f"There {'is' if len(self.hints) == 1 else 'are'} {len(self.hints)} hint(s) for this report."
+        return f"There {'is 1 hint' if len(self.hints) == 1 else f'are {len(self.hints)} hints'} for this report."

@@ -108,8 +108,9 @@ def _appeal(report: Report, file: bytes) -> str:
         f'{style("appeal.css")}<p class="grader-appeal">'
         f'<a {KEEP} target="_self" download="{escape(file_name(report))}" '
         f'href="data:application/json;base64,{data}">I think this is right</a> '
-        "<span>saves a file for your teacher with your code for this exercise, this report and the versions, but not "
-        "your name. If no file comes, run <code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
+        "<span>saves a file for your teacher. The file has your code for this exercise, this report and the versions "
+        "of Python, torch and the course, but not your name. If no file is saved, run "
+        "<code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
     )
 
 
@@ -135,7 +136,7 @@ def _pair(result: PartReport) -> str:
     return f"<details open><summary {KEEP}>The numbers</summary>{pair}</details>"
 
 
-_NOTE = "The colours of both are those of the expected numbers; what differs is framed and marked ≠."
+_NOTE = "Both tables use the colour scale of the expected numbers; entries that differ are framed and marked ≠."
 
 
 def _table(caption: str, tensor: Tensor, off: Tensor, ends: tuple[float, float]) -> str:

@@ -56,7 +56,8 @@ def as_text(report: Report) -> str:
         lines.append(f"Hint: {report.hints[0]}")
     if len(report.hints) > 1:
         lines.append(
-            f"({len(report.hints) - 1} more; store the report with report = check(...), then print(report.hint(2)).)"
+            f"({len(report.hints) - 1} more hint{'s' if len(report.hints) > 2 else ''}; to see more, run "
+            "report = check(...), then print(report.hint(2)).)"
         )
     if report.output and not report.passed:
         lines += ["Your code printed:", *_indented(report.output, 4)[:12]]
@@ -78,7 +79,8 @@ def file_name(report: Report) -> str:
 
 
 HOW_TO_SAVE = (
-    "Do you think this is right? Run report = check(...), then report.save(), which writes a file for your teacher."
+    "Do you think your code is right? Run report = check(...), then report.save(), which writes a file for your "
+    "teacher."
 )
 BROKEN = (
     "The check itself failed, not your code. This is no verdict on your work. Please report the lines below to the "

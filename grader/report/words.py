@@ -72,7 +72,7 @@ def row(parts: Sequence[P]) -> str:
 def waits_for(part: JudgedPart) -> str:
     """What a part that is not judged yet waits for: "the values have to be right first"."""
     if part.kind == "not-answered":
-        return "it has no answer"
+        return "there is no answer"
     return re.sub(r"^Not judged( yet)?: ", "", part.message).rstrip(".")
 
 

@@ -84,7 +84,7 @@ def _names(folder: Path) -> Iterator[SourceProblem]:
         )
     elif notebooks != [f"{folder.name}.ipynb"]:
         there = ", ".join(notebooks) or "none"
-        yield SourceProblem(folder, f"expected one notebook here, {folder.name}.ipynb, got {there}")
+        yield SourceProblem(folder, f"expected one notebook here ({folder.name}.ipynb), got {there}")
 
 
 def _same_numbers(folder: Path, lessons: Sequence[CourseLesson]) -> Iterator[SourceProblem]:
@@ -100,7 +100,7 @@ def _same_numbers(folder: Path, lessons: Sequence[CourseLesson]) -> Iterator[Sou
 
 def _released(lesson: CourseLesson, layout: Any) -> None:
     """Note the cells that have other points in the source than students have in `release/`."""
-    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it again"
+    again = f"`nbgrader generate_assignment {lesson.name} --force` makes the students' notebook again"
     said = other_points(lesson.notebook, layout, lesson.name)
     lesson.found += [SourceProblem(lesson.path, f"{sentence}: {again}") for sentence in said]
 
@@ -118,7 +118,10 @@ def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[st
     for grade_id in sorted(
         grade_id for grade_id in now.keys() | then.keys() if now.get(grade_id) != then.get(grade_id)
     ):
-        here, there = (f"{worth[grade_id]:g} points" if grade_id in worth else "nothing" for worth in (now, then))
+        here, there = (
+            f"{worth[grade_id]:g} point{'s' * (worth[grade_id] != 1)}" if grade_id in worth else "no points"
+            for worth in (now, then)
+        )
         said.append(f"{grade_id} has {here} in {layout.source_directory}/ and {there} in {layout.release_directory}/")
     return said
 
@@ -153,7 +156,7 @@ def _judged(lesson: CourseLesson, judge: Judge, root: Path) -> None:
         if not exercise.passed:
             part = next((f": {part.name}: {part.message}" for part in exercise.parts if not part.passed), "")
             message = (
-                f"the answer here earns {exercise.score:.0%} of the points of {exercise.name}{part or exercise.output}"
+                f"the answer here earns {exercise.score:.0%} of the points for {exercise.name}{part or exercise.output}"
             )
             lesson.add(places[exercise.name], message)
     for test in result.tests:

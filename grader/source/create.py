@@ -34,11 +34,12 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
     """
     notebooks = sorted(solutions.glob("*.ipynb"))
     if not notebooks:
-        raise CourseError(f"{solutions} has no notebooks. `grader build` makes them.")
+        raise CourseError(f"{solutions} has no notebooks. Make them with `grader build`.")
     course_id = course_id or folder.resolve().name
     if not re.fullmatch(r"[\w.-]+", course_id):
         raise CourseError(
-            f"{course_id!r} can't be a course's id, which may only have letters, digits, '_', '.' and '-' (--id)."
+            f"{course_id!r} can't be a course's id, which may only have letters, digits, '_', '.' and '-'. "
+            "Give another one with --id."
         )
     if is_half_made(folder):
         raise CourseError(HALF_MADE.format(folder))

@@ -16,7 +16,7 @@ MARK = re.compile(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?")
 # A section of which nothing is left but its heading and its place in the lesson.
 EMPTY_SECTION = re.compile(r"(?:\A|\n)##? [^\n]*\n*(?:<progress[^\n]*)?\s*\Z")
 QUESTION = """\
-### Question: your words
+### Question: in your own words
 
 TODO what you ask. Answer in the cell below, in a few sentences. ({points:g} points)
 
@@ -47,7 +47,7 @@ def leave_out(lesson: str, notebook: dict[str, Any], exercise: str, give: bool =
         raise CommandFailed(
             f"{lesson}: {exercise} can't be left out, because other cells need it:\n"
             + "\n".join(standing)
-            + f"\nYou can give it to students instead: {command(lesson, exercise)}\nOr first leave those cells out."
+            + f"\nYou can give it to students instead: {command(lesson, exercise)}\nOr leave those cells out first."
         )
     done = [f"removed: {_said(cells, cell)}" for cell in [*mine, *tried] if not _in(kept, cell)]
     for cell in kept:
@@ -123,7 +123,9 @@ def add_question(notebook: dict[str, Any], points: float, name: str, after: str 
     """
     cells: list[Cell] = notebook["cells"]
     if not re.fullmatch(r"[\w-]{1,50}", name, re.ASCII):
-        raise CourseError(f"{name!r} can't be a cell's id, which has at most 50 letters, digits, '_' and '-' (--id).")
+        raise CourseError(
+            f"--id {name!r}: a cell's id has 1 to 50 characters, all of them letters, digits, '_' or '-'."
+        )
     if not 0 <= points < math.inf:
         raise CourseError(f"got {points:g} points, expected 0 or more.")
     if any(nbgrader_of(cell).get("grade_id") == name for cell in cells):

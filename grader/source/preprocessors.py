@@ -29,7 +29,7 @@ class ClearCourseSolutions(ClearSolutions):
 
     answers_stub = Unicode(
         "# Replace each ... above with your answer.",
-        help="What replaces the solution of an exercise whose kind is answers",
+        help="What replaces the solution to an exercise of the kind `answers`",
     ).tag(config=True)
 
     def preprocess_cell(

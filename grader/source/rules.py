@@ -115,13 +115,13 @@ def _metadata(lesson: CourseLesson) -> None:
             continue
         if own["grade_id"] in seen:
             other = seen[own["grade_id"]] + 1
-            lesson.add(index, f"has the id {own['grade_id']}, and so has cell {other}; an id belongs to one cell")
+            lesson.add(index, f"has the id {own['grade_id']}, and so has cell {other}; each cell needs its own")
         seen.setdefault(own["grade_id"], index)
         if own.get("grade") and own.get("task"):
             lesson.add(index, TWICE)
         points = own.get("points", 0)
         if (own.get("grade") or own.get("task")) and (not isinstance(points, int | float) or points < 0):
-            lesson.add(index, f"has {points!r} points: expected a number that isn't below 0")
+            lesson.add(index, f"has {points!r} points, expected a number that is 0 or more")
 
 
 def _regions(lesson: CourseLesson) -> None:
@@ -132,7 +132,9 @@ def _regions(lesson: CourseLesson) -> None:
             for number, line in enumerate(cell["source"].splitlines(), 1):
                 if f"BEGIN {name}" in line:
                     if opened:
-                        lesson.add(index, f"BEGIN {name} is inside another one, which begins in line {opened}", number)
+                        lesson.add(
+                            index, f"BEGIN {name} is inside another region, which begins in line {opened}", number
+                        )
                     opened = number
                     if not may(nbgrader_of(cell)):
                         lesson.add(
@@ -162,7 +164,9 @@ def _ids(lesson: CourseLesson) -> None:
     counted = Counter(cell["id"] for cell in lesson.cells if "id" in cell)
     for index, cell in enumerate(lesson.cells):
         if counted[cell.get("id", "")] > 1:
-            lesson.add(index, f"has the cell id {cell['id']}, and so has another cell; copy its text into a new cell")
+            lesson.add(
+                index, f"has the cell id {cell['id']}, and so has another cell; copy this cell's text into a new one"
+            )
 
 
 def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) -> None:
@@ -177,13 +181,13 @@ def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) 
         if name not in known and not _is_own(lesson, first, name, root):
             lesson.add(first, f"no exercise has the name {name!r}, and there is no {file_of(name)}")
         elif not answers:
-            lesson.add(first, f"this check of {name} has no exercise; remove it, or put the answer's cell back")
+            lesson.add(first, f"this check of {name} has no exercise; remove the check, or put the answer's cell back")
         elif not checks:
             lesson.add(first, f"the answer to {name} has no check cell, so nobody gets points for it")
         elif min(checks) < min(answers):
-            lesson.add(min(checks), f"the check of {name} comes before its answer, cell {min(answers) + 1}")
+            lesson.add(min(checks), f"the check of {name} comes before its answer (cell {min(answers) + 1})")
         for index in answers[1:] + checks[1:]:
-            lesson.add(index, f"is there twice, but {name} has one answer and one check")
+            lesson.add(index, f"is one too many, since {name} must have one answer and one check")
         for role, ids in (("solution", name), ("check", f"{name}{CHECK}")):
             for index in found[role][:1]:
                 own = nbgrader_of(lesson.cells[index])
@@ -191,7 +195,7 @@ def _exercises(lesson: CourseLesson, known: Mapping[str, Exercise], root: Path) 
                 if not own.get(flag) or own.get("grade_id") != ids:
                     kind = "Autograded answer" if role == "solution" else "Autograder tests"
                     lesson.add(
-                        index, f"is the {role} of {name}, so in nbgrader it has to be {kind!r} with the id {ids!r}"
+                        index, f"is the {role} cell of {name}, so in nbgrader it has to be {kind!r} with the id {ids!r}"
                     )
 
 
@@ -212,10 +216,11 @@ def _needs(lesson: CourseLesson, known: Mapping[str, Exercise]) -> None:
     for index, names in undefined(lesson.cells):
         for name in sorted(names - reported):
             hint = (
-                ", as its exercise is left out. Remove this cell too, or put the answer's cell back (see .grader/base/)"
+                ", because its exercise is left out. Remove this cell too, or put the answer's cell back (see "
+                ".grader/base/)"
             )
             given = f" and keep it as given code: {command(lesson.name, name)}"
-            message = f"uses {name}, which no cell before it defines"
+            message = f"uses {name}, which no earlier cell defines"
             lesson.add(index, message + (hint + given if name in known else ""))
         reported |= names
 
@@ -263,7 +268,8 @@ def _prose(lesson: CourseLesson, left_out: Sequence[str]) -> None:
     for index, cell in enumerate(lesson.cells):
         spoken = [name for name in left_out if name not in given and f"`{name}`" in cell["source"]]
         if spoken and not is_code(cell):
-            lesson.add(index, f"mentions {', '.join(spoken)}, which is left out", note=True)
+            be = "are" if len(spoken) > 1 else "is"
+            lesson.add(index, f"mentions {', '.join(spoken)}, which {be} left out", note=True)
 
 
 def points_of(own: Mapping[str, Any]) -> float:

@@ -66,7 +66,7 @@ def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Set
     here = {path.name for path in folder.glob("*") if (path / f"{path.name}.ipynb").is_file()}
     wrong = sorted(set(also) - here)
     if wrong:
-        raise CourseError(f"{wrong[0]!r} isn't one of the course's lessons, {', '.join(sorted(here))}.")
+        raise CourseError(f"{wrong[0]!r} isn't one of the course's lessons ({', '.join(sorted(here))}).")
     found = []
     for name in sorted(here | release.keys()):
         if name not in release:
@@ -93,8 +93,8 @@ def _require_used(planned: Sequence[UpdateStep], settled: Settled) -> None:
         if not step.conflicts or (cell and cell not in [conflict.name for conflict in step.conflicts]):
             known = [f"{step.lesson}/{clash.name}" for step in planned for clash in step.conflicts]
             raise CourseError(
-                f"--{side} {name}: you and the release didn't both change {'that cell' if cell else 'a cell there'}. "
-                f"You both changed: {', '.join(known) or 'nowhere'}."
+                f"--{side} {name}: you and the release didn't both change {'this cell' if cell else 'a cell in it'}. "
+                f"Changed by both: {', '.join(known) or 'no cell'}."
             )
         if step.state == "held back" and side == "theirs":
             raise CourseError(
@@ -220,8 +220,8 @@ def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
         lines += [line for conflict in step.unsettled for line in _conflict(step.lesson, conflict)]
         if step.marks:
             lines.append(
-                "  Hand-ins were graded by other code or with other cells, so the next `grader autograde` grades "
-                f"them again. To see first what would change: grader regrade DIR {step.lesson} --preview"
+                "  Hand-ins were graded with other code or other cells, so the next `grader autograde` grades "
+                f"them again. To see beforehand what would change: grader regrade DIR {step.lesson} --preview"
             )
     several = [step.lesson for step in planned if len(step.unsettled) > 1]
     if several:
@@ -237,8 +237,8 @@ def _state(step: UpdateStep, preview: bool) -> str:
         return f"held back because {step.held}. To update it anyway: --also {step.lesson}"
     words: Mapping[str, str] = {
         "new": "new, would be added" if preview else "new, added",
-        "taken over": "would be taken" if preview else "taken over",
-        "as it was": "nothing new except what both changed" if step.unsettled else "nothing new",
+        "taken over": "would be taken over" if preview else "taken over",
+        "as it was": "nothing new except what you and the release both changed" if step.unsettled else "nothing new",
         "yours": "yours, not in the release",
         "left out": "left out of this course",
     }
@@ -254,16 +254,17 @@ def _cells(merged: Merged) -> Iterator[str]:
 def _conflict(lesson: str, conflict: Conflict) -> Iterator[str]:
     """Lines on a cell that both changed: where both begin to differ, and how to settle it."""
     place = shlex.quote(f"{lesson}/{conflict.name}")
+    both = "you and the release both changed"
     if conflict.new is None:
-        yield f"  both changed cell {conflict.name}, and yours stays: {first_line(conflict.mine)}"
+        yield f"  {both} cell {conflict.name}, and yours stays: {first_line(conflict.mine)}"
         yield "    the release no longer has it"
     elif conflict.new["source"] == conflict.mine["source"]:
-        yield f"  both changed the settings of cell {conflict.name}, and yours stay: {first_line(conflict.mine)}"
+        yield f"  {both} the settings of cell {conflict.name}, and yours stay: {first_line(conflict.mine)}"
         yield f"    {_settings(conflict.mine, conflict.new)}"
     else:
-        yield f"  both changed cell {conflict.name}, and yours stays: {_beginning(conflict.new, conflict.mine)}"
+        yield f"  {both} cell {conflict.name}, and yours stays: {_beginning(conflict.new, conflict.mine)}"
         yield f"    the release has: {_beginning(conflict.mine, conflict.new)}"
-    yield f"    to take the release's: --theirs {place}; to keep yours and not be asked again: --mine {place}"
+    yield f"    to take the release's version: --theirs {place}; to keep yours and not be asked again: --mine {place}"
 
 
 def _beginning(known: Cell, cell: Cell) -> str:

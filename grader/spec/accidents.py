@@ -32,7 +32,7 @@ MISUSES = (
         "the module gets a layer, a parameter or a buffer before `nn.Module` is ready to hold it.",
         (
             "What has to be the first line of every module's `__init__`?",
-            "`super().__init__()` runs `nn.Module`'s own `__init__`. Only then can `self` keep layers.",
+            "`super().__init__()` runs `nn.Module`'s own `__init__`. Only then can `self` hold layers.",
         ),
     ),
     (
@@ -42,16 +42,17 @@ MISUSES = (
         "number-function-on-tensor",
         "`{line}` gives a whole tensor to a function that takes a single number.",
         (
-            "Functions of `math`, `float` and `int` take one number. What is the shape of the tensor in that line?",
-            "torch has a function of the same name for every entry of a tensor: `torch.sqrt`, `torch.exp`.",
+            "`float`, `int` and the functions of `math` take one number. What is the shape of the tensor you pass?",
+            "torch has functions with the same names that work on every entry of a tensor, such as `torch.sqrt` and "
+            "`torch.exp`.",
         ),
     ),
     (
         r"unsupported operand type\(s\) for \^|bitwise_xor",
         r"\^",
         "caret-for-power",
-        "in `{line}` the sign `^` doesn't mean a power; in Python it compares bits.",
-        ("How does Python write a power?", "`x ** 2` is the square of x."),
+        "the sign `^` in `{line}` doesn't mean a power, because in Python it compares bits.",
+        ("How do you write a power in Python?", "`x ** 2` is the square of x."),
     ),
     (
         r"'(builtin_function_or_method|method)'",
@@ -59,7 +60,7 @@ MISUSES = (
         "method-not-called",
         "`{line}` uses a method in place of its result; without parentheses it isn't called.",
         (
-            "Print just that name. Is it a number, a tensor or a function?",
+            "Print the method as your line has it. Do you see a number, a tensor or a function?",
             "`x.max` is a function, and `x.max()` is its result.",
         ),
     ),
@@ -69,9 +70,9 @@ MISUSES = (
         "classes-not-second",
         "`{line}` has logits whose classes are on the last axis, but `cross_entropy` wants them on the second.",
         (
-            "Print the shapes of the logits and of the labels. Which axis of the logits is missing in the labels?",
-            "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which one is closer to "
-            "yours?",
+            "Print the shapes of the logits and of the labels. Which axis of the logits is missing from the labels?",
+            "`cross_entropy` takes (N, C) with labels (N,), or (N, C, T) with labels (N, T). Which pair is closer "
+            "to yours?",
         ),
     ),
 )
@@ -110,12 +111,12 @@ def _unpacked(raised: Raised) -> Iterator[Mistake]:
     if raised.deliberate or "values to unpack" not in raised.message or not re.search(r"shape|size\(", raised.line):
         return
     count = re.search(r"expected (\d+)", raised.message)
-    axes = f"{count[1]} axes" if count else "one number of axes"
+    axes = f"{count[1]} axes" if count else "one particular number of axes"
     yield Mistake(
         "shape-of-one-rank",
         f"`{raised.line}` only works for tensors with {axes}.",
         (
-            "According to the docstring, how many axes may the argument have? Print its shape just above that line.",
+            "According to the docstring, how many axes may the argument have? Print its shape just above your line.",
             "Which of the sizes do you need? Read each one by itself, counting from the end, as in `x.shape[-1]`.",
         ),
     )
@@ -139,14 +140,14 @@ def _other_parameters(session: Session) -> Iterator[Mistake]:
     in_another_order = mine != wanted and sorted(mine) == sorted(wanted)
     refused = any("TypeError" in r.types and not r.line and "argument" in r.message for r in session.raised[:1])
     if in_another_order or (refused and (mine != wanted or lost)):
-        first = "`__init__`, after `self`," if session.exercise.kind == "module" else "the first line"
+        first = "your `__init__`, after `self`," if session.exercise.kind == "module" else "your `def` line"
         yours = [f"{name}={defaults[name]}" if name in defaults else name for name in mine]
         yield Mistake(
             "parameters-in-another-order" if in_another_order else "other-parameters",
-            f"{first} has ({', '.join(yours)}); the exercise has ({', '.join(signature)}).",
+            f"{first} has the parameters ({', '.join(yours)}); the exercise's has ({', '.join(signature)}).",
             (
                 "Compare your `def` line with the exercise's, name by name.",
-                "Other code passes arguments in the exercise's order, and leaves out what has a default there.",
+                "Other code passes arguments in the exercise's order, and leaves out those that have a default.",
             ),
         )
 
@@ -160,9 +161,9 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
             "not-in-torch",
             f"`{in_torch[1]}` has no `{in_torch[2]}`.",
             (
-                f"Did you mean {' or '.join(near)}?" if near else "Is it spelt as in PyTorch's manual?",
-                "Many operations are both methods of a tensor and functions of torch, but a few are only one of the "
-                "two.",
+                f"Did you mean {' or '.join(near)}?" if near else "Is the name spelt as in PyTorch's documentation?",
+                "Many operations exist both as methods of a tensor and as functions of torch, but a few only as one of "
+                "the two.",
             ),
         )
     found = re.match(r"name '(\w+)' is not defined", raised.message)
@@ -178,16 +179,16 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         "name-not-defined",
         f"`{name}` is neither an argument nor defined in the function or in a cell that was run.",
         (
-            f"Did you mean {' or '.join(near)}?" if near else "Is it in a cell that you haven't run yet?",
-            "A size that isn't an argument can be read from the shape of one.",
+            f"Did you mean {' or '.join(near)}?" if near else "Is it defined in a cell that you haven't run yet?",
+            "A size that isn't an argument can be read from an argument's shape.",
         ),
     )
 
 
 def _self_forgotten(name: str, symptom: str) -> Mistake:
     hints = (
-        f"Where does the module keep `{name}`? In `__init__` you gave it to `self`.",
-        f"A method reads what belongs to its module with a dot, as in `self.{name}`.",
+        f"Where does the module store `{name}`? In `__init__` you assigned it to `self`.",
+        f"A method reads what belongs to its module through `self` and a dot, as in `self.{name}`.",
     )
     return Mistake("self-forgotten", symptom, hints)
 
@@ -197,14 +198,14 @@ def _from_above(session: Session) -> Iterator[Mistake]:
     capitals are nobody's accident, except for a single letter: that is a size."""
     for name in session.description.get("data", ()):
         if name in _attributes(session):
-            symptom = f"`{name}` doesn't belong to the module, but comes from a cell above."
+            symptom = f"`{name}` comes from a cell above, not from the module."
             yield _self_forgotten(name, symptom)
         elif not name.isupper() or len(name) == 1:
             yield Mistake(
                 "name-from-above",
                 f"`{name}` is not an argument. It comes from a cell above and has that cell's value in every call.",
                 (
-                    f"What does `{name}` stand for? Look for an argument that holds it, or whose shape does.",
+                    f"What does `{name}` stand for? Look for an argument that holds it, or one whose shape does.",
                     "A function should only use its arguments and what it computes from them. Sizes come from their "
                     "shapes.",
                 ),
@@ -219,8 +220,8 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
             "assert-instead-of-raise",
             "the function uses `assert`, which raises AssertionError. A ValueError is expected.",
             (
-                "`assert` is for what can't happen. Which statement raises the kind of exception that you choose?",
-                "Reverse the condition, and where the reversed one holds, `raise ValueError(...)` with a message.",
+                "`assert` is for what can't happen. Which statement lets you choose the kind of exception?",
+                "Reverse the condition: if the opposite holds, `raise ValueError(...)` with a message.",
             ),
         )
         return
@@ -231,7 +232,7 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
             f"your code raises {kinds.pop()}. A ValueError is expected.",
             (
                 "Which exception does the exercise ask for? Look at your `raise` line.",
-                "A TypeError is about the kind of a value, a ValueError about a value that doesn't fit.",
+                "A TypeError is about the type of a value, and a ValueError about a value that doesn't fit.",
             ),
         )
 
@@ -247,8 +248,8 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
     if alone and batches and all(alone) and not any(good for good, _ in batches) and all(finite):
         yield Mistake(
             "loop-axis-from-the-front",
-            "one sequence is right but a batch isn't, because the Python loop, or what joins its results, counts an "
-            "axis from the front.",
+            "the result is right for one sequence but not for a batch, because the Python loop, or what joins its "
+            "results, counts an axis from the front.",
             (
                 "`for row in x`, `len(x)`, `x.shape[0]` and `torch.stack(rows)` all use the first axis, whichever it "
                 "is.",
@@ -269,10 +270,10 @@ def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
     if pairs and lost and others and all(others):
         yield Mistake(
             "squeezed",
-            "an axis of length 1 is lost; without such an axis the result is right.",
+            "an axis of length 1 is lost; where there is no such axis, the result is right.",
             (
-                "Call it with one sequence in the batch, then with one token in every sequence, and print the shape "
-                "after each line. In which line does an axis disappear?",
+                "Call your code with one sequence in the batch, then with one token in every sequence, and print the "
+                "shape after each line. After which line is an axis missing?",
                 "`squeeze()` removes every axis of length 1, even one that has this length by chance; `squeeze(0)` "
                 "does that only to the first axis. Which axis did you mean to remove, if any?",
             ),
@@ -307,7 +308,8 @@ def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> It
                 "arguments-swapped",
                 f"the result would be right if {' and '.join(moved)} were swapped.",
                 (
-                    "Does your code call a function with several arguments? Compare their order with its `def` line.",
+                    "Does your code call a function with several arguments? Compare their order with "
+                    "that in the `def` line of the function.",
                     f"Follow {moved[0]} through your code, from the `def` line to where it is used.",
                 ),
             )

@@ -67,7 +67,7 @@ def shape(key: str, value: Callable[[], tuple[int, ...]], hint: str, **more: Any
 
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, tuple | list) or not all(type(n) is int for n in answer):
-            return f"expected a shape, whole numbers such as (2, 3), got {_kind(answer)}."
+            return f"expected a shape of whole numbers, like (2, 3), but got {_kind(answer)}."
         return tuple(answer) == tuple(value())
 
     return Question(key, right, hint, **more)
@@ -79,7 +79,7 @@ def choice(key: str, letters: str, digest: str, hint: str, **more: Any) -> Quest
 
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, str) or normal(answer) not in tuple(letters):
-            return f"expected one of {', '.join(repr(letter) for letter in letters)}, got {_kind(answer)}."
+            return f"expected one of {', '.join(repr(letter) for letter in letters)}, but got {_kind(answer)}."
         return answer_digest(key, normal(answer)) == digest
 
     return Question(key, right, hint, **more)
@@ -139,7 +139,7 @@ def _judge(question: Question) -> Callable[[Session], Finding | None]:
             return Finding("wrong-type", f'"{question.key}": {verdict}')
         hint = question.wrong.get(normal(answer), question.hint)
         if question.cut_off(answer):
-            hint = "Almost: round the last digit instead of cutting it off."
+            hint = "Almost: round to the last digit instead of cutting off the rest."
         return Finding("wrong-answer", f'"{question.key}" is not right yet. {hint}')
 
     return judge
@@ -153,7 +153,7 @@ def _answers(session: Session) -> dict[Any, Any] | Finding:
     if not isinstance(outcome.value, dict):
         return Finding(
             "wrong-type",
-            f"`{name}` should be a dict with an answer for every key, got {_kind(outcome.value)}.",
+            f"`{name}` should be a dict with an answer for every key, but is {_kind(outcome.value)}.",
         )
     return outcome.value
 

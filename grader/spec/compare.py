@@ -125,12 +125,12 @@ def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tup
         return not_judged("written-first")
     said = raised.message[:120]
     if "ValueError" not in raised.types:
-        by_assert = " `assert` raises that." if "AssertionError" in raised.types and raised.deliberate else ""
-        return wrong(f"Expected a ValueError, got {raised.name}: {said}{by_assert}")
+        by_assert = " (`assert` raises that)" if "AssertionError" in raised.types and raised.deliberate else ""
+        return wrong(f"Expected a ValueError, got {raised.name}{by_assert}: {said}")
     if {str(number) for number in numbers} <= set(re.findall(r"\d+", raised.message)):
         return None
     if not raised.deliberate:
-        return wrong(f"Expected a ValueError that your code raises, got Python's own: {said}")
+        return wrong(f"Expected a ValueError that your code raises, got one of Python's own: {said}")
     named = " and ".join(str(number) for number in numbers)
     return wrong(f"The message should name both numbers, {named}, but it reads: {said}")
 
@@ -159,12 +159,13 @@ def in_words(value: object) -> str:
         kind = type(value).__name__
         if not value:
             return f"an empty {kind}"
+        items = f"{len(value)} item{'s' if len(value) != 1 else ''}"
         if all(_is_real(item) for item in value):
             return f"a {kind} of {len(value)} tensor{'s' if len(value) != 1 else ''}"
         if any(isinstance(item, tuple | list) for item in value):
-            return f"a {kind} of {len(value)}, with tuples or lists in it"
+            return f"a {kind} of {items}, with tuples or lists among them"
         shown = ", ".join(in_words(item) for item in list(value)[:4])
-        return f"a {kind} of {len(value)} ({shown}{', …' if len(value) > 4 else ''})"
+        return f"a {kind} of {items} ({shown}{', …' if len(value) > 4 else ''})"
     if isinstance(value, Opaque):
         if value.type_name == "ndarray":
             return "a NumPy array (which also cuts the gradient)"
@@ -200,8 +201,9 @@ def arguments_in_words(case: Case, exercise: Exercise) -> str:
         names = (argument.partition("=")[0] for argument in exercise.signature)
         # Arguments left out have their defaults.
         values = ", ".join(f"{name} = {arg}" for name, arg in zip(names, case.setup.init, strict=False))
-        constructed = f"It was made with {values}. "
-    return f"{constructed}It was called with {', '.join(shown)}." if shown else constructed.strip()
+        constructed = f"`{exercise.name}` was made with {values}. "
+    subject = "It" if constructed else f"`{exercise.name}`"
+    return f"{constructed}{subject} was called with {', '.join(shown)}." if shown else constructed.strip()
 
 
 def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> Finding | None:
@@ -309,5 +311,5 @@ def expected_leaves(value: Any, count: int) -> list[Tensor]:
     """The tensors that a reference returned, `count` of them. Anything else is a fault of ours: TypeError."""
     tensors = leaves(value, count)
     if tensors is None:
-        raise TypeError(f"a reference gave {in_words(value)}, not {count} tensor(s)")
+        raise TypeError(f"a reference gave {in_words(value)}, expected {count} tensor{'s' if count != 1 else ''}")
     return tensors

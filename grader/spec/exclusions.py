@@ -18,10 +18,13 @@ def reason(call: str, exclusion: Exclusion) -> str:
     """A sentence for the student on why a logged call earns nothing."""
     if call in COMPILERS:
         return (
-            f"Your code runs through `{call}`. The check looks at which functions are called but can't see them "
-            "there, so write it in plain Python. Until then it earns nothing."
+            f"Your code runs through `{call}`, where the check can't see which functions are called. Write your code "
+            "in plain Python. Until then it earns nothing."
         )
-    return f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, so it earns nothing yet."
+    return (
+        f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, so your code earns nothing "
+        "yet."
+    )
 
 
 SOFTMAX_FAMILY = named("torch's softmax, log_softmax and softmin", r"(?i)soft(max|min)")

@@ -70,15 +70,15 @@ class Finding:
 # Findings that judge nothing, by kind: something else has to come first. Such a part is neither passed nor failed.
 NOT_JUDGED: Mapping[str, str] = {
     "waited": (
-        "Not judged yet: time ran out before your code had used much of the processor. Either the machine is busy, "
-        "or the code waits, as `time.sleep` does. Run the check again."
+        "Not judged yet: time ran out before your code had used much processor time. Either the machine is busy, or "
+        "your code waits, as it would in `time.sleep`. Run the check again."
     ),
     "not-run": "Not judged yet: an earlier call did not finish.",
     "written-first": "Not judged yet: the code has to be written first.",
-    "runs-first": "Not judged yet: it has to run first.",
+    "runs-first": "Not judged yet: the code has to run first.",
     "shape-first": "Not judged yet: the shape of the result has to be right first.",
     "values-first": "Not judged yet: the values have to be right first.",
-    "not-answered": "Not judged yet: it has no answer.",
+    "not-answered": "Not judged yet: there is no answer.",
     "not-judged": "Not judged yet: something else has to be right first.",
 }
 
@@ -164,9 +164,9 @@ NOTATION = {
     "...": Letter("", "any number of leading axes, or none"),
     "B": Letter("batch", "sequences handled together"),
     "T": Letter("seq_len", "tokens in a sequence"),
-    "Tq": Letter("query_len", "queries, where they differ from the keys in number"),
-    "Tk": Letter("key_len", "keys, where they differ from the queries in number"),
-    "S": Letter("key_len", "the same as Tk, as PyTorch's documentation has it"),
+    "Tq": Letter("query_len", "queries, where there are more or fewer of them than keys"),
+    "Tk": Letter("key_len", "keys, where there are more or fewer of them than queries"),
+    "S": Letter("key_len", "the letter for Tk in PyTorch's documentation"),
     "Ts": Letter("src_len", "tokens in a source sequence"),
     "Tt": Letter("trg_len", "tokens in a target sequence"),
     "E": Letter("d_model", "width of a token's vector"),
@@ -183,7 +183,7 @@ NOTATION = {
     "Vt": Letter("trg_vocab_size", "different tokens of the target"),
     "P": Letter("max_length", "rows of a table of positions"),
     "m": Letter("", "how far a table of relative positions reaches to either side"),
-    "d, N": Letter("", "in formulas of normalisation: how many numbers share a mean"),
+    "d, N": Letter("", "in formulas for normalisation: how many values share a mean"),
     "γ, β": Letter("gamma, beta", "learnt factor and offset of a normalisation"),
     "μ, σ²": Letter("mean, var", "mean and variance"),
     "ε": Letter("eps", "a small number that keeps a divisor away from zero"),

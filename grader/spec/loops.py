@@ -50,7 +50,9 @@ def without_loop(what: str, weight: float, after: str = "one sequence") -> Part:
             return not_judged("values-first")
         counts = counted(session)
         if counts is None:
-            return Finding("values-first", f"Not judged yet: it doesn't run with both {SHORT} and {LONG} {what}.")
+            return Finding(
+                "values-first", f"Not judged yet: the code has to run with both {SHORT} and {LONG} {what} first."
+            )
         if not loops(session):
             return None
         return Finding(

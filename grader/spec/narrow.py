@@ -30,17 +30,18 @@ BY_KIND = {
     "wrong-type": "Print `type(...)` of what comes after `return`.",
     "misbuilt": "Compare the names and sizes in `__init__` with the exercise's, letter by letter.",
     "changes-argument": "Which of your lines writes into a tensor that your function didn't make?",
-    "gradient-cut": "Follow the argument from line to line. Which line makes a tensor that doesn't come from it?",
+    "gradient-cut": "Follow the argument line by line. Which line makes a tensor that doesn't come from the argument?",
     "wrong-gradient": "The values are right, so some step on the way passes on the values but not the gradient.",
     "dtype-changed": "Print `.dtype` after every line. After which one does it change?",
-    "waited": "Wait until the machine is less busy, or look for a line in your code that waits, and check again.",
+    "waited": "Wait until the machine is less busy, or look for a line in your code that waits. Then check again.",
     "time-limit": "Print something inside each loop. Which one goes on for ever?",
     "python-loop": "Which axis does the loop go through? One operation can handle that whole axis.",
-    "wrong-verdict": "Call your function on such an input yourself, and follow it line by line.",
-    "wrong-error": "Which line should notice it? Print what that line compares.",
+    "wrong-verdict": "Call your function yourself on the input that the message describes, and follow the call line by "
+    "line.",
+    "wrong-error": "Which line should notice that the input is wrong? Print what that line compares.",
     "wrong-default": "Only the `def` line has to change.",
-    "helper-not-written": "Go back to that function's cell, and check it first.",
-    "died": "Does the code need a lot of memory, or does it end the process?",
+    "helper-not-written": "Go back to the cell of the function that isn't written yet. Write and check it first.",
+    "died": "Does your code need a lot of memory, or does it end the process itself?",
 }
 # Failures that a size written down as a number can cause.
 WRONG = frozenset({"raised", "wrong-shape", "wrong-values"})
@@ -83,7 +84,7 @@ def _written_down(session: Session) -> Iterator[str]:
     some."""
     numbers = list(session.description.get("numbers", ())) if session.exercise.kind == "function" else []
     if len(numbers) == 1:
-        yield f"Your code contains the number {numbers[0]}. Does it fit every input, or is it a size of one of them?"
+        yield f"Your code contains the number {numbers[0]}. Is it right for every input, or is it a size of only one?"
 
 
 def _shapes(session: Session) -> Iterator[str]:
@@ -100,7 +101,7 @@ def _shapes(session: Session) -> Iterator[str]:
         if n in named and letter in NOTATION and list(sizes.values()).count(n) == 1
     ]
     if known:
-        yield f"Here {', '.join(known)}. Which axes meet in that line, and which should?"
+        yield f"Here {', '.join(known)}. Which axes meet in the line that the message names, and which should?"
     yield "Print the shapes just above the line that the message names."
 
 
@@ -116,8 +117,9 @@ def _first_difference(session: Session) -> Iterator[str]:
                 index = wrong[0].tolist()
                 got, right_one = (float(tensor[tuple(index)]) for tensor in (value, expected))
                 yield (
-                    f"In “{case.name}”, the first wrong entry is {got:.4g} at index {index}; expected "
-                    f"{right_one:.4g}. Work that entry out by hand. Which step of yours gives something else?"
+                    f"In “{case.name}”, the first wrong entry is {got:.4g} at index {index}, but "
+                    f"{right_one:.4g} is expected. Work this entry out by hand. Which of your steps gives something "
+                    "else?"
                 )
                 return
 
@@ -149,7 +151,10 @@ def _cases(session: Session) -> Iterator[str]:
     fine = [name for name, good in verdicts.items() if good]
     wrong = [name for name, good in verdicts.items() if not good]
     if fine and wrong:
-        yield f"Right: {_quoted(fine)}. Not right: {_quoted(wrong)}. What is different there?"
+        yield (
+            f"Your code is right on some inputs ({_quoted(fine)}) but wrong on others ({_quoted(wrong)}). "
+            "What is different about the others?"
+        )
 
 
 def _quoted(names: list[str]) -> str:
@@ -170,7 +175,7 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
         expected = [session.expected(which)[output] for which in (case, other)]
         should, may = (~how.close(expected[1], expected[0]) for how in (FLOAT32, ROUNDING))
         if bool(should.any()) and torch.equal(got[0][output], got[1][output]):
-            return f"Change {words}: {_lower(name)} stays as it was, but should change."
+            return f"If you change {words}, {_lower(name)} stays as it was, but it should change."
         if bool((moves & ~may).any()):
             found = found or f"If you change {words}, {_lower(name)} changes in places where it shouldn't."
     return found
@@ -209,7 +214,7 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
     bad = ~torch.isfinite(got) & torch.isfinite(expected)
     if bool(bad.any()):
         place = _where(bad, axes) or ("anywhere" if bool(bad.all()) else "in some places")
-        return f"{name} has no finite number {place}."
+        return f"{name} isn't finite {place}."
     for argument, arg in case.args.items():
         if isinstance(arg, Tensor) and arg.shape == got.shape and FLOAT32.all_close(got, arg):
             return f"{name} is the argument `{argument}`, unchanged."
@@ -241,20 +246,21 @@ def _ranks(got: Tensor, expected: Tensor, name: str) -> str:
     orders = (tensor.sort(dim=-1, stable=True).indices for tensor in (got, expected))
     if not torch.equal(*orders):
         return ""
-    return f"In each row of {_lower(name)} the entries are in the right order of size, but their values differ."
+    return f"In each row of {_lower(name)} the entries are in the right order by size, but their values are wrong."
 
 
 def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
     if sorted(got.shape) == sorted(expected.shape):
         by_size = dict(zip(expected.shape, axes, strict=True))
         order = ", ".join(by_size[size] for size in got.shape)
-        values = ", with the right entries" if got.dim() > 1 and _transposed(got, expected) else ""
-        return f"The sizes are right, but in a different order, ({order}){values}."
+        values = ". The entries themselves are right" if got.dim() > 1 and _transposed(got, expected) else ""
+        return f"The sizes are right, but their order is ({order}){values}."
     if got.squeeze().shape == expected.squeeze().shape:
-        return "The sizes are right, except for an axis of length 1 too many or too few."
+        return "The sizes are right, except that there is one axis of length 1 too many or too few."
     if got.dim() != expected.dim():
         few = "few" if got.dim() < expected.dim() else "many"
-        return f"{name} has {got.dim()} axes, which is too {few}; expected {expected.dim()}."
+        axis = "axis" if got.dim() == 1 else "axes"
+        return f"{name} has {got.dim()} {axis}, which is too {few}; expected {expected.dim()}."
     off = [i for i, (a, b) in enumerate(zip(got.shape, expected.shape, strict=True)) if a != b]
     is_size = {n: letter for letter, n in _sizes(case).items()}
     said = list(
@@ -289,7 +295,7 @@ def _as_size(factor: float, case: Case) -> str:
         if math.isclose(size, n, rel_tol=1e-3):
             return f"; {letter_in_words(letter)} is {n} here"
         if math.isclose(size * size, n, rel_tol=1e-3):
-            return f"; {letter_in_words(letter)} is {n} here, and {size:.4g} its square root"
+            return f"; {letter_in_words(letter)} is {n} here, and its square root is {size:.4g}"
     return ""
 
 
@@ -310,15 +316,15 @@ def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
         if not FLOAT32.all_close(sums, right_sums):
             return f"The rows of {_lower(name)} should sum to one, but one of them sums to {float(_worst(sums)):.3g}."
         if bool((got >= 0).all()):
-            return f"The rows of {_lower(name)} do sum to one, so look at what comes before that."
+            return f"The rows of {_lower(name)} do sum to one, so look at the earlier steps."
     if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
-        return f"Every entry of {_lower(name)} is off by the same {float((got - expected).mean()):.3g}."
+        return f"Every entry of {_lower(name)} is off by the same amount, {float((got - expected).mean()):.3g}."
     for dim, line in ((-1, "row"), (-2, "column")):
         if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
-            return f"Each {line} of {_lower(name)} is right except that the same number is added to all of it."
+            return f"Each {line} of {_lower(name)} is right except that the same number is added to every entry."
         scale = (got * expected).sum(dim, keepdim=True) / (expected * expected).sum(dim, keepdim=True)
         if bool(torch.isfinite(scale).all()) and FLOAT32.all_close(got, scale * expected):
-            return f"Each {line} of {_lower(name)} is right except for a factor of its own."
+            return f"Each {line} of {_lower(name)} is right except for a factor, which differs from {line} to {line}."
     return ""
 
 
@@ -333,7 +339,7 @@ def _moved(got: Tensor, expected: Tensor, name: str) -> str:
     if got.dim() > 1 and _transposed(got, expected):
         return f"The entries of {_lower(name)} are right, but two of its axes have changed places."
     if FLOAT32.all_close(got.sort(-1).values, expected.sort(-1).values):
-        return f"The entries of {_lower(name)} are right and in the right rows, but in a different order there."
+        return f"The entries of {_lower(name)} are right and in the right rows, but in a different order within them."
     return f"The entries of {_lower(name)} are right, but in the wrong places. Which step moves them?"
 
 
@@ -371,7 +377,7 @@ def _where(wrong: Tensor, axes: list[str]) -> str:
     for axis, (letter, size) in enumerate(zip(axes, wrong.shape, strict=True)):
         hit = wrong.movedim(axis, 0).reshape(size, -1).any(-1).nonzero().flatten().tolist()
         if len(hit) < size:
-            places.append(f"{_indices(hit, size)} of {letter_in_words(letter)}")
+            places.append(f"{_indices(hit, size)} along {letter_in_words(letter)}")
     return f"at {' and '.join(places[:2])}" if places else ""
 
 
@@ -380,7 +386,7 @@ def _indices(hit: list[int], size: int) -> str:
     if len(rest) == 1 < len(hit) and rest != [0]:
         return f"every index but {'the last' if rest == [size - 1] else rest[0]}"
     if hit == list(range(hit[0], size)) and len(hit) > 1:
-        return f"index {hit[0]} and after"
+        return f"index {hit[0]} and beyond"
     if len(hit) == 1:
         return "the last index" if hit[0] == size - 1 else f"index {hit[0]}"
     return f"indices {', '.join(map(str, hit[:5]))}{', …' if len(hit) > 5 else ''}"

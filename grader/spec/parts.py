@@ -125,8 +125,9 @@ def float64(
         if finding is not None and finding.kind == "wrong-values" and _rounds(session, session.cases[case]):
             return Finding(
                 "dtype-changed",
-                f"For float64 `{session.exercise.name}` rounds to float32 on the way, since the twelfth digit of its "
-                "first argument makes no difference. `.float()` does that, and so does filling a float32 tensor.",
+                f"`{session.exercise.name}` must be rounding float64 to float32 on the way, since changing the twelfth "
+                "digit of its first argument makes no difference. `.float()` does that, and so does filling a float32 "
+                "tensor.",
             )
         return finding
 
@@ -144,27 +145,33 @@ def _rounds(session: Session, case: Case) -> bool:
     return moved.ok and before.ok and all(map(same, tensors_in(moved.value), tensors_in(before.value)))
 
 
+def changed_in_place(session: Session, argument: str, case: str = "") -> Finding:
+    """What is found where the learner's function has written into an argument of this name, on a case of this name if
+    there are several."""
+    where = f" ({case})" if case else ""
+    return Finding(
+        "changes-argument",
+        f"`{session.exercise.name}` changed its argument `{argument}` in place{where}. Operations whose names end in "
+        f"`_` do that, and so do `+=` and assignments such as `{argument}[...] = ...`. Make a new tensor instead.",
+    )
+
+
 def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
     """A part that passes if the call on `case` leaves its arguments as they were, in a result that is right."""
 
     def judge(session: Session) -> Finding | None:
         outcome = session.call(session.cases[case])
         if outcome.changed:
-            name = list(session.cases[case].args)[outcome.changed[0]]
-            return Finding(
-                "changes-argument",
-                f"`{session.exercise.name}` changed its argument `{name}` in place. Operations that end in `_`, "
-                f"`+=` and assignments such as `{name}[...] = ...` do that. Make a new tensor instead.",
-            )
+            return changed_in_place(session, list(session.cases[case].args)[outcome.changed[0]])
         return inspect_call(session, session.cases[case], None) or _wait_for(session, case)
 
     return Part("leaves its arguments as they were", weight, judge, compares_values=False)
 
 
 _SETTINGS = {
-    "gradients": "turned gradients off for all code after it. `with torch.no_grad():` ends by itself",
+    "gradients": "turned gradients off for all code after it. `with torch.no_grad():` turns them on again at its end",
     "dtype": "changed torch's default dtype. Give `dtype=` where you make a tensor",
-    "threads": "changed torch's number of threads",
+    "threads": "changed how many threads torch uses",
     "seed": "set torch's random seed for all code after it. A `torch.Generator()` has a seed of its own",
 }
 
@@ -187,11 +194,11 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
         if outcome.raised is not None and plain.raised is None and raised is not None:
             session.expected_gradients(drawn)  # raises where torch can't differentiate at all: not the student's fault
             advice = (
-                "Ignore torch's advice here, because NumPy cuts the gradient. Write it with torch operations."
+                "Ignore torch's advice here, because NumPy cuts the gradient. Use torch operations instead."
                 if "detach().numpy()" in raised.message
-                else "Stay with torch operations, and don't write into tensors that are needed later."
+                else "Use torch operations only, and don't write into tensors that are needed later."
             )
-            message = f"{raised.message} It runs without gradients, but not with them. {advice}"
+            message = f"{raised.message} The code runs without gradients, but not with them. {advice}"
             return Finding("gradient-cut", message)
         finding = inspect_call(session, drawn, FLOAT32, gradients=True)
         if finding is not None:
@@ -219,10 +226,10 @@ def defaults(after: str, weight: float = 0.5) -> Part:
             name, _, given = argument.partition("=")
             default = defaults.get(name) if isinstance(defaults, dict) else None
             if given and isinstance(required, list) and name in required:
-                return Finding("wrong-default", f"`{name}` has no default, but the exercise gives {given}.")
+                return Finding("wrong-default", f"`{name}` has no default, but in the exercise its default is {given}.")
             if given and type(default) in (int, float) and default != float(given):
                 return Finding(
-                    "wrong-default", f"The default of `{name}` is {default}, but the exercise gives {given}."
+                    "wrong-default", f"The default of `{name}` is {default}, but in the exercise it is {given}."
                 )
         return None
 
@@ -230,7 +237,8 @@ def defaults(after: str, weight: float = 0.5) -> Part:
 
 
 _CUT = (
-    "`.detach()`, `.item()`, `.numpy()`, `.tolist()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut them."
+    "`.detach()`, `.item()`, `.numpy()`, `.tolist()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut "
+    "gradients."
 )
 
 

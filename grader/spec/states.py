@@ -59,7 +59,9 @@ def _unwritten(session: Session, findings: Sequence[Finding | None]) -> Finding 
     name = session.exercise.name
     if _are_questions(session):
         if len(found) == len(findings) and all(finding.kind == "not-answered" for finding in found):
-            return Finding("not-written", f"`{name}` has no answers yet: write them, run the cell, check again.")
+            return Finding("not-written", f"`{name}` has no answers yet: write them, run the cell, and check again.")
     elif found and session.stopped is None and session.description.get("empty") and not _any_right(session, findings):
-        return Finding("not-written", f"`{name}` is not written yet: put your code into it, run the cell, check again.")
+        return Finding(
+            "not-written", f"`{name}` is not written yet: put your code into it, run the cell, and check again."
+        )
     return next((finding for finding in found if finding.kind in UNWRITTEN), None)

@@ -77,7 +77,7 @@ class Words:
         it has no words, a placeholder has no value, or a value no placeholder."""
         if id not in self._entries:
             raise CourseError(
-                f"{_caller()} the mistake {id} has no words. They begin with `## {id}` in {self.path.name}"
+                f"{_caller()} the mistake {id} has no words. Write them under `## {id}` in {self.path.name}"
             )
         self._used.add(id)
         entry = self._entries[id]
@@ -114,7 +114,7 @@ def read_words(path: Path) -> dict[str, MistakeWords]:
         elif _HINT.match(block):
             expected = len(entries[-1].hints) + 1
             if not block.startswith(f"{expected}. "):
-                problems.append(f"{_shown(path, line)} hint {block.partition('.')[0]}, expected hint {expected}")
+                problems.append(f"{_shown(path, line)} got hint {block.partition('.')[0]}, expected hint {expected}")
             entries[-1].hints.append(Text(line, _HINT.sub("", block, count=1)))
         elif entries[-1].hints:
             problems.append(
@@ -134,11 +134,14 @@ def _faults(entry: MistakeWords, entries: list[MistakeWords]) -> Iterator[str]:
     mistakes in the file."""
     first = next(other for other in entries if other.id == entry.id)
     if first is not entry:
-        yield f"the mistake {entry.id} already has words in line {first.line}"
+        yield f"the mistake {entry.id} already has words on line {first.line}"
     if len(entry.symptom) != 1:
         yield f"the mistake {entry.id} has {len(entry.symptom)} paragraphs for its symptom; expected one"
     if len(entry.hints) < FEWEST_HINTS:
-        yield f"the mistake {entry.id} has {len(entry.hints)} of at least {FEWEST_HINTS} hints; write them as `1. HINT`"
+        yield (
+            f"the mistake {entry.id} needs at least {FEWEST_HINTS} hints but has {len(entry.hints)}; write each as "
+            "`1. HINT`"
+        )
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:

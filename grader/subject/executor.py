@@ -341,7 +341,7 @@ class _Guarded:
 
 
 def _nobody_answers(_prompt: object = "") -> str:
-    raise EOFError("nobody can answer `input()` while a function is checked, so take what it needs from its arguments")
+    raise EOFError("nobody can answer `input()` while a function is checked, so use the function's arguments instead")
 
 
 class _CappedText(io.StringIO):

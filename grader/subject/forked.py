@@ -21,7 +21,7 @@ RESULTS_BYTES = 128 * 2**20
 # Calls of one `Callback` or several during one request.
 MAX_CALLBACKS = 10_000
 
-TOO_MANY = ("raised", f"it was called more than {MAX_CALLBACKS} times")
+TOO_MANY = ("raised", f"this function was called more than {MAX_CALLBACKS} times")
 
 
 class ForkedSubject:

@@ -38,7 +38,7 @@ def abi() -> int:
 def why_missing(error: OSError) -> str:
     """The reason, in words, why the kernel offers no Landlock."""
     if error.errno == errno.EOPNOTSUPP:
-        return "this kernel has Landlock switched off; its start parameter `lsm=` also has to name landlock"
+        return "this kernel has Landlock switched off; its boot parameter `lsm=` also has to name landlock"
     if error.errno == errno.ENOSYS:
         return f"this kernel, {os.uname().release}, has no Landlock, which needs Linux 5.13 or newer"
     return f"Landlock can't be used here ({os.strerror(error.errno or 0)}): something forbids its system calls"

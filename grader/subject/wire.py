@@ -47,7 +47,7 @@ def encode(value: object) -> bytes:
     head = _to_json(_pack(value, blobs)).encode()
     body = b"".join(blobs)
     if len(head) + len(body) > MAX_FRAME or len(head) > MAX_TREE:
-        raise TooLarge(f"{len(head)} bytes of text and {len(body)} of tensors; at most {MAX_TREE} and {MAX_FRAME}")
+        raise TooLarge(f"{len(head)} bytes of text, {len(body)} of tensors; the limits are {MAX_TREE} and {MAX_FRAME}")
     return HEADER.pack(len(head), len(body)) + head + body
 
 

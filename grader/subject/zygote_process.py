@@ -45,7 +45,7 @@ LARGE, LARGE_OF_LITTLE = 2**20, 2**17
 WATCH_SECONDS = 0.02
 REFUSED = (
     "While a notebook is graded, it may write files in its own folder and start threads, but it can't start other "
-    "processes, open connections, or read and change files elsewhere."
+    "processes, open connections, or read or change files elsewhere."
 )
 ORDINARY = """
 import torch

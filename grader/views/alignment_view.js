@@ -66,7 +66,7 @@ class AlignmentView extends Picture {
     }
     const guessed = guesses.filter((token) => token !== "<eos>").join("");
     this.written.replaceChildren(
-      "Should write ",
+      "Expected ",
       make("code", { text: answer.slice(0, -1).join("") }),
       ", guessed ",
       make("code", { text: guessed }),

@@ -77,7 +77,7 @@ class AttentionExplorer(View):
         weights = self._weights[row]
         largest = float(weights.max())
         ties = (weights >= largest - 1e-4).nonzero().flatten().tolist()
-        names = " and ".join(self.tokens[i] for i in ties) if len(ties) <= 2 else f"{len(ties)} tokens alike"
+        names = " and ".join(self.tokens[i] for i in ties) if len(ties) <= 2 else f"{len(ties)} tokens equally"
         return f"{self.tokens[row]}{verb} from {names} ({largest:.2f})"
 
 
@@ -88,4 +88,4 @@ def _check_shapes(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) ->
         if tensor is not x and tensor.shape[0] != x.shape[1]:
             raise ValueError(f"{name}: got {tensor.shape[0]} rows, expected {x.shape[1]}, the width of x")
     if w_query.shape[1] != w_key.shape[1]:
-        raise ValueError(f"w_key: got {w_key.shape[1]} columns, expected {w_query.shape[1]} like w_query")
+        raise ValueError(f"w_key: got {w_key.shape[1]} columns, expected {w_query.shape[1]}, as in w_query")

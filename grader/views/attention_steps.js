@@ -29,7 +29,7 @@ export const STEPS = [
     kind: "product",
     left: "x",
     right: "w_query",
-    story: "A query is what a token looks for, its vector times the query weights.",
+    story: "A query is what a token looks for, computed as its vector times the query weights.",
   },
   {
     result: "key",
@@ -39,7 +39,7 @@ export const STEPS = [
     kind: "product",
     left: "x",
     right: "w_key",
-    story: "A key is what a token can be found by, its vector times the key weights.",
+    story: "A key is what a token can be found by, computed as its vector times the key weights.",
   },
   {
     result: "value",
@@ -49,7 +49,7 @@ export const STEPS = [
     kind: "product",
     left: "x",
     right: "w_value",
-    story: "A value is what a token hands over, its vector times the value weights.",
+    story: "A value is what a token hands over, computed as its vector times the value weights.",
   },
   {
     result: "scores",
@@ -69,7 +69,7 @@ export const STEPS = [
     kind: "scaling",
     left: "scores",
     story:
-      "Every score is divided by the same number. The colours are those of the scores, so you see them move together.",
+      "Every score is divided by the same number. The colour scale is that of the scores, so you see them all move.",
   },
   {
     result: "weights",
@@ -142,7 +142,7 @@ export function inWords(model, { weights }) {
 function mostInWords(tokens, row) {
   const largest = Math.max(...row);
   const ties = tokens.filter((_, at) => row[at] >= largest - ALIKE);
-  return `${ties.length <= 2 ? ties.join(" and ") : `${ties.length} tokens alike`} (${fixed(largest, 2)})`;
+  return `${ties.length <= 2 ? ties.join(" and ") : `${ties.length} tokens equally`} (${fixed(largest, 2)})`;
 }
 
 /** A step's matrices, each with the ends of its colour scale. */

@@ -174,7 +174,7 @@ class HeadExplorer extends Picture {
     const names = places.map(([layer, head], at) => `layer ${layer}, head ${head}: ${measures[at].pattern}`);
     return [
       table(this.heading.textContent, matrix, queries, keys),
-      table(`All heads of ${kind} and what they are most like`, numbers, names, ["fraction of the weight", "entropy"]),
+      table(`All heads, ${kind}, and what each is most like`, numbers, names, ["fraction of the weight", "entropy"]),
     ];
   }
 }

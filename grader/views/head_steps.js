@@ -6,7 +6,9 @@ export const STEPS = [
     short: "x",
     name: "x",
     axes: "TE",
-    story: "Each row is a token. The tens digit is the token, the ones digit the column. Follow one number on its way.",
+    story:
+      "Each row is a token. The tens digit of a number is its token, and the units digit its column. Follow one number " +
+      "on its way.",
   },
   {
     short: "view",
@@ -29,14 +31,14 @@ export const STEPS = [
     axes: "HTD",
     story:
       "What the heads compute is a new tensor, laid out head by head. contiguous() makes that layout by copying the " +
-      "numbers, so memory now has them in the order of reading.",
+      "numbers, so memory now has them in reading order.",
   },
   {
     short: "transpose",
     name: "back",
     axes: "THD",
     story:
-      "On the way back tokens and heads swap once more, so that a token's pieces are together. Again memory stays " +
+      "On the way back, tokens and heads swap once more, so that a token's pieces are together. Again memory stays " +
       "as it is.",
   },
   {

@@ -56,10 +56,13 @@ function hidden(score, way) {
 export function inWords(model, { mask }) {
   const [size, way] = [mask.rows, model.get("way")];
   const count = size - model.get("words").length;
-  const padding = count ? `${count} padding ${model.get("in_front") ? "in front" : "at the end"}` : "no padding";
+  const padded = `${count} padding token${count === 1 ? "" : "s"} ${model.get("in_front") ? "in front" : "at the end"}`;
+  const padding = count ? padded : "no padding";
   const blind = Array.from({ length: size }, (_, row) => row).filter((row) => seenBy(mask, row).length === 0);
   const who = blind.length === 1 ? `Query ${blind[0]} sees` : `Queries ${blind.join(", ")} see`;
-  const last = blind.length ? `${who} nothing; ${way}: ${BLIND[way]}.` : `Every query sees something; ${way}.`;
+  const last = blind.length
+    ? `${who} nothing; "${way}" makes the weights ${BLIND[way]}.`
+    : `Every query sees something; way of hiding: "${way}".`;
   const seen = `${mask.values.filter(Boolean).length} of ${size * size} visible`;
   return `Mask painter, ${size} tokens, ${padding}, mask "${model.get("preset")}": ${seen}. ${last}`;
 }

@@ -19,7 +19,7 @@ import { Picture, rendering } from "./view.js";
 
 const CONVENTIONS = ["may attend", "hide"];
 const STORY =
-  "Arrow keys move over the mask, and Space or Enter turns a cell over. You can also draw with the pointer or a " +
+  "Arrow keys move over the mask, and Space or Enter flips a cell. You can also draw with the pointer or a " +
   "finger. Hatched scores are hidden.";
 
 class MaskPainter extends Picture {
@@ -169,7 +169,7 @@ class MaskPainter extends Picture {
       caption.textContent = this.#names()[name];
     }
     const size = `${mask.rows} queries by ${mask.columns} keys`;
-    const name = `${this.#names().mask}, ${size}. Arrow keys move, Space or Enter turns a cell over, and Tab leaves.`;
+    const name = `${this.#names().mask}, ${size}. Arrow keys move, Space or Enter flips a cell, and Tab leaves.`;
     this.maps.mask.element.setAttribute("aria-label", name);
   }
 

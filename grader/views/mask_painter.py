@@ -35,7 +35,8 @@ class MaskPainter(View):
     or `in_front`. `preset` is the mask to start with, `way` the way of hiding.
 
     >>> MaskPainter(torch.zeros(3, 3), ["so", "it"], preset="both", in_front=True)
-    Mask painter, 3 tokens, 1 padding in front, mask "both": 3 of 9 visible. Query 0 sees nothing; fill with -inf: NaN.
+    Mask painter, 3 tokens, 1 padding token in front, mask "both": 3 of 9 visible. Query 0 sees nothing; \
+"fill with -inf" makes the weights NaN.
     """
 
     _esm = module("mask_painter.js")
@@ -52,7 +53,7 @@ class MaskPainter(View):
         if scores.dim() != 2 or scores.shape[0] != scores.shape[1]:
             raise ValueError(f"scores: got shape {tuple(scores.shape)}, expected (T, T)")
         if not 1 <= len(words) <= len(scores):
-            raise ValueError(f"words: got {len(words)}, expected 1 to {len(scores)}, the rows of scores")
+            raise ValueError(f"words: got {len(words)}, expected 1 to {len(scores)}, the number of rows of scores")
         self._scores = scores.detach().to("cpu", torch.float32)
         layout, buffer = pack({"scores": self._scores})
         super().__init__(words=[str(word) for word in words], matrices_layout=layout, matrices=buffer, **options)
@@ -80,12 +81,13 @@ class MaskPainter(View):
     def sentence(self) -> str:
         _, visible = self.start()
         count = len(visible) - len(self.words)
-        padding = f"{count} padding {'in front' if self.in_front else 'at the end'}" if count else "no padding"
+        tokens = "padding token" if count == 1 else "padding tokens"
+        padding = f"{count} {tokens} {'in front' if self.in_front else 'at the end'}" if count else "no padding"
         blind = (~visible.any(-1)).nonzero().flatten().tolist()
-        last = f"Every query sees something; {self.way}."
+        last = f'Every query sees something; way of hiding: "{self.way}".'
         if blind:
             who = f"Query {blind[0]} sees" if len(blind) == 1 else f"Queries {', '.join(map(str, blind))} see"
-            last = f"{who} nothing; {self.way}: {WAYS[self.way]}."
+            last = f'{who} nothing; "{self.way}" makes the weights {WAYS[self.way]}.'
         seen = f"{int(visible.sum())} of {visible.numel()} visible"
         return f'Mask painter, {len(visible)} tokens, {padding}, mask "{self.preset}": {seen}. {last}'
 

@@ -21,7 +21,7 @@ import { Picture, rendering } from "./view.js";
 
 const STORY =
   "Arrow keys or taps choose a number in the left table. Type another to replace it; Page Up and Page Down add and " +
-  "subtract 1. A dot marks every output that the last change has moved.";
+  "subtract 1. A dot marks every output that the last change moved.";
 
 class NormExplorer extends Picture {
   constructor(model, element) {

@@ -73,7 +73,7 @@ export function arithmeticOf({ scores, states }, step, size, rescaling, query) {
   const factor = entry(now.factor, query, 0);
   const most = [earlier, ...seen].map((score) => written(score)).join(", ");
   const difference = `exp(${written(earlier)} − ${term(maximum)})`;
-  const missing = step > 1 ? `1, where ${difference} is needed` : "1, since the sum is still empty";
+  const missing = step > 1 ? `1, but ${difference} is needed` : "1, since the sum is still empty";
   return [
     ["maximum", `max(${most}) = ${written(maximum)}`],
     ["factor", rescaling || earlier === maximum ? `${difference} = ${written(factor)}` : missing],
@@ -93,5 +93,5 @@ export function memoryInWords({ scores, final }, step, size) {
   const width = final.columns;
   const block = `scores of the block ${rows} · ${end - first} = ${rows * (end - first)}`;
   const carried = `maxima ${rows}, sums ${rows}, outputs ${rows} · ${width} = ${rows * width}`;
-  return `In memory: ${block}. Carried on: ${carried}. The whole matrix: ${rows} · ${columns} = ${rows * columns}.`;
+  return `In memory: ${block}. Carried over: ${carried}. The whole matrix: ${rows} · ${columns} = ${rows * columns}.`;
 }

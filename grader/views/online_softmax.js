@@ -16,8 +16,8 @@ const TITLES = {
 };
 const NARROW = 400; // pixels
 const STORY =
-  "Only the coloured scores exist now. Hatched ones were read and thrown away, and empty ones are not computed yet. " +
-  "In the output so far, arrow keys or taps choose a query.";
+  "Only the coloured scores exist now. Hatched ones were read and thrown away, and empty ones haven't been computed " +
+  "yet. In the output so far, arrow keys or taps choose a query.";
 
 class OnlineSoftmax extends Picture {
   constructor(model, element) {

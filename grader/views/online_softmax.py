@@ -92,7 +92,7 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor, block_size: int) ->
         if tensor.dim() != 2 or 0 in tensor.shape:
             raise ValueError(f"{name}: got shape {tuple(tensor.shape)}, expected two axes, neither of them empty")
     if key.shape[1] != query.shape[1]:
-        raise ValueError(f"key: got width {key.shape[1]}, expected {query.shape[1]} like query")
+        raise ValueError(f"key: got width {key.shape[1]}, expected {query.shape[1]}, as in query")
     if len(value) != len(key):
         raise ValueError(f"value: got {len(value)} rows, expected {len(key)}, one for each key")
     if block_size < 1:

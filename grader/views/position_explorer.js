@@ -17,9 +17,9 @@ import { Picture, rendering } from "./view.js";
 const PLOT = { width: 330, height: 150 };
 const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
 const STORY =
-  "Rows are positions, and columns are the components of an encoding. Arrow keys or taps choose one. The upper " +
-  "curve is the selected column. The lower one has the products of the selected position by distance, and thin " +
-  "lines are those of all other positions.";
+  "Rows are positions, and columns are the components of an encoding. Arrow keys or taps choose a cell. The upper " +
+  "curve is the selected column. The lower one shows the products of the selected position by distance, and its " +
+  "thin lines belong to all other positions.";
 
 class PositionExplorer extends Picture {
   constructor(model, element) {

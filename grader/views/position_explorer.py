@@ -29,8 +29,8 @@ class PositionExplorer(View):
     positions before training); `d_model` is 8, 16 or 24, `base` a power of ten from 10 to 100000.
 
     >>> PositionExplorer(d_model=8)
-    Position explorer, sinusoidal, 32 positions, width 8, base 10000: from position 0 the product with the same \
-position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products differ by at most 0.00.
+    Position explorer, sinusoidal, 32 positions, width 8, base 10000: from position 0 the products are 4.00 at \
+offset 0, 3.54 at offset 1 and 1.70 at offset 10; at equal offsets, products differ by at most 0.00.
     """
 
     _esm = module("position_explorer.js")
@@ -62,11 +62,11 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
     def sentence(self) -> str:
         _, products = encoded(self.kind, self.d_model, self.base)
         base = "" if self.kind == "random table" else f", base {self.base}"
-        further = ", ".join(f"{offset} further {float(products[0, offset]):.2f}" for offset in FURTHER)
+        further = " and ".join(f"{float(products[0, offset]):.2f} at offset {offset}" for offset in FURTHER)
         return (
             f"Position explorer, {self.kind}, {POSITIONS} positions, width {self.d_model}{base}: from position 0 the "
-            f"product with the same position is {float(products[0, 0]):.2f}, {further}; at equal offsets, products "
-            f"differ by at most {spread(products):.2f}."
+            f"products are {float(products[0, 0]):.2f} at offset 0, {further}; at equal offsets, "
+            f"products differ by at most {spread(products):.2f}."
         )
 
 

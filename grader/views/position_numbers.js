@@ -34,11 +34,11 @@ function turned(row, angles) {
 /** The view in a sentence. */
 export function inWords(model, { products }) {
   const kind = model.get("kind");
-  const further = FURTHER.map((offset) => `${offset} further ${fixed(entry(products, 0, offset), 2)}`).join(", ");
+  const further = FURTHER.map((offset) => `${fixed(entry(products, 0, offset), 2)} at offset ${offset}`).join(" and ");
   return (
     `Position explorer, ${kind}, ${products.rows} positions, width ${model.get("d_model")}` +
-    `${kind === "random table" ? "" : `, base ${model.get("base")}`}: from position 0 the product with the same ` +
-    `position is ${fixed(entry(products, 0, 0), 2)}, ${further}; at equal offsets, products differ by at most ` +
+    `${kind === "random table" ? "" : `, base ${model.get("base")}`}: from position 0 the products are ` +
+    `${fixed(entry(products, 0, 0), 2)} at offset 0, ${further}; at equal offsets, products differ by at most ` +
     `${fixed(spread(products), 2)}.`
   );
 }
@@ -68,9 +68,9 @@ export function productsInWords(kind, products, row) {
   const sign = row + 10 < products.columns ? 1 : -1;
   const texts = [0, 1, 10].map((distance) => {
     const other = row + sign * distance;
-    return `with position ${other} ${written(entry(products, row, other))}`;
+    return `position ${other}: ${written(entry(products, row, other))}`;
   });
-  const who = kind === "rotary" ? `Query at position ${row} times key, ` : `Product of position ${row} `;
+  const who = kind === "rotary" ? `Query at position ${row} times the key at ` : `Product of position ${row} with `;
   return `${who}${texts.join(", ")}`;
 }
 

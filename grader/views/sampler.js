@@ -8,8 +8,8 @@ import { Picture, rendering } from "./view.js";
 const ROWS = 12; // words with a bar
 const MANY = 40;
 const STORY =
-  "Words are drawn from the bars; the thin line on each shows it without temperature, top-k and top-p. Draw a word, " +
-  "or press one to choose it yourself. Words that the model doesn't know are left out.";
+  "Words are drawn from the bars; the thin line on each bar shows its length without temperature, top-k and top-p. " +
+  "Draw a word, or press one to choose it yourself. Words that the model doesn't know are left out.";
 
 class Sampler extends Picture {
   #left = 0; // words still to be drawn
@@ -33,7 +33,7 @@ class Sampler extends Picture {
     const buttons = [
       button("Draw one", () => this.#draw(1)),
       button(`Draw ${MANY}`, () => this.#draw(MANY)),
-      button("Take the last one back", () => this.#write(joined(wordsOf(this.model.get("text")).slice(0, -1)))),
+      button("Take back the last word", () => this.#write(joined(wordsOf(this.model.get("text")).slice(0, -1)))),
       button("Start again", () => this.#write(this.model.get("prompt"))),
     ];
     this.sliders = [

@@ -8,8 +8,8 @@ import { Picture, rendering } from "./view.js";
 
 const STORY =
   "Both sides have the same queries and keys. Entropy measures how widely a query spreads its weights. Slope is w " +
-  "(1 − w) summed over its row, and measures how much a small change of its scores would move its weights. Both are " +
-  "means over all queries.";
+  "(1 − w) summed over a query's row, and measures how much a small change in its scores would move its weights. " +
+  "Both are means over all queries.";
 
 class ScalingExplorer extends Picture {
   constructor(model, element) {

@@ -26,7 +26,8 @@ class ScalingExplorer(View):
     The slope of a row of weights w is the sum of w (1 - w), the trace of softmax's Jacobian diag(w) - w wᵀ.
 
     >>> ScalingExplorer(torch.ones(2, 4), 3 * torch.eye(4))
-    Scaling explorer, d_k = 1 of 1 to 4, 2 queries on 4 keys: entropy 0.53 unscaled, 0.53 scaled; slope 0.24 and 0.24.
+    Scaling explorer, d_k = 1 (range 1 to 4), 2 queries and 4 keys: entropy 0.53 unscaled, 0.53 scaled; \
+slope 0.24 and 0.24.
     """
 
     _esm = module("scaling_explorer.js")
@@ -62,9 +63,9 @@ class ScalingExplorer(View):
         return figure
 
     def sentence(self) -> str:
-        counts = f"{self.queries} queries on {self._drawn[0].shape[1]} keys"
+        counts = f"{self.queries} queries and {self._drawn[0].shape[1]} keys"
         measures = "entropy {:.2f} unscaled, {:.2f} scaled; slope {:.2f} and {:.2f}".format(*self._measures[0].tolist())
-        return f"Scaling explorer, d_k = 1 of 1 to {self.widths[-1]}, {counts}: {measures}."
+        return f"Scaling explorer, d_k = 1 (range 1 to {self.widths[-1]}), {counts}: {measures}."
 
 
 def widths_up_to(most: int) -> list[int]:
@@ -95,4 +96,4 @@ def _check_shapes(query: Tensor, key: Tensor) -> None:
         if tensor.dim() != 2 or 0 in tensor.shape:
             raise ValueError(f"{name}: got shape {tuple(tensor.shape)}, expected two axes, neither of them empty")
     if query.shape[1] != key.shape[1]:
-        raise ValueError(f"key: got {key.shape[1]} columns, expected {query.shape[1]} like query")
+        raise ValueError(f"key: got {key.shape[1]} columns, expected {query.shape[1]}, as in query")

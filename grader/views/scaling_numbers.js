@@ -27,8 +27,8 @@ export function inWords(model, { raw, measures }) {
     fixed(entry(measures, at, column), 2),
   );
   return (
-    `Scaling explorer, d_k = ${width} of ${widths[0]} to ${widths.at(-1)}, ` +
-    `${model.get("queries")} queries on ${raw.columns} keys: ` +
+    `Scaling explorer, d_k = ${width} (range ${widths[0]} to ${widths.at(-1)}), ` +
+    `${model.get("queries")} queries and ${raw.columns} keys: ` +
     `entropy ${entropy} unscaled, ${scaledEntropy} scaled; slope ${slope} and ${scaledSlope}.`
   );
 }

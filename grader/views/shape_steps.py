@@ -71,7 +71,7 @@ STEPS = (
     ),
     Step(
         "Positions",
-        "The vector of its position is added to each token, and dropout acts on the sum.",
+        "To each token we add the vector of its position, and dropout acts on the sum.",
         (_p("embedded", "B Ts E"), _p("positions", "Ts")),
         (
             _p("position vectors", "B Ts E", "encoder.position_embedding", broadcasts=True),
@@ -80,7 +80,7 @@ STEPS = (
     ),
     Step(
         "Queries, keys, values",
-        "Three linear layers make them from the same x.",
+        "Three linear layers make queries, keys and values from the same x.",
         (X,),
         tuple(_p(name, "B Ts E", f"{ENC}.attention.{name[0]}_proj") for name in ("query", "key", "value")),
     ),

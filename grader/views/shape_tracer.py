@@ -44,7 +44,7 @@ class ShapeTracer(KernelView):
             got = (
                 f"the class {model.__name__}" if isinstance(model, type) else f"a value of type {type(model).__name__}"
             )
-            raise TypeError(f"model: got {got}, expected a model that is made, such as Transformer(50, 60, 1, 2)")
+            raise TypeError(f"model: got {got}, expected a model instance, such as Transformer(50, 60, 1, 2)")
         trace = trace_model(model) if model is not None else None
         sizes = LARGE if trace is None else trace.sizes
         verdicts = [""] * len(STEPS) if trace is None else verdicts_of(trace)

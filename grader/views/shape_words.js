@@ -13,7 +13,7 @@ export function verdictInWords(step) {
   if (step.error) {
     return `Your model raises ${step.error}.`;
   }
-  const why = step.verdict === "not seen" ? ", because it happens inside a function or under another name" : "";
+  const why = step.verdict === "not seen" ? ", because this step happens inside a function or under another name" : "";
   return step.verdict ? `Your model here: ${step.verdict}${why}.` : "";
 }
 

@@ -27,7 +27,7 @@ class TrainingMonitor(KernelView):
     >>> monitor = TrainingMonitor(100, score="dates right", watched=("May 2024", "2024-05"))
     >>> monitor.show([2.5, 2.0, 1.5], {2: 0.25}, {0: "7777", 2: "2020-05"}, now=True)
     >>> monitor
-    Training monitor, step 3 of 100: loss 1.5, 25 % of dates right. It writes "May 2024" as "2020-05".
+    Training monitor, step 3 of 100: loss 1.5, 25 % of dates right. The model writes "May 2024" as "2020-05".
     """
 
     _esm = module("training_monitor.js")
@@ -97,7 +97,11 @@ class TrainingMonitor(KernelView):
         numbers = [f"loss {losses[-1]:.2g}"] if losses else []
         numbers += [f"{100 * shares[max(shares)]:.0f} % of {self.score}"] if shares else []
         so_far = f": {', '.join(numbers)}" if numbers else ", nothing to show yet"
-        writes = f' It writes "{self.watched[0]}" as "{self.written[-1][1]}".' if self.written and self.watched else ""
+        writes = (
+            f' The model writes "{self.watched[0]}" as "{self.written[-1][1]}".'
+            if self.written and self.watched
+            else ""
+        )
         return f"Training monitor, step {len(losses)} of {self.steps}{so_far}.{writes}"
 
 

@@ -40,8 +40,8 @@ LOOK_UP = 60.0  # seconds until the roster is read again, and what was nobody's 
 SETTLED = 60.0  # seconds after which a hand-in counts as whole whatever it lacks
 OWN = "claims to be submitted by"  # nbgrader's words
 NOT_OURS = (
-    "`grader watch` needs nbgrader's own exchange, a folder that all students of the machine can reach. These "
-    "settings replace it: {}. Collect and release with that system's commands, and grade with `grader autograde`."
+    "`grader watch` needs nbgrader's own exchange, a folder that all students on the machine can reach. These "
+    "settings replace it: {}. Collect and release with the other system's commands, and grade with `grader autograde`."
 )
 
 
@@ -79,7 +79,8 @@ class Inbound:
         collector = CollectRegularFiles(coursedir=layout, config=layout.config)
         if not Path(collector.root).is_dir():
             raise CourseError(
-                f"The exchange {collector.root} isn't there, so nobody can hand in. `grader doctor` shows what to do."
+                f"The exchange {collector.root} isn't there, so nobody can hand anything in. `grader doctor` shows "
+                "what to do."
             )
         self.folder = Path(collector.root) / layout.course_id / "inbound"
         self.seen: set[str] = set()

@@ -23,7 +23,7 @@ from grader.errors import SchedulerLost
 from grader.judge.fingerprint import GradingSettings
 
 # What is said of a submission that has no result yet.
-SLOW = "It takes long."
+SLOW = "It takes a long time."
 # Seconds after the last result that a round waits for more.
 GRACE = 5.0
 # Of so many lessons the judges are kept: each takes some 0.2 GB in every worker.

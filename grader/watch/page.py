@@ -154,7 +154,7 @@ def served(page: Page, port: int | None) -> Iterator[str]:
     try:
         server = _Server(("127.0.0.1", port), Handler)
     except OSError as error:
-        raise CourseError(f"--port {port}: {error.strerror}. Name another port, or 0 for any.") from None
+        raise CourseError(f"--port {port}: {error.strerror}. Name another port, or 0 for any free one.") from None
     with server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

@@ -49,16 +49,16 @@ HOUR = 3600.0
 AGAIN, LONGEST = 2.0, 60.0
 LISTED = 60  # hand-ins on the page
 NO_ROSTER = (
-    "The gradebook has no student yet, so a student can't be distinguished from a typing error. Enter the list of "
-    "people first (`grader roster {0} FILE.csv`), or take everybody who hands in with --add-students"
+    "The gradebook has no students yet, so a student's name can't be told from a typing error. Enter the list of "
+    "people first (`grader roster {0} FILE.csv`), or use --add-students to take everybody who hands something in."
 )
 NOBODYS = (
     "{0} folders in the exchange aren't from anybody on the roster, or don't belong to the student whose name they "
     "have. They are left alone, and `nbgrader collect` gives the reasons."
 )
 ANOTHER = (
-    "Not graded: the notebook has the exercises of {0} and none of {1}. Ask for the right one. To grade this one "
-    "anyway, use `grader autograde`, `grader feedback` and `nbgrader release_feedback`."
+    "Not graded: the notebook has the exercises of {0} and none of {1}. Ask for the right notebook. To grade this "
+    "one anyway, use `grader autograde`, `grader feedback` and `nbgrader release_feedback`."
 )
 StudentLesson = tuple[str, str]  # lesson and student
 
@@ -156,7 +156,7 @@ class Watch:
                         self._fault(str(error))
                     time.sleep(AGAIN)
             except KeyboardInterrupt:
-                self._say("Ended. Start it again, and it does what is left.")
+                self._say("Ended. Start the watch again, and it does what is left.")
             finally:
                 self._show_page(ended=True)
                 for log in self.logs.values():
@@ -265,11 +265,11 @@ class Watch:
             self._problem(lesson, "", str(error))
             return
         if isinstance(error, OSError):
-            self._fault(f"{error.strerror}: {error.filename or self.root}. It will be tried again.")
+            self._fault(f"{error.strerror}: {error.filename or self.root}. The watch will try again.")
         elif isinstance(error, CommandFailed):
             self._fault(str(error))
         else:
-            self._fault(f"A fault of grader watch: {type(error).__name__}: {error}. It will be tried again.")
+            self._fault(f"A fault in grader watch: {type(error).__name__}: {error}. The watch will try again.")
             say("".join(traceback.format_exception(error)), file=self._tell)
 
     # --- one round ----------------------------------------------------------------------------------------------------
@@ -389,7 +389,7 @@ class Watch:
         if recent:
             mark = self.marks.get(who)
             shown = f"{mark.score:g} of {mark.points:g} points" if mark else "no mark yet"
-            late = f", {seconds:.0f} s after it was handed in" if seconds is not None else ""
+            late = f", {seconds:.0f} s after the hand-in" if seconds is not None else ""
             self._say(f"{course.lesson}, {record.student}: {shown}, feedback released{late}")
 
     def _show(self, lanes: Lanes, at_once: bool) -> None:
@@ -413,9 +413,9 @@ class Watch:
         }
         recent = [record for log in self.logs.values() for record in self._latest(log, hour_ago)]
         recent.sort(key=lambda record: record.graded, reverse=True)
-        waiting = [(who, turn.since, "waits") for who, turn in self.turns.items() if turn.urgent and who not in slow]
+        waiting = [(who, turn.since, "waiting") for who, turn in self.turns.items() if turn.urgent and who not in slow]
         alone = [(who, None, SLOW) for who in sorted(slow)]
-        state = "Ended." if ended else f"{len(waiting)} waiting, {len(alone)} that take a long time."
+        state = "Ended." if ended else f"{len(waiting)} waiting, {len(alone)} taking a long time."
         marked = [mark for record in recent if (mark := self.marks.get((record.lesson, record.student)))]
         figures = [("hand-ins graded", f"{len(recent)}")]
         if marked:

@@ -99,7 +99,7 @@ def test_outputs_are_kept_where_prose_has_changed_and_refused_where_code_has(bui
     assert _read(built.solutions / "01_toy.ipynb").cells[:-1] == nbformat.reads(before, 4).cells
     for changed, line in ((TOY.replace('print("the same")', "print(1)", 1), SAME), (TOY + "\n# %%\n1\n", r"\d+")):
         with pytest.raises(
-            LessonError, match=rf"01_toy.py:{line}: from here on the code differs from what was run last"
+            LessonError, match=rf"01_toy.py:{line}: from here on the code differs from the code that was last run"
         ):
             rebuild(changed)
 
@@ -245,7 +245,7 @@ def test_a_wrong_model_solution_ends_the_build(make_course: MakeCourse):
     ("source", "expected"),
     [
         ("import warnings; warnings.warn('late')", "the cell writes to standard error: .*late"),
-        ("print(object())", "the output contains an address, which differs in every run: 0x"),
+        ("print(object())", "the output has a memory address, which is different in every run: 0x"),
         ("import os; os._exit(1)", "the kernel died while it ran this cell"),
     ],
 )
@@ -288,7 +288,7 @@ def test_a_lesson_can_be_meant_by_name_number_or_file(built: Repository):
 
 def test_a_misnamed_lesson_is_refused(built: Repository):
     (built.lessons / "toy.py").write_text("# %%\n1\n")
-    with pytest.raises(CourseError, match=r"lessons/toy.py:1: a lesson's name looks like"):
+    with pytest.raises(CourseError, match=r"lessons/toy.py:1: a lesson's file name must look like"):
         built.names()
 
 

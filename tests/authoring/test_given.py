@@ -56,9 +56,9 @@ def test_another_solution_makes_another_text(given):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("from lesson_01 import triple", "no solution in an earlier lesson_01 defines triple"),
-        ("from lesson_02 import double", "no solution in an earlier lesson_02 defines double"),
-        ("from lesson_07 import double", "no solution in an earlier lesson_07 defines double"),
+        ("from lesson_01 import triple", "lesson_01 isn't an earlier lesson with a solution that defines triple"),
+        ("from lesson_02 import double", "lesson_02 isn't an earlier lesson with a solution that defines double"),
+        ("from lesson_07 import double", "lesson_07 isn't an earlier lesson with a solution that defines double"),
     ],
 )
 def test_what_is_not_there_is_an_authors_error(given, source, message):

@@ -106,7 +106,7 @@ def test_the_list_of_equivalent_mutants_is_checked(listed):
     ]
     gone, killed = mutants.stale(["split_heads"], results)
     assert "split_heads no longer has this mutant: gone" in gone
-    assert "the check of split_heads does not pass it (named): killed" in killed
+    assert "the check of split_heads does not pass this mutant (named): killed" in killed
 
 
 def test_a_survivor_that_is_not_listed_is_told_and_the_table_counts(listed):

@@ -100,7 +100,7 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
     assert [line.removeprefix(samples) for line in lines if line.startswith(samples)] == [
         "0 of 2 wordings of returns-its-input written so far; add cells `# %% wrong returns-its-input: TITLE`",
         "0 of 3 right answers written so far; add cells `# %% right: TITLE`",
-        "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`",
+        "there is no wrong answer with an unlisted mistake; write a cell `# %% wrong -: TITLE`",
     ]
     assert any(
         re.fullmatch(r"grader/exercises/lesson_03/rotate_heads.py:\d+ rotate_heads: TODO .*", line) for line in lines
@@ -116,7 +116,7 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
         (
             "\n2. `transpose`",
             " `transpose`",
-            r"split_heads.md:\d+ split_heads: the mistake .* has 1 of at least 2 hints",
+            r"split_heads.md:\d+ split_heads: the mistake .* needs at least 2 hints but has 1;",
         ),
         ("tokens and features", "{what}", r"split_heads.md:\d+ split_heads: \{what\} of the mistake"),
         (
@@ -153,9 +153,9 @@ def test_an_unfinished_exercise_is_no_matter_of_other_lessons(repository: Reposi
         ("3", "Rotate_Heads", "can't be the name"),
         ("3", "lambda", "can't be the name"),
         ("3", "../heads", "can't be the name"),
-        ("3", "quiz_04", "the quiz of this lesson is quiz_03"),
+        ("3", "quiz_04", "the quiz of this lesson must be called quiz_03"),
         ("3", "shared", r"shared\.py is reserved for what several exercises"),
-        ("5", "running_state", r"grader/exercises/lesson_05/running_state\.py exists already"),
+        ("5", "running_state", r"grader/exercises/lesson_05/running_state\.py already exists"),
     ],
 )
 def test_an_exercise_that_exists_or_is_misnamed_is_refused(repository: Repository, lesson, name, message):
@@ -216,7 +216,7 @@ def test_missing_samples_are_told_by_the_build_and_fail_its_check(make_course: M
         "tests/exercises/lesson_01/double.py:1 double: "
         "2 of 3 right answers written so far; add cells `# %% right: TITLE`",
         "tests/exercises/lesson_01/double.py:1 double: "
-        "there is no wrong answer without a listed mistake; write a cell `# %% wrong -: TITLE`",
+        "there is no wrong answer with an unlisted mistake; write a cell `# %% wrong -: TITLE`",
     ]
     assert told[1:] == lacks
     with pytest.raises(CommandFailed) as caught:

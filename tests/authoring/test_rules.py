@@ -28,7 +28,7 @@ MISTAKES = {
     "nested": (
         "    return 2 * x",
         "    ### BEGIN SOLUTION",
-        r"\d+ double: BEGIN SOLUTION is inside another one.* 1 lines above",
+        r"\d+ double: BEGIN SOLUTION is inside another region.* 1 line above",
     ),
     "no region": (
         "    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION",
@@ -50,21 +50,21 @@ MISTAKES = {
     "unknown role": ('role="draw"', 'role="paint"', r'\d+: unknown role "paint": expected one of solution, check'),
     "role not a string": ('role="draw"', "role=1", r"\d+: role must be a string, not 1"),
     "title": (EXAMPLE, EXAMPLE.replace("# %%", "# %% My title"), r'\d+: "My title" follows "# %%"'),
-    "raw": (EXAMPLE, "# %% [raw]\n# text\n", r"\d+: a cell marked \[raw\] must be \[markdown\]"),
+    "raw": (EXAMPLE, "# %% [raw]\n# text\n", r"\d+: this cell is marked \[raw\]; .* must be \[markdown\]"),
     "markdown with a role": (
         "[markdown]",
         '[markdown] role="given"',
-        r"7: a cell marked \[markdown\] must be .* without metadata",
+        r"7: this cell is marked \[markdown\]; .* no metadata except",
     ),
     "no exercise": (CHECK, '# %% role="check"\n', r'\d+: role="check" needs exercise="..."'),
     "exercise without role": (EXAMPLE, '# %% exercise="double"\nprint(1)\n', r'\d+ double: exercise="..." needs role='),
-    "timed check": (CHECK, CHECK.rstrip() + " timed=true\n", r"\d+ double: timed can only be true"),
-    "timed in words": ("timed=true", 'timed="yes"', r"\d+: timed can only be true"),
-    "claim of a check": (CHECK, CHECK.rstrip() + ' claim="it"\n', r'\d+ double: claim="..." must be in small letters'),
+    "timed check": (CHECK, CHECK.rstrip() + " timed=true\n", r"\d+ double: `timed` can only be true"),
+    "timed in words": ("timed=true", 'timed="yes"', r"\d+: `timed` can only be true"),
+    "claim of a check": (CHECK, CHECK.rstrip() + ' claim="it"\n', r'\d+ double: claim="..." must be a name in small'),
     "claim with a blank": (
         EXAMPLE,
         EXAMPLE.replace("# %%", '# %% claim="A b"'),
-        r'\d+: claim="..." must be in small letters',
+        r'\d+: claim="..." must be a name in small letters',
     ),
     "claim not a string": (EXAMPLE, EXAMPLE.replace("# %%", "# %% claim=1"), r"\d+: claim must be a string, not 1"),
     "empty": (EXAMPLE, "# %%\n\n", r"\d+: the cell is empty"),
@@ -73,7 +73,7 @@ MISTAKES = {
     "missing": (
         TOY[TOY.index('# %% exercise="quiz"') :],
         "",
-        r"1 quiz: this exercise is specified, but not in its lesson",
+        r"1 quiz: this exercise is specified, but missing from its lesson",
     ),
     "duplicate cell": (CHECK, f"{CHECK}check(double)\n\n{CHECK}", r"\d+ double: duplicate check cell"),
     "no check": (f"{CHECK}check(double)\n", "", r"\d+ double: the solution has no check cell"),
@@ -112,7 +112,7 @@ MISTAKES = {
     "stub is not Python": (
         "    return 2 * x\n    ### END SOLUTION",
         "    if x:\n        ### END SOLUTION\n        return 2",
-        r"\d+ double: what is left without .* is not Python",
+        r"\d+ double: what is left once .* is not Python",
     ),
     "uses the solution": (
         EXAMPLE,
@@ -133,7 +133,7 @@ MISTAKES = {
     "a dip in difficulty that isn't told": (
         "# # A lesson for the tests of the build",
         "# ### Exercise 1: `double`\n#\n# Difficulty 3 of 5\n#\n# ### Exercise 2: `half`\n#\n# Difficulty 1 of 5",
-        r'14: half \(difficulty 1\) comes after difficulty 3: say that it is "easier"',
+        r'14: half \(difficulty 1\) comes after difficulty 3: say in its text that it is "easier"',
     ),
     "a line of code that is cut off": (
         'print("the same")',
@@ -143,12 +143,12 @@ MISTAKES = {
     "a cell that is too long": (
         'print("the same")',
         "\n".join(f"print({i})\n\n# a comment" for i in range(16)),
-        r'\d+: this cell has 16 lines of code; divide it after at most 15, or say why not, long="..."',
+        r'\d+: this cell has 16 lines of code; split it after at most 15, or say why not in long="..."',
     ),
     "a short cell that says why it is long": (
         EXAMPLE,
         EXAMPLE.replace("# %%", '# %% long="why"'),
-        r'\d+: long="..." is for more than 15 lines of code, and this cell has 1',
+        r'\d+: long="..." is for cells with more than 15 lines of code, but this one has 1',
     ),
     "a drawing that isn't marked": ('# %% role="draw"', "# %%", r'\d+: this cell only draws: mark it role="draw"'),
     "a question that isn't answered at once": (
@@ -177,7 +177,7 @@ MISTAKES = {
         r'\d+: compare_guess\("01_sum"\): it must be the last statement of its cell',
     ),
     "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: can't read the header"),
-    "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: about and picture"),
+    "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: `about` and"),
     "a prediction without an answer": (
         'compare_guess("01_sum", total)',
         "print(total)",
@@ -191,7 +191,7 @@ MISTAKES = {
     "an answer without a prediction": (
         PREDICTION,
         "1",
-        r'\d+: compare_guess\("01_sum"\): no cell above it asks predict',
+        r'\d+: compare_guess\("01_sum"\): no cell above it calls predict',
     ),
     "an answer before its prediction": (
         PREDICTION,
@@ -206,12 +206,12 @@ MISTAKES = {
     "two answers": (
         'compare_guess("01_sum", total)',
         'compare_guess("01_sum", total)\ncompare_guess("01_sum", 2)',
-        r'\d+: compare_guess\("01_sum"\): there is already one in line \d+',
+        r'\d+: compare_guess\("01_sum"\): line \d+ already has this call',
     ),
     "two predictions of a name": (
         PREDICTION,
         f"{PREDICTION}\n\n# %%\n{PREDICTION}",
-        r'\d+: predict\("01_sum"\): there is already one in line \d+',
+        r'\d+: predict\("01_sum"\): line \d+ already has this call',
     ),
     "a prediction's name": (
         'predict("01_sum"',
@@ -221,7 +221,7 @@ MISTAKES = {
     "a prediction's name that is no string": (
         'predict("01_sum"',
         "predict(words",
-        r'\d+: predict: the first argument must be its name, a string such as "01_first_row"',
+        r'\d+: predict: the first argument must be a name \(a string such as "01_first_row"\)',
     ),
     "a prediction that nobody sees": (
         PREDICTION,
@@ -238,7 +238,11 @@ MISTAKES = {
         "# **Time:** about 90 minutes.",
         r"8: the build writes the minutes, .*`\*\*Time:\*\* <!-- time -->`",
     ),
-    "text before the first cell": ("# %% [markdown]", "print(1)\n\n# %% [markdown]", r'7: a lesson begins with "# %%"'),
+    "text before the first cell": (
+        "# %% [markdown]",
+        "print(1)\n\n# %% [markdown]",
+        r'7: a lesson must begin with "# %%"',
+    ),
 }
 
 

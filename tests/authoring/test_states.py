@@ -62,7 +62,7 @@ def test_states_are_taken_out_of_the_outputs_in_their_order(shown):
             "cell cell: it shows Prediction, ShapeTracer, but the number of stored states is 0",
         ),
         (lambda taken: taken["cell"].pop(), "but the number of stored states is 1"),
-        (lambda taken: taken["cell"].reverse(), "the stored state is of ShapeTracer, but the cell shows Prediction"),
+        (lambda taken: taken["cell"].reverse(), "the stored state is for ShapeTracer, but the cell shows Prediction"),
         (lambda taken: taken["cell"][0]["traits"].update(summary="Predict: What?"), "isn't the one that the cell"),
         (lambda taken: taken.update(gone=[]), "cell gone: the lesson has no such cell"),
     ],

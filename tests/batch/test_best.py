@@ -44,11 +44,12 @@ def test_the_best_of_several_counts_under_both_commands(best):
     assert best.marks() == marks == {who: mark.score for who, mark in outcome.marks.items()}
     assert in_place(best, "ann") == (answered(RIGHT), "2026-11-19 10:00:00 UTC")
     said = {
-        "ann": "0, 1, 0.07 points; the one of 2026-11-19 10:00:00 UTC counts",
-        "bo": f"{outcome.best['bo'].split(', ')[0]}, 1 points; the one of 2026-11-20 10:00:00 UTC counts",
+        "ann": "0, 1, 0.07 points; the hand-in of 2026-11-19 10:00:00 UTC counts",
+        "bo": f"{outcome.best['bo'].split(', ')[0]}, 1 points; the hand-in of 2026-11-20 10:00:00 UTC counts",
     }
     assert outcome.best == said == printout.as_json(outcome)["best_of_several"]
-    assert "2 handed in more than once; the best counts:\n  ann: 0, 1, 0.07 points" in printout.as_text(outcome)
+    several = "2 handed work in more than once; the best hand-in counts:\n  ann: 0, 1, 0.07 points"
+    assert several in printout.as_text(outcome)
     assert lesson_insights(best.root, LESSON).summary.full == 2
     log = lines_file(best.root, RESULTS, LESSON)
     size = log.stat().st_size

@@ -104,7 +104,7 @@ def test_autograde(a_class, again):
     """What it says is graded is in the gradebook, and the next run does the rest."""
     words = ["autograde", ".", "00", "--workers", "2", "--add-students"]
     said = interrupted(words, lines_in(lines_file(a_class.root, RESULTS, LESSON), 3), a_class.root, again)
-    match = re.search(rf"Stopped. {LESSON}: (\d+) graded now and stored; (\d+) are left. Run it again", said)
+    match = re.search(rf"Stopped. {LESSON}: (\d+) graded now and stored; (\d+) left. Run the command again", said)
     assert match, said
     graded, left = map(int, match.groups())
     assert graded + left == 12
@@ -114,7 +114,7 @@ def test_autograde(a_class, again):
     assert a_class.marks() == {f"s{i:02}": 1 for i in range(12)}
 
     stopped = interrupted([*words, "--force"], children, a_class.root, again)
-    assert "12 are left, of whom 12 keep the mark that they had. Run it again, without --force" in stopped
+    assert "12 left, 12 of them with the mark that they had. Run the command again without --force" in stopped
     assert a_class.marks() == {f"s{i:02}": 1 for i in range(12)}
 
 
@@ -142,7 +142,7 @@ def test_collect_feedback_and_export(room):
     grader(room, "roster", ".", "people.csv")
     submitted = room.root / "submitted"
     said = interrupted(["collect", ".", "00", "01.zip"], lambda _process: submitted.is_dir(), room.root)
-    assert "What was taken in is complete, and earlier hand-ins are kept. Run it again to take the rest." in said
+    assert "What was taken in is complete, and earlier hand-ins are kept. Run the command again to take in" in said
     taken = [path.name for path in submitted.iterdir()]
     assert len(taken) < len(names)
     assert "not handed in" not in grader(room, "collect", ".", "00", "01.zip")
@@ -162,7 +162,7 @@ def test_collect_feedback_and_export(room):
     words = ["export", ".", "--to", "canvas", "--from", "canvas.csv"]
     start = time.monotonic()
     said = interrupted(words, lambda _process: time.monotonic() > start + 4, room.root)
-    assert said == "\nStopped. No mark has changed, and an earlier file stays as it was; run it again.\n"[1:]
+    assert said == "\nStopped. No mark has changed, and an earlier file stays as it was. Run the command again.\n"[1:]
 
 
 def grader(room: Room, *words: str) -> str:
@@ -198,7 +198,7 @@ def test_watch(room):
     words = ["watch", str(room.root), "--workers", "2"]
     for moment in (children, lines_in(lines_file(room.root, RESULTS, LESSON), 1)):
         said = interrupted(words, moment)
-        assert "Ended. Start it again, and it does what is left." in said
+        assert "Ended. Start the watch again, and it does what is left." in said
     room.grade()
     assert room.marks() == {"ann": 1}
 

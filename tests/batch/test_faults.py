@@ -255,7 +255,7 @@ def test_database_that_stays_locked_loses_nothing(room, monkeypatch):
     holder.execute("begin immediate")
     outcome = room.grade()
     assert outcome.graded == 2
-    assert "It was graded but isn't in the gradebook yet (database is locked)" in outcome.problems["ann"]
+    assert "The hand-in was graded but isn't in the gradebook yet (database is locked)" in outcome.problems["ann"]
     holder.execute("rollback")
     holder.close()
     assert room.marks() == {}
@@ -298,7 +298,7 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
         patched.setattr(clusters, "judge", judge)
         outcome = room.grade()
     assert outcome.problems == {
-        "bad": "Every worker that graded it died.",
+        "bad": "Every worker that tried to grade this hand-in died.",
         "notes": "The judge failed: ValueError: unheard of",
     }
     assert room.marks() == {"ann": 1, "zoe": 1}

@@ -113,7 +113,7 @@ def test_own_cells_are_marked_alike_by_both_commands(course, tmp_path):
         shown = ["".join(cell["source"]) for cell in course.autograded(student)["cells"]]
         assert not any("model essay" in source or "model answer" in source for source in shown)
         assert all(source in shown for name, source in wrote.items() if name in WROTE), student
-    assert "are waiting to be marked by hand" in printout.as_text(outcome)
+    assert "waiting to be marked by hand" in printout.as_text(outcome)
     told = printout.as_json(outcome)
     assert set(told["needs_manual_grade"]["right"]) == {"essay", "figure", "project"}
     assert told["marks"]["right"] == 1 + 2 + 1.5

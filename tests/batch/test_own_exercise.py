@@ -80,7 +80,7 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     assert "Tried 3 right and 3 wrong answers." in done.output
     put = grader(room.root, *into[1:])
     assert put.exit_code == 0, put.output
-    assert "is already there" in grader(room.root, *into[1:]).output
+    assert "already has the exercise" in grader(room.root, *into[1:]).output
     checked_words = ("course", "check", "attention")
     checked = grader(room.root, *checked_words)
     assert checked.exit_code == 1
@@ -154,7 +154,10 @@ def graded_again_as_the_course_does(room: Room) -> None:
     (note,) = json.loads(alone.stdout)["notes"]
     assert note.startswith("centred is checked in this notebook but isn't an exercise of the notebooks in")
     twice = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--lesson", "00")
-    assert (twice.exit_code, twice.output) == (2, "--course settles all of that, so leave the other options out.\n")
+    assert (twice.exit_code, twice.output) == (
+        2,
+        "--course settles what the other options are for, so leave them out.\n",
+    )
     elsewhere = grader(room.root, "grade", str(notebook_of(room)), "--course", "attention")
     assert elsewhere.exit_code == 2
     assert "isn't a hand-in in" in elsewhere.output
@@ -227,7 +230,7 @@ def test_wrong_samples_and_survivors_are_told(room, monkeypatch):
     done = grader(room.root, "course", "exercise", "attention", "centred", "--test")
     assert done.exit_code == 1
     assert "wrong mean-of-columns: the mean of all numbers: it has no name, expected mean-of-columns" in done.output
-    assert "no wrong answer without a listed mistake" in done.output
+    assert "no wrong answer with an unlisted mistake" in done.output
     assert "survived: centred: " in done.output
     assert "no longer has this mutant: gone → gone" in done.output
 

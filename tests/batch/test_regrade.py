@@ -181,7 +181,7 @@ def test_work_that_changed_since_is_left_to_autograde_and_by_undo(graded):
     graded.submit("bo", answered(HALF))
     assert preview(graded.root, "00", graded.options).waiting == ("bo",)
     assert graded.grade().graded == 1
-    assert undo(graded.root, "00").stays == {"bo": "Left as it is, since it has been graded again."}
+    assert undo(graded.root, "00").stays == {"bo": "This work is left as it is, since it has been graded again."}
 
 
 def test_override_is_in_the_mark_the_comment_and_the_log(graded):
@@ -288,10 +288,10 @@ def test_points_that_the_gradebook_does_not_have_yet_are_told_before_anything_is
     assert room.grade().problems == {}
     options = Options(scheduler=room.scheduler)
     before = preview(room.root, "00", options)
-    assert before.not_released == ("first_steps-check has 4 points in source/ and 1 points in release/",)
+    assert before.not_released == ("first_steps-check has 4 points in source/ and 1 point in release/",)
     for text in (as_text(before), as_html(before)):
         assert f"no mark uses them. First: nbgrader generate_assignment {LESSON} --force" in text
-        assert "first_steps-check has 4 points in source/ and 1 points in release/" in text
+        assert "first_steps-check has 4 points in source/ and 1 point in release/" in text
     command(room.root, "nbgrader", "generate_assignment", LESSON, "--force")
     after = preview(room.root, "00", options)
     assert after.not_released == ()

@@ -76,7 +76,7 @@ def test_the_lesson_is_told_by_the_exercises_in_it(notebook):
     ("content", "words", "code", "said"),
     [
         ("{", [], 1, "it isn't valid JSON"),
-        ('{"cells": []}', [], 1, "it has none of the course's exercises"),
+        ('{"cells": []}', [], 1, "has none of the course's exercises"),
         ("{}", ["--lesson", "99"], 2, "--lesson 99 isn't one of 00_start_here"),
         ("{}", ["--limit", "speed=3"], 2, "The names are check_seconds"),
         ("{}", ["--limit", "check_seconds=fast"], 2, "expected NAME=NUMBER"),

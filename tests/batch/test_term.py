@@ -45,7 +45,7 @@ def test_lateness_follows_whatever_changes_after_grading(room):
         assert (outcome.graded, scores(outcome)) == (0, {"ann": 0}), nbgraders
         told = printout.as_json(outcome)
         assert (told["marks"], told["judge"], told["late_penalty"]) == ({"ann": 0}, {"ann": 1}, {"ann": 1})
-        assert "ann: 0, the judge's 1 (late: -1)" in printout.as_text(outcome)
+        assert "ann: 0, but the judge gave 1 (late: -1)" in printout.as_text(outcome)
         due(room, "2026-11-20 11:00:00")
         if nbgraders:
             command(room.root, "nbgrader", "autograde", LESSON)
@@ -136,7 +136,7 @@ def test_feedback_is_made_anew_for_whoever_it_changed_and_only_for_them(room):
     add_settings(room, ZERO)
     room.sql("update submitted_assignment set extension = '1970-01-02 00:00:00' where student_id <> 'dee'")
     assert made_anew() == set(students)
-    assert "because it was handed in late" in page(room, "dee").read_text()
+    assert "because your notebook was handed in late" in page(room, "dee").read_text()
     assert "Due date moved by 1 day." in page(room, "ann").read_text()
     assert made_anew() == set()
 
@@ -157,7 +157,7 @@ def test_students_outside_the_roster_are_listed_and_left(room):
     save_to_settle(room.root, LESSON, {"Zoe Roe_505": {"zoe": "Zoe Roe", "zoe2": "Zoe Roe"}})
     outcome = room.grade(add_students=False)
     assert (outcome.missing, outcome.to_settle) == ((), ("zoe",))
-    assert "1 still have to be settled (grader collect shows how): zoe" in printout.as_text(outcome)
+    assert "1 still to be settled (grader collect shows how): zoe" in printout.as_text(outcome)
     outcome = room.grade(add_students=True)
     assert room.marks() == {"ann": 1, "typo": 1}
     assert not outcome.problems
@@ -167,7 +167,7 @@ def test_without_a_roster_all_who_handed_in_are_taken_and_it_is_said(room):
     room.submit("ann", answered(RIGHT))
     room.grade(add_students=False)
     assert room.marks() == {"ann": 1}
-    assert "There is no roster, so everybody who handed in is graded (1)." in room.said.getvalue()
+    assert "There is no roster, so everybody who handed something in is graded (1 in all)." in room.said.getvalue()
 
 
 LATE_DAYS = """
@@ -191,7 +191,7 @@ def test_late_days_are_in_the_mark_the_feedback_and_the_export(room):
         room.submit(student, answered(RIGHT), time)
     assert scores(room.grade()) == {"ann": 1, "bo": 1, "cy": 0.9}
     said = {
-        "ann": "5 minutes late, within the grace of 10 minutes",
+        "ann": "5 minutes late, within the grace period of 10 minutes",
         "bo": "20 hours late, 1 day begun: 1 free day",
         "cy": "2 days 20 hours late, 3 days begun: 2 free days, 1 at 10 %",
     }
@@ -214,7 +214,7 @@ def test_an_extension_after_somebody_has_handed_in_changes_the_mark_at_once(room
     room.submit("ann", answered(RIGHT), "2026-11-23 05:00:00 UTC")
     assert scores(room.grade()) == {"ann": 0.7}
     said = extend(room, "ann", "--days", "2", "--why", "She was ill.")
-    assert "ann may hand in until 2026-11-22 09:00 UTC (2 days more)" in said
+    assert "ann may hand work in until 2026-11-22 09:00 UTC (2 days more)" in said
     assert f"{LESSON}: 0.7 → 0.9 points" in said
     command(room.root, "grader", "feedback", ".", "00")
     assert "<p>Due date moved by 2 days: She was ill.; 20 hours late" in page(room, "ann").read_text()

@@ -65,8 +65,8 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     assert begun.book()["grades"] != book["grades"]
 
     said = undo(begun)
-    assert "1 have no hand-in any more: bo" in said
-    assert "1 have their earlier hand-in again: ann" in said
+    assert "1 now without a hand-in: bo" in said
+    assert "1 back to their earlier hand-in: ann" in said
     assert "  ann: 0.1 → 0.75\n" in said
     assert "  bo: 0.1 → no mark\n" in said
     assert files(begun) == before
@@ -94,7 +94,7 @@ def test_only_the_last_collecting_that_changed_anything_is_taken_back(begun):
     between = files(begun)
     command(begun.root, "grader", "collect", ".", "00", given(begun, "y.zip", bo=RIGHT, cy=RIGHT))
     command(begun.root, "grader", "collect", ".", "00", "y.zip")  # nothing is new in it
-    assert "1 have no hand-in any more: cy" in undo(begun)
+    assert "1 now without a hand-in: cy" in undo(begun)
     assert {**between, **files(begun)} == files(begun)
     assert sorted(path.name for path in (begun.root / "submitted").iterdir()) == ["ann", "bo"]
 
@@ -103,7 +103,7 @@ def test_whoever_has_something_else_in_place_since_is_left(begun):
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", ann=SQUARED, bo=SQUARED))
     begun.submit("bo", answered(RIGHT))
     said = undo(begun, code=1)
-    assert "bo: left as it is, since something else has been put there" in said
+    assert "bo: left as it is, since something else has replaced what was collected" in said
     assert begun.folder("bo").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
     assert begun.folder("ann").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
 
@@ -120,7 +120,7 @@ def test_files_and_undo_are_not_said_together(begun):
     name = given(begun, "x.zip", ann=RIGHT)
     done = command(begun.root, "grader", "collect", ".", "00", name, "--undo", check=False)
     assert done.returncode == 2
-    assert "--undo takes none" in done.stderr
+    assert "With --undo, don't name any" in done.stderr
     assert command(begun.root, "grader", "collect", ".", "00", check=False).returncode == 2
 
 
@@ -158,4 +158,4 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     assert "not handed in:               3\n    bo\n    cy\n    di1" in settled.stdout
     undo(begun)
     again = command(begun.root, "grader", "autograde", ".", "00", "--workers", "1", check=False).stdout
-    assert "2 still have to be settled (grader collect shows how): di1, di2" in again
+    assert "2 still to be settled (grader collect shows how): di1, di2" in again

@@ -164,7 +164,7 @@ def test_one_who_never_ends_holds_up_nobody(room):
         rounds()
         assert right.exists()
         assert not endless.exists()
-        assert "It takes long." in watched.page
+        assert "It takes a long time." in watched.page
         until = time.monotonic() + 120
         while not endless.exists() and time.monotonic() < until:
             time.sleep(0.2)
@@ -365,7 +365,7 @@ def test_settings_that_a_watch_cannot_work_with(room):
     with pytest.raises(CourseError, match=r"attempts: got -1"):
         watched.watch()
     config.write_text(config.read_text() + "c.CourseWatch.attempts = 0\nc.JudgingExporter.add_students = False\n")
-    with pytest.raises(CourseError, match="no student yet"):
+    with pytest.raises(CourseError, match="no students yet"):
         watched.watch()
 
 

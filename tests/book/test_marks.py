@@ -161,7 +161,7 @@ def test_whose_a_hand_in_is_has_to_be_settled_and_is_not_said_to_be_missing(cour
     assert marks.totals["di"] == 0.0
     assert "not settled yet whose hand-in it is" in files.as_table(marks)
     (step,) = (one for one in steps_to_forget(course, "eva") if not one.made_again)
-    assert step.before == f"lines of eva in .grader/to-settle/{ONE}.jsonl"
+    assert step.before == f"lines about eva in .grader/to-settle/{ONE}.jsonl"
     step.do()
     assert unsettled(course, ONE) == {"di"}
     save_to_settle(course, ONE, {})
@@ -293,10 +293,10 @@ def test_the_command_writes_each_kind(course, tmp_path):
     CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])
     assert (course / "marks-json.json").read_text() != text
     refused = CliRunner().invoke(main, ["export", str(course), "--to", "moodle", "--pseudonyms"])
-    assert "moodle has to know whose mark it is" in refused.output
+    assert "moodle has to know whose marks they are" in refused.output
     refused = CliRunner().invoke(main, ["export", str(course), "--to", "canvas"])
     assert refused.exit_code == 2
-    assert "name it with --from FILE" in refused.output
+    assert "name that file with --from FILE" in refused.output
 
 
 def test_nbgraders_own_table_has_the_same_marks(course):

@@ -82,7 +82,7 @@ def test_pointer_and_table_say_the_same(view, shot):
     expect(summary(view)).to_contain_text("encoder, layer 1 of 2, head 1 of 4")
     view.get_by_role("button", name="Show as table").click()
     expect(view.get_by_role("table", name="encoder, layer 1, head 1").get_by_role("row")).to_have_count(14)
-    heads = view.get_by_role("table", name="All heads of encoder")
+    heads = view.get_by_role("table", name="All heads, encoder")
     expect(heads.get_by_role("row").nth(6)).to_contain_text("layer 1, head 1: ")
     shot(view, "head-explorer-table")
     view.get_by_role("button", name="Show as table").click()

@@ -12,7 +12,7 @@ from tools.lab import Excerpt, application, choose, picture, press
 EXCERPT = Excerpt(
     "04_masking",
     view="MaskPainter(painted_scores",
-    start='Mask painter, 5 tokens, 2 padding at the end, mask "causal": 15 of 25 visible. Every query sees something',
+    start='Mask painter, 5 tokens, 2 padding tokens at the end, mask "causal": 15 of 25 visible. Every query sees',
     before=("import matplotlib.pyplot",),
 )
 
@@ -36,7 +36,7 @@ def test_arrow_keys_tell_what_a_cell_does(view):
 
 def test_space_empties_a_row_and_every_way_makes_something_else_of_it(view, shot):
     press(application(view), "Control+Home", "Space")
-    expect(summary(view)).to_contain_text('mask "free hand": 14 of 25 visible. Query 0 sees nothing; fill with -inf')
+    expect(summary(view)).to_contain_text('mask "free hand": 14 of 25 visible. Query 0 sees nothing; "fill with -inf"')
     expect(view.locator("[aria-live]")).to_contain_text("weights of query 0: NaN, NaN, NaN, NaN, NaN")
     heard = {
         "subtract 1e10": "0.2, 0.2, 0.2, 0.2, 0.2",
@@ -46,7 +46,7 @@ def test_space_empties_a_row_and_every_way_makes_something_else_of_it(view, shot
     }
     for way, weights in heard.items():
         choose(view, "Way of hiding", way)
-        expect(summary(view)).to_contain_text(f"sees nothing; {way}")
+        expect(summary(view)).to_contain_text(f'sees nothing; "{way}"')
         expect(view.locator("[aria-live]")).to_contain_text(f"weights of query 0: {weights}.")
         shot(view, f"mask-painter-{way.replace(' ', '-')}")
     press(application(view), "Enter")
@@ -63,7 +63,9 @@ def test_presets_and_padding_in_front(view):
     choose(view, "Mask", "both")
     expect(summary(view)).to_contain_text("12 of 25 visible. Every query sees something")
     choose(view, "Padding", "in front")
-    expect(summary(view)).to_contain_text("6 of 25 visible. Queries 0, 1 see nothing; fill with -inf: NaN.")
+    expect(summary(view)).to_contain_text(
+        '6 of 25 visible. Queries 0, 1 see nothing; "fill with -inf" makes the weights NaN.'
+    )
     choose(view, "Mask", "padding")
     expect(summary(view)).to_contain_text("15 of 25 visible")
     choose(view, "Mask", "all visible")

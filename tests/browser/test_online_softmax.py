@@ -68,7 +68,7 @@ def test_arrow_keys_choose_a_query_and_tell_its_arithmetic(view):
     expect(view.locator("[aria-live]")).to_contain_text("query 2. maximum: max(")
     expect(application(view)).to_be_focused()
     expect(view.locator(".att-memory")).to_have_text(
-        "In memory: scores of the block 3 · 2 = 6. Carried on: maxima 3, sums 3, outputs 3 · 2 = 6. "
+        "In memory: scores of the block 3 · 2 = 6. Carried over: maxima 3, sums 3, outputs 3 · 2 = 6. "
         "The whole matrix: 3 · 8 = 24."
     )
 

@@ -12,7 +12,7 @@ from tools.lab import Excerpt, application, choose, press
 EXCERPT = Excerpt(
     "06_embeddings_and_positions",
     view="PositionExplorer()",
-    start="Position explorer, sinusoidal, 32 positions, width 24, base 10000: from position 0 the product with the",
+    start="Position explorer, sinusoidal, 32 positions, width 24, base 10000: from position 0 the products are 12.00",
 )
 SAME = "at equal offsets, products differ by at most 0.00."
 

@@ -19,7 +19,7 @@ NUMBER = 'predict("01_much", "How much does the first one get?", low=0, high=1, 
 ANSWERS = ['compare_guess("01_row", "row 1", because="Why one.")', 'compare_guess("01_much", 0.37, because="Why two.")']
 LESSON = "predictions_of_01.ipynb"
 OWN_WEIGHT, DIVISOR = "How much of its own vector", "Divide the scores by 100"
-WAITS = "What came out appears here once you have guessed above."
+WAITS = "The result appears here once you have guessed above."
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def test_a_word_is_drawn_and_taken_back(view):
     expect(text(view)).to_have_value(re.compile(f"^{START}{WORD}$"))
     expect(view.locator("[aria-live]")).to_contain_text(re.compile(r"^Drawn: .+ stay"))
     expect(button(view, "Draw one")).to_be_focused()
-    press(button(view, "Take the last one back"), "Enter")
+    press(button(view, "Take back the last word"), "Enter")
     expect(text(view)).to_have_value(START)
 
 

@@ -69,7 +69,7 @@ def test_the_monitor_follows_a_training_that_runs_below_it(monitor, shot):
     expect(monitor.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "30")
     expect(monitor.locator(".att-steps-done")).to_have_text("30 of 40 steps")
     told = "Training monitor, step 30 of 40: loss 0.0032, 75 % of held-out dates right. "
-    told += 'It writes "May 2024" as "2024-05".'
+    told += 'The model writes "May 2024" as "2024-05".'
     expect(monitor.locator(".att-summary")).to_have_text(told)
     expect(monitor.locator("[aria-live]")).to_have_text(told)
     shot(monitor, "training-monitor-light")
@@ -102,7 +102,7 @@ def test_the_monitor_draws_curves(monitor):
 
 
 def test_arrow_keys_step_through_the_answer_and_say_where_it_looked(alignment):
-    expect(alignment.locator(".att-written")).to_have_text("Should write 2024-05-03, guessed 2024-05-03")
+    expect(alignment.locator(".att-written")).to_have_text("Expected 2024-05-03, guessed 2024-05-03")
     press(application(alignment), "Control+Home", "ArrowDown", "ArrowDown", "ArrowDown")
     told = 'Character 4 of 11, "4": guessed "4". Looks most at "4" (character 10, 0.93)'
     expect(alignment.locator(".att-sum")).to_contain_text(told)
@@ -119,7 +119,7 @@ def test_another_moment_head_and_date_are_chosen_by_keyboard(alignment):
     choose(alignment, "Heads", "head 1")
     expect(alignment.locator(".att-summary")).to_contain_text("after, head 1;")
     choose(alignment, "Date", "May 1999")
-    expect(alignment.locator(".att-written")).to_have_text("Should write 1999-05, guessed 1999-05")
+    expect(alignment.locator(".att-written")).to_have_text("Expected 1999-05, guessed 1999-05")
     expect(alignment.locator(".att-sum")).to_contain_text("of 8")
     choose(alignment, "Date", "3 May 2024")
 

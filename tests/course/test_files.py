@@ -62,7 +62,7 @@ def test_nothing_is_copied_through_a_link(submitted, student, tmp_path):
 
 def test_linked_notebook_stays_one_in_the_copy_and_leads_nowhere(submitted, tmp_path):
     left_out = folder(submitted, "dee").copy_to(tmp_path / "copy", 10**6)
-    assert left_out == [f"{NOTEBOOK}: The file can't be read because it is a link, or is in a folder that is one. "
+    assert left_out == [f"{NOTEBOOK}: The file can't be read because it is a link or is in a linked folder. "
                         "Links are not followed."]  # fmt: skip
     copy = tmp_path / "copy" / NOTEBOOK
     assert copy.is_symlink()

@@ -62,17 +62,17 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
     for answer in ("n\n", "\n", None):  # None: nobody is there to be asked
         asked = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input=answer)
         assert asked.exit_code == 2, asked.output
-        assert asked.output.startswith("Of ann (Ann Lee) this will be removed for good:\n")
+        assert asked.output.startswith("The following data about ann (Ann Lee) will be removed for good:\n")
         assert f"  submitted/ann/{LESSON}\n" in asked.output
-        assert "  lines of ann in gradebook.db\n" in asked.output
+        assert "  lines about ann in gradebook.db\n" in asked.output
         assert ", which you can make again: marks-csv.csv, insights.html" in asked.output
-        assert asked.output.endswith("Nothing was removed. To remove it without being asked, add --yes.\n")
+        assert asked.output.endswith("Nothing was removed. To remove this data without being asked, add --yes.\n")
     assert {path: path.read_bytes() for path in after_a_term.root.rglob("*") if path.is_file()} == everything
 
     done = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input="y\n")
     assert done.exit_code == 0, done.output
-    assert "lines of ann removed from gradebook.db\n" in done.output
-    assert "lines of ann removed from roster.csv\n" in done.output
+    assert "lines about ann removed from gradebook.db\n" in done.output
+    assert "lines about ann removed from roster.csv\n" in done.output
     assert "removed: gradebook.db" not in done.output
     assert f"removed: submitted/ann/{LESSON}\n" in done.output
     assert done.output.endswith("A search of the course directory and the exchange finds no trace of them.\n")
@@ -92,7 +92,7 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
 
     unknown = invoke("course", "forget", course, "ann", "--yes")
     assert unknown.exit_code == 2
-    assert "there is no 'ann', neither in files nor in the gradebook" in unknown.output
+    assert "there is no 'ann' in the files, the gradebook" in unknown.output
     assert "or the roster. Did you mean bo" in invoke("course", "forget", course, "boo").output
 
     (course / "notes.txt").write_text("bo asked for more time")
@@ -121,10 +121,11 @@ def test_who_has_handed_in_nothing_since_a_day_expires(after_a_term, monkeypatch
     save(course, [replace(one, added="2099-01-01") if one.id == "new" else one for one in roster])
     day = f"{datetime.now() - timedelta(days=300):%Y-%m-%d}"
     listed = invoke("course", "expire", course, "--before", day)
-    assert listed.output == "2 would be removed (--yes removes them): ann, old (never handed in)\n"
+    assert listed.output == "2 would be removed (--yes removes them): ann, old (never handed anything in)\n"
     assert (course / "submitted" / "ann").is_dir()
     assert (
-        invoke("course", "expire", course, "--before", day, "--yes").output == "2 removed: ann, old (never handed in)\n"
+        invoke("course", "expire", course, "--before", day, "--yes").output
+        == "2 removed: ann, old (never handed anything in)\n"
     )
     assert not (course / "submitted" / "ann").exists()
     assert (course / "submitted" / "bo").is_dir()

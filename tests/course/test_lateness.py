@@ -67,7 +67,7 @@ def test_the_example_of_the_documents_for_three_students(tmp_path):
     own = [handed_in(time, who=who) for who, time in zip(("ann", "bo", "cy"), late, strict=True)]
     assert [earns(deadlines, works) for works in own] == [[16], [16], [14.4]]
     assert [deadlines.late(works[0]).words(deadlines.rule) for works in own] == [
-        "5 minutes late, within the grace of 10 minutes",
+        "5 minutes late, within the grace period of 10 minutes",
         "20 hours late, 1 day begun: 1 free day",
         "2 days 20 hours late, 3 days begun: 2 free days, 1 at 10 %",
     ]

@@ -158,7 +158,7 @@ def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(cla
     first = CliRunner().invoke(main, ["roster", course, str(listed(tmp_path, NBGRADER))])
     assert first.output == "2 added, 0 changed; 2 on the roster.\n", first.output
     second = CliRunner().invoke(main, ["roster", course, str(listed(tmp_path, CANVAS))])
-    assert second.output == "0 added, 1 changed; 2 on the roster.\nNot in list.csv, and kept: bo\n"
+    assert second.output == "0 added, 1 changed; 2 on the roster.\nNot in list.csv, but kept: bo\n"
     rows = list(csv.DictReader((classroom.course / FILE).open()))
     assert [row["id"] for row in rows] == ["ann", "bo"]
     assert (rows[0]["email"], rows[0]["canvas_id"]) == ("ann@example.org", "501")
@@ -191,7 +191,7 @@ def test_one_person_on_two_platforms_is_one_person(classroom, tmp_path, lists):
     for text in lists:
         done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
         assert done.exit_code == 0, done.output
-    assert "Already on the roster, by number, login or address: " in done.output
+    assert "Already on the roster, as their number, login or address shows: " in done.output
     assert "3 on the roster" in done.output
     people = {one.last_name: one for one in read_list(course / FILE)}
     assert (people["Lee"].moodle, people["Lee"].canvas_id, people["Lee"].email) == ("1007", "1008", "ann@example.org")
@@ -214,7 +214,7 @@ def test_two_people_of_a_list_do_not_become_one(classroom, tmp_path):
     text = "id,first_name,email\nann,Ann,ann@example.org\nann2,Anna,ANN@example.org\n"
     done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
     assert done.exit_code == 2
-    assert "Nothing was entered, because ann and ann2 would be one person, 1007" in done.output
+    assert "because ann and ann2 in the list have a number, login or address of 1007 on the roster" in done.output
     assert (course / FILE).read_bytes() == before
 
 

@@ -44,7 +44,7 @@ def test_a_call_that_fails_with_a_mask_is_not_said_to_fail_because_it_is_the_sec
     checked = report("MultiHeadAttention", sample("MultiHeadAttention-mask-as-condition-if mask"))
     kinds = {result.name: result.kind for result in checked.results}
     assert kinds["hides what the mask hides"] == "raised"
-    assert kinds["keeps nothing of an earlier call"] == "values-first"
+    assert kinds["keeps nothing from an earlier call"] == "values-first"
 
 
 def test_query_and_key_exchanged_are_two_projections():

@@ -33,7 +33,7 @@ class TestQuiz(QuizTests):
         ("properties", np.str_("a")),
     ]
     hints = [
-        ("why_scale", "a", "without it"),
+        ("why_scale", "a", "without the scaling"),
         ("second_layer", "a", "one layer would be enough"),
         ("second_layer", "D", "a weight for every word"),
         ("properties", "b", "columns"),
@@ -41,8 +41,8 @@ class TestQuiz(QuizTests):
         ("divisor", 8.0, "width of a value"),
         ("divisor", 2.83, "number of tokens"),
         ("divisor", torch.tensor(32), "there is a root"),
-        ("divisor", 5.65, "Almost: round the last digit instead of cutting it off."),
-        ("divisor", 5.7, "a root of the width"),
+        ("divisor", 5.65, "Almost: round to the last digit instead of cutting off the rest."),
+        ("divisor", 5.7, "the root of the width"),
         ("entropy", 3, "in bits"),
         ("entropy", -2.08, "before the sum"),
         ("entropy", 0.26, "one term"),
@@ -53,7 +53,7 @@ class TestQuiz(QuizTests):
         ("divisor", "5.66", "expected a number, got '5.66'."),
         ("divisor", True, "expected a number, got True."),
         ("entropy", torch.tensor([2.08, 2.08]), "expected a number, got a value of type Tensor."),
-        ("why_scale", "e", "expected one of 'a', 'b', 'c', 'd', got 'e'."),
+        ("why_scale", "e", "expected one of 'a', 'b', 'c', 'd', but got 'e'."),
         ("why_scale", "because dot products grow", "got 'because dot products grow'."),
         ("second_layer", ["b"], "got a value of type list."),
         ("properties", 2, "got 2."),

@@ -27,14 +27,14 @@ class TestQuiz(QuizTests):
         ("two_heads", "(C)"),
     ]
     hints = [
-        ("weights_shape", (2, 3, 7, 5), "who looks"),
+        ("weights_shape", (2, 3, 7, 5), "the token that looks"),
         ("weights_shape", [2, 5, 7], "every head"),
-        ("weights_shape", (), "table of its own"),
+        ("weights_shape", (), "has its own table"),
         ("after_split", 14, "`view` alone"),
         ("after_split", np.int64(21), "neighbouring columns"),
         ("more_heads", "A", "larger d_model"),
         ("contiguous", "b", "keeps gradients"),
-        ("two_heads", "a", "robot over crate"),
+        ("two_heads", "a", "titles of section 10"),
     ]
     kinds = [
         ("weights_shape", "2, 3, 5, 7", "expected a shape"),

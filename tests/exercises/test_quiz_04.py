@@ -32,11 +32,11 @@ class TestQuiz(QuizTests):
         ("proof", "(C)"),
     ]
     hints = [
-        ("hidden_scores", 55, "visible ones"),
+        ("hidden_scores", 55, "visible scores"),
         ("hidden_scores", 50.0, "diagonal belongs"),
         ("hidden_scores", 44, "row by row"),
         ("first_weight", 0.2, "visible weights"),
-        ("first_weight", 0.67, "not yet the weight"),
+        ("first_weight", 0.67, "not yet the first"),
         ("first_weight", 2 / 3, "keep their ratio"),
         ("when_causal", "d", "doesn't exist yet"),
         ("which_mask", "A", "table of section 3"),

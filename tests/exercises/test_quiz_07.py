@@ -35,7 +35,7 @@ class TestQuiz(QuizTests):
         ("logits_shape", (32, 12, 5000), "In which language"),
         ("parameters", 624, "That is the attention"),
         ("parameters", 1136.0, "norms have parameters"),
-        ("parameters", 1000, "Count by parts"),
+        ("parameters", 1000, "Count part by part"),
         ("attentions", 12, "more than one"),
         ("attentions", 7, "a block of the encoder"),
         ("who_asks", "b", "step 16"),

@@ -39,7 +39,7 @@ class TestQuiz(QuizTests):
         ("no_eval", "(b)"),
     ]
     hints = [
-        ("labels_shape", [32, 15], "left to be said"),
+        ("labels_shape", [32, 15], "how many labels"),
         ("labels_shape", (32, 13), "not both"),
         ("labels_shape", (32,), "no row"),
         ("blind_loss", 2.64, "14 tokens"),

@@ -37,7 +37,7 @@ class TestQuiz(QuizTests):
         ("fed", 5, "prompt has to be read"),
         ("needed_head", "a", "where a head looks"),
         ("needed_head", "b", "only looks"),
-        ("needed_head", "d", "special about the one"),
+        ("needed_head", "d", "would that show about this head"),
         ("high_temperature", "a", "low temperatures"),
         ("high_temperature", "D", "order"),
     )

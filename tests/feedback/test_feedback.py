@@ -136,8 +136,8 @@ def test_summary_tells_points_what_passed_the_mistake_and_the_next_hint(course):
 
 
 def test_what_waits_for_a_teacher_is_told(course):
-    assert "Your teacher will still look at project." in course.page("ann")  # the others are as they were handed out
-    assert course.row("ann", "project").endswith("0 of 4 points Your teacher will look at this and give the mark.")
+    assert "Your teacher still has to look at project." in course.page("ann")  # the others are as they were handed out
+    assert course.row("ann", "project").endswith("0 of 4 points Your teacher will look at this and give it a mark.")
     assert "You wrote nothing here." in course.row("ann", "essay")
 
 
@@ -245,7 +245,7 @@ def test_late_penalty_is_in_the_sum():
     data = dump(rebuild(instructor, json.dumps(solved()).encode(), result, Release(), Limits()))
     page = Feedback(data, shown, LESSON, "ann").page()
     assert "0.25 of 1 points</p>" in page
-    assert "0.75 points, less 0.5 because it was handed in late." in page
+    assert "0.75 points, less 0.5 because your notebook was handed in late." in page
 
 
 def test_a_page_of_a_huge_notebook_stays_small():
@@ -378,7 +378,7 @@ def test_moodle_takes_the_zip_back(course, tmp_path, end):
     assert grader("collect", course.root, "00", downloaded(tmp_path, names)).exit_code == 0
     done = grader("feedback", course.root, "00", "--zip", "moodle")
     assert done.exit_code == 1
-    assert "Not packed, since `grader collect` took no work of theirs from there: cy" in done.output
+    assert "Not packed, since `grader collect` took no work from this platform for these students: cy" in done.output
     path = course.root / f"feedback-{LESSON}-moodle.zip"
     assert path.stat().st_mode & 0o777 == 0o600
     with zipfile.ZipFile(path) as archive:

@@ -335,7 +335,7 @@ def test_what_is_copied_by_hand_keeps_the_platforms_time(course, tmp_path):
     assert (outcome.taken, outcome.unchanged, outcome.late) == (["di1", "di2"], ["ann"], [])
     assert sorted(outcome.copied) == ["ann", "di1", "di2"]
     assert {time for _data, time in state(course).values()} == {"2026-11-22"}
-    assert "copied; the platform's time: 3\n    ann\n    di1\n    di2" in as_text(outcome)
+    assert "copied; time from the zip:   3\n    ann\n    di1\n    di2" in as_text(outcome)
 
 
 def test_nobody_gets_the_time_of_anothers_hand_in(course, tmp_path):
@@ -432,7 +432,7 @@ def test_two_lists_beside_the_folders_say_nothing(two, tmp_path):
     outcome = collect(two, [tmp_path / "x.zip"])
     assert state(two) == {}
     assert outcome.odd == {
-        "x.zip: submission_metadata.yml": "it is there more than once, so no folder's owner is known"
+        "x.zip: submission_metadata.yml": "this file occurs more than once, so no folder's owner is known"
     }
 
 
@@ -443,9 +443,9 @@ def test_whoever_calls_themselves_by_anothers_name_is_not_them(two, tmp_path):
         f"submission_2/{LESSON}.ipynb": BAD,
     }
     outcome = collect(two, [zipped(tmp_path, files)])
-    assert list(outcome.unknown.values()) == ["'Ann Lee' has a different email on the roster from 'm@elsewhere.org'"]
+    assert list(outcome.unknown.values()) == ["'Ann Lee' is on the roster, but not with the email 'm@elsewhere.org'"]
     outcome = collect(two, [zipped(tmp_path, {f"leeann_666_9001_{LESSON}.ipynb": BAD}, "canvas.zip")])
-    assert list(outcome.unknown.values()) == ["'leeann' has a different canvas_id on the roster from '666'"]
+    assert list(outcome.unknown.values()) == ["'leeann' is on the roster, but not with the canvas_id '666'"]
     assert state(two) == {}
 
 
@@ -548,8 +548,8 @@ def test_whom_nobody_knows_is_listed_and_not_made_up(course, tmp_path):
     assert outcome.unknown == {
         f"moodle.zip: Eve Doe_1_assignsubmission_file_/{LESSON}.ipynb": "'Eve Doe' is not on the roster",
         f"moodle.zip: Di Roe_2_assignsubmission_file_/{LESSON}.ipynb": (
-            "it may be di1 or di2, since the roster has that name more than once. "
-            "Say which, with --is 'Di Roe_2=di1' or --is 'Di Roe_2=di2'"
+            "it may belong to di1 or di2, since the roster has that name more than once. "
+            "Say whose it is, with --is 'Di Roe_2=di1' or --is 'Di Roe_2=di2'"
         ),
     }
     assert not (course.root / "submitted").exists()
@@ -564,7 +564,7 @@ def test_nothing_is_overwritten_and_the_last_counts(course, tmp_path):
     assert (newer.taken, list(newer.twice)) == (["ann"], ["ann"])
     assert (handed_in(course, "ann"), earlier(course, "ann")) == (book("two"), [book("one")])
     older = collect(course, [zipped(tmp_path, {path: book("one")})])
-    assert (older.taken, older.earlier, older.twice) == ([], ["ann"], {"ann": "the one that was there"})
+    assert (older.taken, older.earlier, older.twice) == ([], ["ann"], {"ann": "the one collected earlier"})
     assert (handed_in(course, "ann"), earlier(course, "ann")) == (book("two"), [book("one")])
 
 
@@ -686,7 +686,7 @@ def test_who_was_settled_in_another_lesson_is_proposed_first(two_lessons, tmp_pa
     path = zipped(tmp_path, {"Di Roe_707_assignsubmission_file_/w.ipynb": other}, "next.zip")
     outcome = collect(next_lesson, [path])
     assert list(outcome.unknown.values()) == [
-        "it may be di1 or di2, since the roster has that name more than once. Say which, with "
+        "it may belong to di1 or di2, since the roster has that name more than once. Say whose it is, with "
         f"--is 'Di Roe_707=di2' ('Di Roe_505' in {LESSON}) or --is 'Di Roe_707=di1'"
     ]
     assert (outcome.to_settle, outcome.taken) == (["di1", "di2"], [])
@@ -733,7 +733,7 @@ def test_a_zip_of_another_lesson_is_refused_with_the_command_that_was_meant(two_
     path, before = zipped(tmp_path, files, "my moodle.zip"), everything_in(two_lessons.root)
     done = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path)])
     assert done.exit_code == 2, done.output
-    assert f"the notebooks that students handed in are 2 of 01_self_attention, and 1 of {LESSON}" in done.output
+    assert f"mostly to other lessons: 2 to 01_self_attention, and 1 to {LESSON}. You" in done.output
     assert f"01_self_attention '{path}'\n" in done.output
     assert everything_in(two_lessons.root) == before
     meant = next(line for line in done.output.splitlines() if line.startswith("  grader collect "))
@@ -758,7 +758,7 @@ def test_an_untouched_notebook_takes_no_answers_place(course, tmp_path):
     collect(course, [zipped(tmp_path, {path: book("a")})])
     outcome = collect(course, [zipped(tmp_path, {path: (untouched, ONE)})])
     assert (handed_in(course, "ann"), outcome.taken) == (book("a"), [])
-    assert outcome.odd == {f"moodle.zip: {path}": "it has no answers; the one that was there is taken"}
+    assert outcome.odd == {f"moodle.zip: {path}": "it has no answers; the one collected earlier is taken"}
     assert earlier(course, "ann") == [untouched]
 
 
@@ -825,7 +825,7 @@ def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):
     assert done.exit_code == 1
     assert done.output.splitlines() == [
         f"{LESSON}: 1 taken",
-        "nobody's:                    1",
+        "owner not known:             1",
         f"    moodle.zip: Eve_1_assignsubmission_file_/{LESSON}.ipynb: 'Eve' is not on the roster",
         "not handed in:               4",
         *("    bo", "    cy", "    di1", "    di2"),
@@ -852,7 +852,7 @@ def test_a_course_that_is_half_written_is_told_and_nothing_is_lost(course, tmp_p
     source = course.root / "source" / LESSON / f"{LESSON}.ipynb"
     whole = source.read_bytes()
     source.write_bytes(whole[: len(whole) // 2])
-    assert said() == f"{source} is not a complete notebook. Put the instructor's notebook there again.\n"
+    assert said() == f"{source} is not a complete notebook. Put the instructor's notebook back.\n"
     source.write_bytes(whole)
     settings = (course.root / "nbgrader_config.py").read_text()
     (course.root / "nbgrader_config.py").unlink()

@@ -103,7 +103,7 @@ def test_a_student_fetches_solves_checks_validates_and_submits(hub, ann):
     notebook.write_cell("def first_steps", "def first_steps(x):\n    return 2 * x + 1")
     expect(notebook.run_cell("check(first_steps)")).to_contain_text("1 of 1 point")
     said = doctors_words(ann, homes(hub, ANN))
-    assert re.search(r"ok +JupyterLab [\d.]+, the server's: has anywidget", said), said
+    assert re.search(r"ok +The server's JupyterLab [\d.]+: has anywidget", said), said
     assert f"Exchange: {hub.root / 'exchange'} has the right permissions" in said
     notebook.save()
     ann.get_by_role("button", name="Validate").click()

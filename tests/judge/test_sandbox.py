@@ -51,7 +51,7 @@ def test_says_what_bubblewrap_said_where_it_is_forbidden(monkeypatch, tmp_path):
     ("number", "why"),
     [
         (errno.ENOSYS, "this kernel, .*, has no Landlock, which needs Linux 5.13 or newer"),
-        (errno.EOPNOTSUPP, "this kernel has Landlock switched off; its start parameter `lsm=`"),
+        (errno.EOPNOTSUPP, "this kernel has Landlock switched off; its boot parameter `lsm=`"),
         (errno.EPERM, r"Landlock can't be used here \(Operation not permitted\)"),
     ],
     ids=["too old", "switched off", "forbidden"],
@@ -68,7 +68,7 @@ def test_refuses_with_the_cause_where_there_is_no_landlock(monkeypatch, number, 
 def test_refuses_on_another_machine(monkeypatch):
     monkeypatch.setattr(sandbox_module.platform, "machine", lambda: "riscv64")
     with pytest.raises(
-        SandboxUnavailable, match="only do so on Linux on x86_64 or aarch64, and this is Linux on riscv64"
+        SandboxUnavailable, match="only do so on Linux with x86_64 or aarch64, and this is Linux on riscv64"
     ):
         Sandbox(LIMITS)
 
@@ -85,7 +85,7 @@ def test_refuses_where_there_is_no_folder_to_write_in(monkeypatch):
 def test_says_why_a_zygote_does_not_start(monkeypatch, tmp_path):
     monkeypatch.setattr(sandbox_module, "MODULES", ("no_such_module",))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(SandboxUnavailable, match=r"(?s)the process for it doesn't start: .*no_such_module"):
+    with pytest.raises(SandboxUnavailable, match=r"(?s)the sandbox's process doesn't start: .*no_such_module"):
         Sandbox(LIMITS)
     assert list(tmp_path.iterdir()) == []
 
@@ -247,7 +247,7 @@ def test_doctor_says_what_stands_in_bubblewraps_way(monkeypatch, tmp_path):
         ({}, "note  Limits around the judge: none but the judge's own"),
         (
             {"memory.max": "8000000000", "memory.events": "oom_kill 0", "pids.max": "2000"},
-            "ok    Limits around the judge: 8.0 GB of memory and 2,000 processes and threads, for it and all that it starts",
+            "ok    Limits around the judge: 8.0 GB of memory and 2,000 processes and threads, for the judge and all that it starts",
         ),
     ],
 )

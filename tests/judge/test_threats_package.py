@@ -111,7 +111,7 @@ def test_57_what_a_student_wrote_into_a_check_cell_is_their_code_and_is_told(jud
 
 def test_61_62_odd_notebooks_are_told(judge):
     assert any("was missing" in s for s in judge(tampered(TAMPERED["61 check deleted"])).notes)
-    assert any("is there 2 times" in s for s in judge(tampered(doubled)).notes)
+    assert any("appears 2 times" in s for s in judge(tampered(doubled)).notes)
 
 
 def test_64_kernel_and_language_are_ignored(judge):

@@ -59,7 +59,7 @@ def test_a_version_outside_the_declared_range_fails(monkeypatch):
     pretend(monkeypatch, "matplotlib", "1.0")
     (finding,) = titled("Packages")
     assert finding.word == "fix"
-    assert re.fullmatch(r"matplotlib 1\.0 is not >=[\d.]+", finding.detail)
+    assert re.fullmatch(r"matplotlib is 1\.0, expected >=[\d.]+", finding.detail)
 
 
 @pytest.mark.parametrize("version", ["2030.1", "2030.1rc1", "2030.1+cpu"])
@@ -86,7 +86,9 @@ def test_without_jupyterlab_nothing_has_to_be_fixed(monkeypatch):
 def test_a_missing_extension_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "jupyterlab", sys)  # also where it isn't installed
     monkeypatch.setattr(module, "EXTENSIONS", {"no-such-extension": "nothing"})
-    assert [(f.word, f.detail) for f in titled("JupyterLab")] == [("fix", "no-such-extension is missing, nothing")]
+    assert [(f.word, f.detail) for f in titled("JupyterLab")] == [
+        ("fix", "no-such-extension is missing (needed for nothing)")
+    ]
 
 
 def test_a_check_that_does_not_work_is_told(monkeypatch):
@@ -139,7 +141,7 @@ def limited(tmp_path, monkeypatch, own: str, files: dict[str, str]) -> list[tupl
     return [(f.word, f.detail) for f in titled("Memory")]
 
 
-@pytest.mark.parametrize(("free", "said"), [(150_000_000, ["150 MB are left on the disk of "]), (10**10, [])])
+@pytest.mark.parametrize(("free", "said"), [(150_000_000, ["150 MB is left on the disk that holds "]), (10**10, [])])
 def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
     usage = type(shutil.disk_usage("/"))(10**11, 10**11 - free, free)
     monkeypatch.setattr("shutil.disk_usage", lambda _place: usage)
@@ -196,7 +198,7 @@ def test_an_exchange_that_is_open_as_it_should_be_is_fine(shared_folder):
     [
         ("", 0o755, "isn't open to all", "chmod 1777"),
         ("", 0o777, "every user can rename or remove a course", "chmod 1777"),
-        ("math/inbound", 0o2755, "students can't hand in", "chmod o=wx"),
+        ("math/inbound", 0o2755, "students can't hand anything in", "chmod o=wx"),
         ("math/inbound", 0o2777, "students see each other's submissions", "chmod o=wx"),
         ("math/outbound", 0o700, "students can't fetch assignments", "chmod o=rx"),
         ("math/feedback", 0o755, "students can see each other's feedback", "chmod o=x"),

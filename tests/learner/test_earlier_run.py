@@ -44,7 +44,9 @@ def test_a_cell_that_failed_when_it_was_run_again(run, cell, again):
     assert EARLIER not in run(CHECK, "check")
     run(again, cell)
     said = run(CHECK, "check")
-    assert said.startswith(f"The cell of `first_steps` was run again and failed (see below it), so {EARLIER}"), said
+    assert said.startswith(
+        f"The cell of `first_steps` was run again and failed (see the error below it), so {EARLIER}"
+    ), said
     run(RIGHT, cell)
     assert EARLIER not in run(CHECK, "check")
 

@@ -82,7 +82,7 @@ def test_how_often_guesses_were_right_and_how_sure_one_was(capsys):
     assert progress.outcomes() == {"01_a": True, "01_b": False, "01_c": True}
     assert progress.predictions() == (
         "Predictions: 2 of 3 guesses were right. Where you gave your confidence, "
-        "you were 80 % sure on average and 50 % right."
+        "you were 80 % sure on average and right 50 % of the time."
     )
 
 
@@ -114,11 +114,11 @@ def test_where_nothing_can_be_kept_the_session_still_knows(monkeypatch, capsys):
 
 def test_numbers_are_shown_with_their_unit_and_may_be_off_by_a_tenth_of_what_is_possible(capsys):
     predict("01_much", "How much?", low=0, high=2, unit="nats").guess = 0.5
-    came_out = ["You guessed: 0.5 nats", "Result: 1.235 nats", "Not near. Can you say why?"]
+    came_out = ["You guessed: 0.5 nats", "Result: 1.235 nats", "Not near enough. Can you say why?"]
     assert compared("01_much", torch.tensor(1.23456), capsys) == came_out
     assert compared("01_much", torch.tensor(0.5), capsys)[-1] == "As you guessed."
     assert compared("01_much", 0.65, capsys)[-1] == "Near enough."
-    assert compared("01_much", 0.75, capsys)[-1] == "Not near. Can you say why?"
+    assert compared("01_much", 0.75, capsys)[-1] == "Not near enough. Can you say why?"
     assert compared("01_much", torch.ones(2), capsys)[1] == "Result: tensor([1., 1.])"
 
 

@@ -312,7 +312,7 @@ def test_of_a_teachers_own_exercise_there_is_a_row_and_neither_cell_nor_solution
     reset("centred")
     solution("centred")
     assert capsys.readouterr().out == (
-        "The original of centred is not installed here. Take it from a fresh copy of the notebook.\n"
+        "The original cell of centred isn't available here. Copy it from a fresh copy of the notebook.\n"
         "centred is your teacher's own exercise, so only they can show its model solution.\n"
     )
 

@@ -28,7 +28,7 @@ def test_a_column_is_as_wide_as_its_word_or_its_longest_number(capsys):
 
 @pytest.mark.parametrize("shown", [show, lambda *args: draw_table(axes(), "scores", *args)])
 def test_names_that_do_not_fit_are_refused_with_both_shapes(shown):
-    with pytest.raises(ValueError, match=r"table: got shape \(2, 3\), expected \(3, 3\), by its names"):
+    with pytest.raises(ValueError, match=r"table: got shape \(2, 3\), expected \(3, 3\), to fit its names"):
         shown(torch.zeros(2, 3), WORDS, WORDS)
 
 

@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from grader.learner import unwritten
 from tests.test_notebooks import ROOT, _role
 
-SAID = " is not written yet. Write it in its cell, then run this one again."
+SAID = " is not written yet. Write it in its cell, then run this cell again."
 STUB = "def double(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 
 
@@ -64,7 +64,7 @@ def test_every_try_it_of_an_untouched_lesson(run, lesson):
             assert error is None or isinstance(error, NotImplementedError | AssertionError), shown
             if isinstance(error, NotImplementedError):
                 assert shown.splitlines()[-1].endswith(
-                    " is not written yet. Write it in its cell, then run this one again."
+                    " is not written yet. Write it in its cell, then run this cell again."
                 )
                 assert "Traceback" not in shown
                 said.append(_role(cell))

@@ -109,7 +109,7 @@ def wrong_answers() -> list[Sample]:
 def test_all_that_is_right_runs_and_calls_what_is_right(capsys):
     write_solved()
     line, space = run(capsys)
-    assert line.startswith("Yours run here: split_heads, merge_heads, MultiHeadAttention, apply_rope, FeedForward")
+    assert line.startswith("Your code runs here: split_heads, merge_heads, MultiHeadAttention, apply_rope, FeedForward")
     assert "course" not in line
     made = space["Transformer"](5, 7, 0, 0, d_model=8, num_layers=1, num_heads=2, d_ff=8)
     assert type(made).__module__ == "your_lesson_07"
@@ -123,10 +123,10 @@ def test_a_right_answer_runs_or_the_line_says_what_is_built_otherwise(sample, ca
     line, space = run(capsys, sample.exercise)
     reason = OTHERWISE.get(sample.title)
     if reason is None:
-        assert line == f"Yours run here: {sample.exercise}."
+        assert line == f"Your code runs here: {sample.exercise}."
         assert space[sample.exercise] is not lesson_space()[sample.exercise]
     else:
-        assert line.startswith(f"The course's run here: {sample.exercise} (")
+        assert line.startswith(f"The course's code runs here: {sample.exercise} (")
         assert reason in line
 
 
@@ -136,15 +136,15 @@ def test_a_wrong_answer_leaves_the_courses_and_the_rest_runs(sample, capsys):
     write_notebook(lesson, {sample.exercise: sample.source})
     own = [name for name in NAMES if exercises()[name].lesson == lesson.name]
     line, space = run(capsys, *own)
-    assert re.search(rf"course's(?: run here)?: (\w+, )*{sample.exercise} \({lesson.name}.ipynb: ", line)
+    assert re.search(rf"course's code(?: runs here)?: (\w+, )*{sample.exercise} \({lesson.name}.ipynb: ", line)
     assert space[sample.exercise].__module__ == "__main__"
 
 
 def test_without_notebooks_the_courses_run(capsys):
     line, space = run(capsys, "MultiHeadAttention", "FeedForward")
     assert line == (
-        "The course's run here: MultiHeadAttention (you have no 03_multi_head_attention.ipynb beside this notebook), "
-        "FeedForward (you have no 07_transformer.ipynb beside this notebook)."
+        "The course's code runs here: MultiHeadAttention (you have no 03_multi_head_attention.ipynb beside this "
+        "notebook), FeedForward (you have no 07_transformer.ipynb beside this notebook)."
     )
     assert space["FeedForward"].__module__ == "__main__"
 
@@ -152,30 +152,32 @@ def test_without_notebooks_the_courses_run(capsys):
 def test_an_untouched_notebook_is_not_written_yet(learners_folder, capsys):
     (learners_folder / "07_transformer.ipynb").write_bytes((ROOT / "notebooks/07_transformer.ipynb").read_bytes())
     line, _ = run(capsys, "FeedForward", "Encoder")
-    assert line == "The course's run here: FeedForward, Encoder (07_transformer.ipynb: not written yet)."
+    assert line == "The course's code runs here: FeedForward, Encoder (07_transformer.ipynb: not written yet)."
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"cells": [1]}', '{"cells": [{"cell_type": "code"}]}'])
 def test_what_is_no_notebook_is_said_to_be_none(text, capsys):
     Path("07_transformer.ipynb").write_text(text)
     line, _ = run(capsys, "FeedForward")
-    assert line == "The course's run here: FeedForward (07_transformer.ipynb can't be read: it isn't a notebook)."
+    assert line == "The course's code runs here: FeedForward (07_transformer.ipynb can't be read: it isn't a notebook)."
 
 
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("class FeedForward(nn.Module:\n    pass", "its cell isn't Python, line 1: "),
+        ("class FeedForward(nn.Module:\n    pass", "its cell isn't valid Python, line 1: "),
         ("class FeedForward(Missing):\n    pass", "NameError: name 'Missing' is not defined"),
         ("import sys\nclass FeedForward(sys.exit(3)):\n    pass", "SystemExit: 3"),
-        ("# nothing yet", "not there"),
+        ("# nothing yet", "not defined"),
         ("FeedForward = 3", "fails its check"),
     ],
 )
 def test_a_cell_that_does_not_run_says_why(source, reason, capsys):
     write_notebook(lesson_with("FeedForward"), {"FeedForward": source})
     line, _ = run(capsys, "FeedForward", "TransformerBlock")
-    assert line.startswith("Yours run here: TransformerBlock. The course's: FeedForward (07_transformer.ipynb: ")
+    assert line.startswith(
+        "Your code runs here: TransformerBlock. The course's code runs here: FeedForward (07_transformer.ipynb: "
+    )
     assert reason in line
 
 
@@ -186,7 +188,7 @@ def test_other_cells_do_not_run_and_may_be_broken(capsys):
     notebook["cells"] += [{"cell_type": "code", "metadata": {}, "source": source} for source in cells]
     path.write_text(json.dumps(notebook))
     line, _ = run(capsys, "FeedForward")
-    assert line == "Yours run here: FeedForward."
+    assert line == "Your code runs here: FeedForward."
     assert not Path("made").exists()
     assert not Path("needed").exists()
 
@@ -203,7 +205,7 @@ def test_a_helper_and_a_number_from_a_cell_of_ones_own_come_along(capsys):
     notebook["cells"].insert(3, {"cell_type": "code", "metadata": {}, "source": helper})
     path.write_text(json.dumps(notebook))
     assert "positive(" in solved
-    assert run(capsys, "FeedForward")[0] == "Yours run here: FeedForward."
+    assert run(capsys, "FeedForward")[0] == "Your code runs here: FeedForward."
 
 
 def test_an_error_later_shows_the_learners_line(capsys):
@@ -223,7 +225,7 @@ def test_where_marks_are_made_or_outputs_compared_the_courses_run(variable, valu
     write_solved()
     monkeypatch.setenv(variable, value)
     line, space = run(capsys, "MultiHeadAttention", "FeedForward")
-    assert line == "The course's run here: MultiHeadAttention, FeedForward."
+    assert line == "The course's code runs here: MultiHeadAttention, FeedForward."
     assert space["FeedForward"].__module__ == "__main__"
 
 
@@ -237,18 +239,20 @@ def test_a_copy_and_a_folder_beside_are_found(learners_folder, capsys):
     folder = learners_folder.parent / "03_multi_head_attention"
     folder.mkdir()
     write_notebook(lesson_with("MultiHeadAttention"), {}, folder / "03_multi_head_attention.ipynb")
-    assert run(capsys, "MultiHeadAttention", "FeedForward")[0] == "Yours run here: MultiHeadAttention, FeedForward."
+    assert (
+        run(capsys, "MultiHeadAttention", "FeedForward")[0] == "Your code runs here: MultiHeadAttention, FeedForward."
+    )
 
 
 def test_the_cell_may_run_twice_and_a_broken_notebook_gives_the_courses_back(capsys):
     write_solved()
     _, space = run(capsys, "FeedForward")
     exec("use_yours(FeedForward)", space)
-    assert capsys.readouterr().out == "Yours run here: FeedForward.\n"
+    assert capsys.readouterr().out == "Your code runs here: FeedForward.\n"
     assert space["FeedForward"].__module__ == "your_lesson_07"
     Path("07_transformer.ipynb").unlink()
     exec("use_yours(FeedForward)", space)
-    assert capsys.readouterr().out.startswith("The course's run here: FeedForward (you have no ")
+    assert capsys.readouterr().out.startswith("The course's code runs here: FeedForward (you have no ")
     assert space["FeedForward"].__module__ == "__main__"
 
 
@@ -265,7 +269,7 @@ def test_random_numbers_and_threads_are_as_they_were(capsys):
 
 
 def test_what_is_no_exercise_is_the_authors_error():
-    with pytest.raises(ValueError, match="use_yours got 1 things, of which none are exercises"):
+    with pytest.raises(ValueError, match="use_yours: got 1 things; exercises among them: none"):
         use_yours(print)
 
 

@@ -31,7 +31,7 @@ LINES = [
     "step      1: 1.75e-07",
     "step   4000: 6.99e-04",
     "in .grad: -4\nin .grad: -8\nin .grad: -12",
-    "The course's run here: MultiHeadAttention, FeedForward, TransformerBlock, Encoder, DecoderBlock, Decoder, "
+    "The course's code runs here: MultiHeadAttention, FeedForward, TransformerBlock, Encoder, DecoderBlock, Decoder, "
     "Transformer.",
     "train mode: mean 1.0   values 0 2\neval  mode: mean 1.0   values 1",
     "largest difference of the logits: 0.0",

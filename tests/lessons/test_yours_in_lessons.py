@@ -109,7 +109,7 @@ def test_whoever_solved_them_in_another_way_goes_on_with_their_own(lesson, way):
     for name in EARLIER:
         write_notebook(lesson_of(name), way)
     line, space = opened(lesson)
-    assert line.startswith("Yours run here: ")
+    assert line.startswith("Your code runs here: ")
     assert "course" not in line
     assert all(space[name].__module__.startswith("your_lesson_") for name in uses(lesson))
     has_the_trained_models_logits(lesson, space)
@@ -129,7 +129,7 @@ def test_with_wrong_answers_the_lesson_goes_on(lesson, mistake):
         assert space[name].__module__ == (
             "__main__" if name in wrong else f"your_lesson_{exercises()[name].lesson[:2]}"
         )
-    assert re.search(r"The course's( run here)?: .*MultiHeadAttention \(03_multi_head_attention.ipynb: ", line)
+    assert re.search(r"The course's code runs here: .*MultiHeadAttention \(03_multi_head_attention.ipynb: ", line)
     has_the_trained_models_logits(lesson, space)
 
 
@@ -140,7 +140,7 @@ def test_with_notebooks_that_are_missing_or_broken_the_lesson_goes_on(lesson):
     line, space = opened(lesson)
     assert "MultiHeadAttention (you have no 03_multi_head_attention.ipynb beside this notebook)" in line
     if "Decoder" in uses(lesson):
-        assert "Decoder (07_transformer.ipynb: its cell isn't Python, line 1: " in line
+        assert "Decoder (07_transformer.ipynb: its cell isn't valid Python, line 1: " in line
     if "apply_rope" in uses(lesson):
         assert "apply_rope (06_embeddings_and_positions.ipynb can't be read: it isn't a notebook)" in line
     has_the_trained_models_logits(lesson, space)

@@ -161,7 +161,7 @@ def test_feedback_names_the_mistake_and_comes_back_to_the_student(graded):
     page = graded.page("bo")
     assert "added-before-doubling" in page
     assert "I was here" in page
-    assert "one is added first" in page
+    assert "the 1 is added first" in page
     assert len(list((graded.root / "exchange" / "attention" / "feedback").glob("*.html"))) >= len(STUDENTS)
     (fetched,) = (graded.root / "bo" / LESSON / "feedback").rglob("*.html")
     assert "added-before-doubling" in fetched.read_text()

@@ -117,7 +117,7 @@ def test_the_page_runs_as_it_is_written(tmp_path, monkeypatch):
     assert kept == ["given"]
     # It was generated before the exercises were left out.
     found = said("course", "check", course, code=1)
-    assert "split_heads-check has nothing in source/ and 2 points in release/" in found
+    assert "split_heads-check has no points in source/ and 2 points in release/" in found
     # The question of the page is to be filled in, and so is its marking scheme.
     generate = [str(course), "generate_assignment", HEADS, "--force"]
     for text, written in ("TODO what you ask", "Why do heads help?"), ("TODO what earns", "what earns"):
@@ -148,7 +148,7 @@ def test_with_an_exercise_given_the_answers_of_a_lesson_earn_full_marks(tmp_path
             path_of(course, HEADS), lambda cells: cells[place_of(cells, "merge_heads-solution")].update(source=WRONG)
         )
         found = checking.check(layout, exercises(), judge, only=HEADS).problems
-    assert "(def merge_heads(x):): the answer here earns 0% of the points of merge_heads: " in str(found[0])
+    assert "(def merge_heads(x):): the answer here earns 0% of the points for merge_heads: " in str(found[0])
 
 
 WRONG = "def merge_heads(x):\n    ### BEGIN SOLUTION\n    return x\n    ### END SOLUTION"
@@ -197,11 +197,11 @@ TASK = markdown("Why? (2 points)", "why", **own("why", task=True, locked=True, p
 WITHOUT = {
     "an exercise that another cell needs": (
         lambda cells: cells.append(code("print(attention_scores)", "x")),
-        "(print(attention_scores)): uses attention_scores, which no cell before it defines, as its exercise is",
+        "(print(attention_scores)): uses attention_scores, which no earlier cell defines, because its exercise is",
     ),
     "a cell before what it needs": (
         lambda cells: cells.extend([code("[late for x in 'ab']", "x"), code("late = 1", "y")]),
-        "uses late, which no cell before it defines",
+        "uses late, which no earlier cell defines",
     ),
     "a check without its exercise": (
         lambda cells: cells.pop(place_of(cells, "first_steps-solution")),
@@ -213,7 +213,7 @@ WITHOUT = {
     ),
     "a check before its exercise": (
         lambda cells: cells.insert(1, cells.pop(place_of(cells, "first_steps-check"))),
-        "cell 2 (check(first_steps)): the check of first_steps comes before its answer, cell 11",
+        "cell 2 (check(first_steps)): the check of first_steps comes before its answer (cell 11)",
     ),
     "a check that nbgrader doesn't know": (
         lambda cells: cells[place_of(cells, "first_steps-check")]["metadata"].pop("nbgrader"),
@@ -283,8 +283,8 @@ def test_broken_notebooks_and_names_are_found(course):
     found = said("course", "check", course, code=1)
     assert f"source/{START}/{START}.ipynb:3: isn't a notebook" in found
     assert "source/a+b: nbgrader refuses a +" in found
-    assert "source/two: expected one notebook here, two.ipynb, got draft.ipynb, two.ipynb" in found
-    assert "source/other: expected one notebook here, other.ipynb, got another.ipynb" in found
+    assert "source/two: expected one notebook here (two.ipynb), got draft.ipynb, two.ipynb" in found
+    assert "source/other: expected one notebook here (other.ipynb), got another.ipynb" in found
     assert "source/x[1]: nbgrader can't find it" in found
 
 
@@ -306,7 +306,7 @@ def test_a_question_has_a_place_and_an_id_of_its_own():
     assert "nbgrader" not in answer["metadata"]
     with pytest.raises(CourseError, match="--id"):
         add_question(notebook, 1, "why")
-    with pytest.raises(CourseError, match="can't be a cell's id"):
+    with pytest.raises(CourseError, match="a cell's id has 1 to 50 characters"):
         add_question(notebook, 1, "why not")
     for points, told in ((-1.0, "got -1 points, expected 0 or more"), (float("nan"), "got nan points")):
         with pytest.raises(CourseError, match=told):
@@ -487,7 +487,7 @@ def test_what_both_changed_is_offered_until_it_is_settled(both):
     update = ("course", "update", course, "--solutions", release)
     for _ in range(2):
         found = said(*update)
-        assert f"{HEADS}: nothing new except what both changed" in found
+        assert f"{HEADS}: nothing new except what you and the release both changed" in found
         for name in ids:
             assert f"both changed cell {name}, and yours stays: # mine\n    the release has: # theirs\n" in found
             assert f"--theirs {HEADS}/{name}; to keep yours and not be asked again: --mine {HEADS}/{name}" in found
@@ -555,7 +555,7 @@ def test_a_lesson_that_students_have_is_settled_without_being_written(both):
     ("words", "message"),
     [
         (("--mine", "17"), "the course has no such lesson. The lessons are: 03_multi_head_attention."),
-        (("--mine", "03/nowhere"), "you and the release didn't both change that cell. You both changed: 03_multi"),
+        (("--mine", "03/nowhere"), "you and the release didn't both change this cell. Changed by both: 03_multi"),
     ],
 )
 def test_what_can_not_be_settled_is_told(both, words, message):

@@ -94,25 +94,25 @@ ACCIDENTS = {
         "split_heads",
         ("def split_heads(num_heads, x):\n    return x.unflatten(-1, (num_heads, -1)).transpose(-2, -3)\n",),
         "parameters-in-another-order",
-        "the first line has (num_heads, x)",
+        "your `def` line has the parameters (num_heads, x)",
     ),
     "a parameter is missing": (
         "noam_rate",
         ("def noam_rate(step, d_model):\n    return d_model**-0.5 * step**-0.5\n",),
         "other-parameters",
-        "the first line has (step, d_model); the exercise has (step, d_model, warmup_steps).",
+        "your `def` line has the parameters (step, d_model); the exercise's has (step, d_model, warmup_steps).",
     ),
     "a default is missing": (
         "layer_norm",
         ("def layer_norm(x, gamma, beta, eps):\n    return x\n",),
         "other-parameters",
-        "the first line has (x, gamma, beta, eps); the exercise has (x, gamma, beta, eps=1e-5).",
+        "your `def` line has the parameters (x, gamma, beta, eps); the exercise's has (x, gamma, beta, eps=1e-5).",
     ),
     "a constructor with one parameter": (
         "FeedForward",
         ("class FeedForward(nn.Module):\n    def __init__(self, d_model):\n        super().__init__()\n",),
         "other-parameters",
-        "`__init__`, after `self`, has (d_model); the exercise has (d_model, d_ff).",
+        "your `__init__`, after `self`, has the parameters (d_model); the exercise's has (d_model, d_ff).",
     ),
     "another exception": (
         "split_heads",
@@ -159,7 +159,7 @@ ACCIDENTS = {
         "MultiHeadAttention",
         ("num_heads = 1", MODULE),
         "self-forgotten",
-        "`num_heads` doesn't belong to the module, but comes from a cell above",
+        "`num_heads` comes from a cell above, not from the module",
     ),
     "a shape taken apart": (
         "split_heads",
@@ -191,7 +191,7 @@ ACCIDENTS = {
             "        rows.append(torch.stack([(q * k).sum(-1) for k in key]))\n    return torch.stack(rows)",
         ),
         "two-axes-only",
-        "Or `loop-axis-from-the-front`: one sequence is right but a batch isn't",
+        "Or `loop-axis-from-the-front`: the result is right for one sequence but not for a batch",
     ),
     "key and query swapped in a call of one's own": (
         "self_attention",
@@ -238,11 +238,12 @@ def test_the_place_is_named_by_function_and_cell_at_the_innermost_line():
 def test_pythons_own_value_error_is_not_taken_for_the_learners():
     report = report_of("split_heads", SPLIT.format("B, T, E = x.shape\n    return x"))
     assert (
-        "Expected a ValueError that your code raises, got Python's own: not enough values" in report.results[-1].message
+        "Expected a ValueError that your code raises, got one of Python's own: not enough values"
+        in report.results[-1].message
     )
 
 
 def test_torchs_advice_to_use_numpy_is_contradicted():
     source = "def attention_scores(query, key):\n    return torch.from_numpy(query.numpy() @ key.mT.numpy())"
     said = report_of("attention_scores", source).results[-1].message
-    assert said.endswith("Ignore torch's advice here, because NumPy cuts the gradient. Write it with torch operations.")
+    assert said.endswith("Ignore torch's advice here, because NumPy cuts the gradient. Use torch operations instead.")

@@ -44,7 +44,7 @@ def test_right_code_gets_full_marks(report_of):
 GENERAL_FINDINGS = {
     "nothing returned": ("left @ right", "returns-nothing", "returned None"),
     "a NumPy array": ("return (left @ right).detach().numpy()", "wrong-type", "NumPy array"),
-    "a tuple": ("return left @ right, 1", "wrong-type", "a tuple of 2"),
+    "a tuple": ("return left @ right, 1", "wrong-type", "a tuple of 2 items"),
     "a number": ("return 3.5", "wrong-type", "the plain number 3.5"),
     "a string": ("return 'left'", "wrong-type", "returned the string 'left', expected one tensor"),
     "a long string": ("return 50 * 'left'", "wrong-type", "the string '(left){10}…', expected"),
@@ -236,7 +236,7 @@ def test_module_mistakes_and_misbuilt_modules_are_named(report_of):
     no_bias = report_of("Affine", module("return self.linear(x)", "self.linear = nn.Linear(d_out, d_in)"))
     assert "`linear.weight` has shape" in no_bias.results[0].message
     raised = report_of("Affine", module("return x @ x")).results[0].message
-    assert re.search(r"It was made with d_in = \d+, d_out = \d+\. It was called with x \(\d+, \d+\)\.$", raised), raised
+    assert re.search(r"` was made with d_in = \d+, d_out = \d+\. It was called with x \(\d+, \d+\)\.$", raised), raised
     no_module = report_of("Affine", "def Affine(d_in, d_out):\n    return 3\n")
     assert "made a value of type int" in no_module.results[0].message
 

@@ -21,18 +21,18 @@ HINTS = {
     "a factor that is a size": (
         "attention_scores",
         SCORES.format("return query @ key.mT / key.shape[-2] ** 0.5"),
-        r"times the expected one; Tk \(key_len\) is \d+ here, and [\d.]+ its square root",
+        r"times the expected one; Tk \(key_len\) is \d+ here, and its square root is [\d.]+",
     ),
-    "a number added": ("attention_scores", SCORES.format("return query @ key.mT + 0.5"), "is off by the same 0.5"),
+    "a number added": ("attention_scores", SCORES.format("return query @ key.mT + 0.5"), "off by the same amount, 0.5"),
     "a factor for each row": (
         "attention_scores",
         SCORES.format("s = query @ key.mT\n    return s / s.norm(dim=-1, keepdim=True)"),
-        "Each row of the result is right except for a factor of its own",
+        "Each row of the result is right except for a factor, which differs from row to row",
     ),
     "in another order": (
         "attention_scores",
         SCORES.format("return (query @ key.mT).flip(-1)"),
-        "in a different order there",
+        "in a different order within them",
     ),
     "above the diagonal": (
         "pairwise_dot_products",
@@ -42,7 +42,7 @@ HINTS = {
     "only the last column": (
         "attention_scores",
         LONG.format("s = torch.cat([s[..., :-1], 0 * s[..., -1:]], -1)"),
-        r"is wrong only at the last index of Tk \(key_len\)",
+        r"is wrong only at the last index along Tk \(key_len\)",
     ),
     "only some heads": (
         "split_heads",
@@ -52,7 +52,7 @@ HINTS = {
     "weights right, output wrong": (
         "scaled_dot_product_attention",
         SDPA.format("return w @ value + 1, w"),
-        "^`weights` is right, but `output` isn't. Every entry of `output` is off by the same 1",
+        "^`weights` is right, but `output` isn't. Every entry of `output` is off by the same amount, 1",
     ),
     "weights wrong first": (
         "scaled_dot_product_attention",
@@ -70,17 +70,17 @@ HINTS = {
         SCORES.format(
             "return (query @ query.mT).mean(-1, keepdim=True).expand(*query.shape[:-1], key.shape[-2]).clone()"
         ),
-        "Change the last column of `key`: the result stays as it was, but should change",
+        "If you change the last column of `key`, the result stays as it was, but it should change",
     ),
     "axes in another order": (
         "split_heads",
         "def split_heads(x, num_heads):\n    return x.unflatten(-1, (num_heads, -1)).movedim(-1, -3).exp()",
-        r"The sizes are right, but in a different order, \(D, T, H\)",
+        r"The sizes are right, but their order is \(D, T, H\)",
     ),
     "an axis too few": (
         "attention_scores",
         SCORES.format("return (query @ key.mT).sum(-1)"),
-        "The result has 1 axes, which is too few; expected 2",
+        "The result has 1 axis, which is too few; expected 2",
     ),
     "sizes that don't fit": (
         "attention_scores",
@@ -104,7 +104,7 @@ def test_first_hint_says_what_is_wrong(name, source, pattern):
 
 def test_a_later_hint_says_which_inputs_are_right():
     source = SCORES.format("return query @ key.mT * (1 if query.dim() == 2 else 2)")
-    assert report_of("attention_scores", source).hints[1].startswith("Right: “one sequence”")
+    assert report_of("attention_scores", source).hints[1].startswith("Your code is right on some inputs (“one")
 
 
 SCALED = SDPA.replace("query.shape[-1] ** 0.5", "{}").replace("    {}", "    return w @ value, w")
@@ -124,10 +124,10 @@ def test_the_place_of_what_is_wrong_is_told_for_two_axes_and_by_what_is_right():
     source = "def sinusoidal_encoding(seq_len, d_model):\n    return torch.zeros(seq_len, d_model)"
     assert "wrong only at" not in str(report_of("sinusoidal_encoding", source).hints)
     cut = LONG.format("s = torch.cat([s[..., :-1] + 1, s[..., -1:]], -1)")
-    assert "wrong only at every index but the last of Tk" in report_of("attention_scores", cut).hints[0]
+    assert "wrong only at every index but the last along Tk" in report_of("attention_scores", cut).hints[0]
     block = LONG.format("s = s.clone()\n    s[..., 2:, 3:] += torch.rand(s[..., 2:, 3:].shape)")
     hint = report_of("attention_scores", block).hints[0]
-    assert re.search(r"at index 2 and after of Tq \(query_len\) and index 3 and after of Tk", hint), hint
+    assert re.search(r"at index 2 and beyond along Tq \(query_len\) and index 3 and beyond along Tk", hint), hint
 
 
 NOT_ABOUT_SHAPES = (

@@ -97,7 +97,7 @@ def test_a_quiz_without_answers_gets_one_line_and_an_unanswered_question_is_not_
     questions = ", ".join(f"{part.name!r}: ..." for part in KNOWN["quiz_01"].parts)
     empty = report_of("quiz_01", f"quiz_01 = {{{questions}}}")
     assert as_text(empty) == (
-        "quiz_01: 0 of 2 points so far. `quiz_01` has no answers yet: write them, run the cell, check again."
+        "quiz_01: 0 of 2 points so far. `quiz_01` has no answers yet: write them, run the cell, and check again."
     )
     begun = report_of("quiz_01", f"quiz_01 = {{{questions}}} | {{'scores_shape': (1, 1)}}")
     assert [result.state for result in begun.results[:2]] == ["failed", "not judged yet"]

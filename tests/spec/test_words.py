@@ -82,7 +82,7 @@ def test_a_value_without_a_placeholder_is_an_error_with_the_line_of_the_specific
 
 
 def test_a_mistake_without_words_is_an_error_with_the_line_of_the_specification(words_in, tmp_path):
-    told = r"test_words\.py:\d+ test_words: the mistake {} has no words\. They begin with `## {}` in {}\.md"
+    told = r"test_words\.py:\d+ test_words: the mistake {} has no words\. Write them under `## {}` in {}\.md"
     with pytest.raises(CourseError, match=told.format("heads-first", "heads-first", "heads")):
         words_in(TEXT)("heads-first")
     with pytest.raises(CourseError, match=told.format("any", "any", "none")):
@@ -97,7 +97,7 @@ def test_words_that_no_specification_has_are_told_with_their_line(words_in):
 
 
 FIRST = "heads.md:1 heads: the mistake a has"
-HINTS = "of at least 2 hints; write them as `1. HINT`"
+HINTS = "heads.md:1 heads: the mistake a needs at least 2 hints but has {}; write each as `1. HINT`"
 SYMPTOM = "paragraphs for its symptom; expected one"
 GOOD = "## good\n\nSo.\n\n1. A.\n2. B.\n"
 
@@ -105,20 +105,20 @@ GOOD = "## good\n\nSo.\n\n1. A.\n2. B.\n"
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("## a\n\nSo.\n\n1. A.\n", [f"{FIRST} 1 {HINTS}"]),
-        ("## a\n\nSo.\n", [f"{FIRST} 0 {HINTS}"]),
+        ("## a\n\nSo.\n\n1. A.\n", [HINTS.format(1)]),
+        ("## a\n\nSo.\n", [HINTS.format(0)]),
         ("## a\n\n1. A.\n2. B.\n", [f"{FIRST} 0 {SYMPTOM}"]),
         ("## a\n\nSo.\n\nSo!\n\n1. A.\n2. B.\n", [f"{FIRST} 2 {SYMPTOM}"]),
-        ("## a\n\nSo.\n\n1. A.\n3. B.\n", ["heads.md:6 heads: hint 3, expected hint 2"]),
+        ("## a\n\nSo.\n\n1. A.\n3. B.\n", ["heads.md:6 heads: got hint 3, expected hint 2"]),
         (
             GOOD + "\nMore.\n",
             ["heads.md:8 heads: there is a paragraph after the hints; a hint begins with its number, `1. `"],
         ),
         ("# heads\n\nSo.\n\n" + GOOD, ["heads.md:3 heads: these words have no id; expected `## ID` above them"]),
-        (GOOD + "\n" + GOOD, ["heads.md:8 heads: the mistake good already has words in line 1"]),
+        (GOOD + "\n" + GOOD, ["heads.md:8 heads: the mistake good already has words on line 1"]),
         (
             "## a\n\nSo.\n\n## b\n\n1. A.\n2. B.\n",
-            [f"{FIRST} 0 {HINTS}", f"heads.md:5 heads: the mistake b has 0 {SYMPTOM}"],
+            [HINTS.format(0), f"heads.md:5 heads: the mistake b has 0 {SYMPTOM}"],
         ),
     ],
     ids=["one hint", "no hint", "no symptom", "two symptoms", "numbers", "behind", "no id", "twice", "all at once"],

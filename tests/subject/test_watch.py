@@ -134,7 +134,7 @@ def test_message_says_what_to_do(subject_of):
     assert report.score == 0
     [message] = [part.message for part in report.results if part.kind == "excluded-function"]
     assert message.startswith("Your code runs through `torch.jit`. The check looks at which functions are called")
-    assert "write it in plain Python" in message
+    assert "write your code in plain Python" in message
 
 
 def test_where_nothing_is_excluded_compiled_code_is_welcome(subject_of):

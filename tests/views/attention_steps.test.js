@@ -110,6 +110,6 @@ test("its sentence follows step and scale", () => {
   assert.equal(
     inWords({ get: (name) => state[name] }, { weights }),
     "Attention explorer, 3 tokens, step 4 of 7; scores divided by 1000.00: " +
-      "the takes most from cat and sat (0.40), cat from the (1.00), sat from 3 tokens alike (0.33).",
+      "the takes most from cat and sat (0.40), cat from the (1.00), sat from 3 tokens equally (0.33).",
   );
 });

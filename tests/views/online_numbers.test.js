@@ -49,7 +49,7 @@ test("a rising maximum rescales what was summed", () => {
 
 test("without rescaling the missing factor is named", () => {
   const lines = arithmeticOf(numbersOf(state(false)), 2, 2, false, 0);
-  assert.deepEqual(lines[1], ["factor", "1, where exp(3 − 5) is needed"]);
+  assert.deepEqual(lines[1], ["factor", "1, but exp(3 − 5) is needed"]);
   assert.equal(lines[2][1], "1.14 · 1 + 0.05 + 1 ≈ 2.19");
 });
 
@@ -61,7 +61,7 @@ test("a distance is the largest difference", () => {
 test("what is held is counted", () => {
   assert.equal(
     memoryInWords(matrices, 2, 2),
-    "In memory: scores of the block 1 · 2 = 2. Carried on: maxima 1, sums 1, outputs 1 · 1 = 1. The whole matrix: 1 · 4 = 4.",
+    "In memory: scores of the block 1 · 2 = 2. Carried over: maxima 1, sums 1, outputs 1 · 1 = 1. The whole matrix: 1 · 4 = 4.",
   );
 });
 

@@ -17,10 +17,9 @@ test("a turned key has the formula of its pair, a random number has none", () =>
 });
 
 test("products are listed forwards, and backwards near the end", () => {
-  const forwards = "Product of position 1 with position 1 101, with position 2 102, with position 11 111";
+  const forwards = "Product of position 1 with position 1: 101, position 2: 102, position 11: 111";
   assert.equal(productsInWords("sinusoidal", products, 1), forwards);
-  const backwards =
-    "Query at position 11 times key, with position 11 1111, with position 10 1110, with position 1 1101";
+  const backwards = "Query at position 11 times the key at position 11: 1111, position 10: 1110, position 1: 1101";
   assert.equal(productsInWords("rotary", products, 11), backwards);
 });
 

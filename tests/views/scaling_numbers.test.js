@@ -58,7 +58,7 @@ test("its sentence follows the width", () => {
   ]);
   assert.equal(
     inWords({ get: (name) => state[name] }, { raw: matrix([[1, 2, 3, 4]]), measures }),
-    "Scaling explorer, d_k = 2 of 1 to 3, 9 queries on 4 keys: " +
+    "Scaling explorer, d_k = 2 (range 1 to 3), 9 queries and 4 keys: " +
       "entropy 0.38 unscaled, 1.96 scaled; slope 0.12 and 0.38.",
   );
 });

@@ -25,7 +25,7 @@ test("a verdict is a sentence, and says why nothing was seen", () => {
   assert.equal(verdictInWords(steps[1]), "Your model here: differs.");
   assert.match(
     verdictInWords({ verdict: "not seen" }),
-    /^Your model here: not seen, because it happens inside a function/,
+    /^Your model here: not seen, because this step happens inside a function/,
   );
   assert.equal(verdictInWords({ verdict: "error", error: "KeyError: 3" }), "Your model raises KeyError: 3.");
 });

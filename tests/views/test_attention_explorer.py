@@ -79,7 +79,7 @@ def test_many_tokens_are_not_all_told():
 
 def test_equal_weights_are_told_as_alike():
     summary = repr(AttentionExplorer(torch.zeros(3, 2), torch.eye(2), torch.eye(2), torch.eye(2), ["a", "b", "c"]))
-    assert "a takes most from 3 tokens alike (0.33)" in summary
+    assert "a takes most from 3 tokens equally (0.33)" in summary
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_equal_weights_are_told_as_alike():
     [
         ({"x": X[0]}, r"x: got shape \(4,\), expected two axes"),
         ({"w_value": W_VALUE[:3]}, "w_value: got 3 rows, expected 4, the width of x"),
-        ({"w_key": W_KEY[:, :2]}, "w_key: got 2 columns, expected 3 like w_query"),
+        ({"w_key": W_KEY[:, :2]}, "w_key: got 2 columns, expected 3, as in w_query"),
         ({"tokens": ["a", "b"]}, "tokens: got 2 names, expected 3"),
     ],
 )

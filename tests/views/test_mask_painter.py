@@ -100,11 +100,11 @@ def test_padding_goes_to_the_front_with_its_tokens_and_its_columns():
 
 
 def test_its_repr_is_one_line(painter):
-    start = 'Mask painter, 4 tokens, 2 padding at the end, mask "causal": 10 of 16 visible.'
-    assert repr(painter) == f"{start} Every query sees something; fill with -inf."
+    start = 'Mask painter, 4 tokens, 2 padding tokens at the end, mask "causal": 10 of 16 visible.'
+    assert repr(painter) == f'{start} Every query sees something; way of hiding: "fill with -inf".'
     other = MaskPainter(SCORES, ["the", "cat"], preset="both", in_front=True, way="subtract 1e10")
-    start = 'Mask painter, 4 tokens, 2 padding in front, mask "both": 3 of 16 visible.'
-    assert repr(other) == f"{start} Queries 0, 1 see nothing; subtract 1e10: uniform."
+    start = 'Mask painter, 4 tokens, 2 padding tokens in front, mask "both": 3 of 16 visible.'
+    assert repr(other) == f'{start} Queries 0, 1 see nothing; "subtract 1e10" makes the weights uniform.'
     data, _metadata = painter._repr_mimebundle_()
     assert data["text/plain"] == repr(painter)
 

@@ -57,7 +57,7 @@ def test_its_sentence_is_the_same_here_and_in_the_browser():
     ("change", "message"),
     [
         ({"query": QUERY[0]}, r"query: got shape \(4,\), expected two axes"),
-        ({"key": KEY[:, :3]}, "key: got width 3, expected 4 like query"),
+        ({"key": KEY[:, :3]}, "key: got width 3, expected 4, as in query"),
         ({"value": VALUE[:5]}, "value: got 5 rows, expected 7, one for each key"),
         ({"block_size": 0}, "block_size: got 0, expected at least 1"),
     ],

@@ -57,11 +57,12 @@ def test_a_turned_key_keeps_the_length_of_every_pair():
 def test_its_repr_is_one_sentence_and_follows_the_choice():
     view = PositionExplorer()
     assert repr(view) == (
-        "Position explorer, sinusoidal, 32 positions, width 24, base 10000: from position 0 the product with the same "
-        "position is 12.00, 1 further 11.41, 10 further 6.94; at equal offsets, products differ by at most 0.00."
+        "Position explorer, sinusoidal, 32 positions, width 24, base 10000: from position 0 the products are 12.00 "
+        "at offset 0, 11.41 at offset 1 and 6.94 at offset 10; at equal offsets, products differ by at most "
+        "0.00."
     )
     view.d_model, view.base = 8, 100
-    assert "width 8, base 100: from position 0 the product with the same position is 4.00" in repr(view)
+    assert "width 8, base 100: from position 0 the products are 4.00 at offset 0" in repr(view)
     view.kind = "random table"
     assert "random table, 32 positions, width 8: from" in repr(view)
     assert not repr(view).endswith("at most 0.00.")

@@ -61,7 +61,7 @@ def test_the_measures_are_means_over_all_queries(explorer, vectors, numbers):
 
 
 def test_its_sentence_is_the_same_here_and_in_the_browser(explorer, vectors):
-    assert repr(explorer).startswith("Scaling explorer, d_k = 1 of 1 to 12, 7 queries on 4 keys: entropy ")
+    assert repr(explorer).startswith("Scaling explorer, d_k = 1 (range 1 to 12), 7 queries and 4 keys: entropy ")
     views = [explorer, *(ScalingExplorer(9 * vectors[0][:, :at], vectors[1][:, :at]) for at in range(1, 13))]
     told = in_browser(FILE, *((view, {"d_k": 1}) for view in views))
     assert [sentence for _, sentence in told] == [repr(view) for view in views]
@@ -81,7 +81,7 @@ def test_vectors_that_learn_can_be_shown(vectors):
     [
         (torch.ones(3), torch.ones(2, 3), r"query: got shape \(3,\), expected two axes"),
         (torch.ones(3, 4), torch.ones(0, 4), r"key: got shape \(0, 4\), expected two axes, neither of them empty"),
-        (torch.ones(3, 4), torch.ones(2, 5), "key: got 5 columns, expected 4 like query"),
+        (torch.ones(3, 4), torch.ones(2, 5), "key: got 5 columns, expected 4, as in query"),
     ],
 )
 def test_wrong_shapes_are_told_by_name(query, key, message):

@@ -129,5 +129,5 @@ def test_a_model_of_another_build_is_seen_as_far_as_names_go():
 
 @pytest.mark.parametrize("thing", [nn.Linear, 3, "model"])
 def test_what_is_no_model_is_refused(thing):
-    with pytest.raises(TypeError, match="expected a model that is made"):
+    with pytest.raises(TypeError, match="expected a model instance"):
         ShapeTracer(thing)

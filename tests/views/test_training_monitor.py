@@ -54,7 +54,7 @@ def test_it_shows_one_example_being_written():
     monitor.show([2.5, 2.0], {}, {0: "77", 1: "2020", 2: "2024-05"}, now=True)
     assert monitor.watched == ["May 2024", "2024-05"]
     assert monitor.written == [[0, "77"], [1, "2020"], [2, "2024-05"]]
-    assert repr(monitor).endswith('loss 2. It writes "May 2024" as "2024-05".')
+    assert repr(monitor).endswith('loss 2. The model writes "May 2024" as "2024-05".')
 
 
 def test_its_picture_has_what_was_written_whenever_it_became_another():

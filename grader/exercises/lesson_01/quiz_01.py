@@ -50,9 +50,9 @@ SHAPES = (
         _scores_shape,
         "If you write (5, 16) and, beside it, the shape of the transposed keys, which axes meet and vanish?",
         wrong={
-            "(7, 5)": "The factor on the left gives the product its rows, so which one is it?",
-            "(5, 16)": "That is the query's own shape, but a dot product adds up over the features, so they are gone.",
-            "(7, 16)": "That is the key's own shape, but a dot product adds up over the features, so they are gone.",
+            "(7, 5)": "The factor on the left gives the product its rows, so which factor is on the left?",
+            "(5, 16)": "That is the query's own shape, but the axis of the features disappears in a dot product.",
+            "(7, 16)": "That is the key's own shape, but the axis of the features disappears in a dot product.",
             "(16, 16)": "That adds up over the tokens, but which axis do `query` and `key.T` have in common?",
             "(16, 7)": "That is `key.T` alone, but what is left of each factor after the product?",
         },
@@ -67,11 +67,11 @@ NUMBERS = (
         "Find the table of weights. A row belongs to the word that looks, and a column to the one that is looked at.",
         wrong=_printed(
             {
-                0.75471: "You swapped row and column, so ask who looks and who is looked at.",
+                0.75471: "You have swapped row and column. Which word looks, and which is looked at?",
                 0.43194: "That is in the row of `birds`, but whose output is asked for?",
                 0.90884: "That is what `build` takes from itself.",
                 0.23785: "That is what `nests` takes from itself.",
-                0.01799: "Those weights were not scaled, so look for the table after the scaling.",
+                0.01799: "That weight comes from the unscaled scores, so look for the table after the scaling.",
                 12.0: "That is the score, but which table comes after it?",
                 9.0: "A weight is a fraction of one, not a percentage.",
             }
@@ -81,13 +81,13 @@ NUMBERS = (
         "softmax_by_hand",
         _first_of_three,
         HALF_A_HUNDREDTH,
-        "Begin with the ratio of two weights, which depends on the difference of their scores alone. Then make all "
+        "Begin with the ratio of two weights, which depends only on the difference of their scores. Then make all "
         "three sum to one.",
         wrong=_printed(
             {
-                0.9: "That is the printed one, whose ratio is 18, but which ratio belongs to a difference of 2?",
-                0.6: "Those are fractions of the sum of the scores, but what is done to every score first?",
-                0.8808: "There are three scores, but did you count the two equal ones?",
+                0.9: "The first two printed weights have the ratio 18, but which ratio belongs to a difference of 2?",
+                0.6: "That is a fraction of the sum of the scores, but what is done to every score first?",
+                0.8808: "There are three scores, but did you count both of the equal ones?",
                 0.6134: "There is no scaling here, only the softmax of these three numbers.",
                 0.1065: "That is the second weight.",
                 7.38906: "That is the ratio of the first weight to the second, and a weight lies between 0 and 1.",
@@ -102,10 +102,10 @@ LETTERS = (
         "symmetric",
         "abcd",
         "c43b547f1272",
-        "Across its diagonal, what does `omega` always share with its mirror image?",
+        "What does an entry of `omega` always have in common with its mirror image across the diagonal?",
         wrong={
             "a": "That can be expressed, and in the example nearly every word does it.",
-            "b": "Two words at the same angle and of the same length have the same dot product with token 0.",
+            "b": "Two words of the same length and at the same angle to token 0 have the same dot product with it.",
             "d": "Imagine that all word vectors are zero, or all the same.",
         },
     ),
@@ -113,10 +113,10 @@ LETTERS = (
         "one_layer",
         "abcd",
         "9b5728081fec",
-        "Which vectors are the same in both sentences, and which one differs? Follow each of them into the row.",
+        "Which vectors are the same in both sentences, and which one differs? Follow each into the row of `it`.",
         wrong={
-            "a": "The query is the same, but a row also depends on the keys, and one of them is another word's.",
-            "c": "The ratio of two weights follows the difference of their scores, so which vectors make those?",
+            "a": "The query is the same, but a row also depends on the keys, and one of them is from a different word.",
+            "c": "The ratio of two weights depends on the difference of their scores, which come from which vectors?",
             "d": "Softmax makes every row sum to one, whatever goes in.",
         },
     ),

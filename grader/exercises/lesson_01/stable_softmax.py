@@ -216,7 +216,7 @@ def _parts() -> tuple[Part, ...]:
         leading,
         finite,
         parts.offsets("is unaffected by a large common offset", 1.5, FAR_APART),
-        parts.offsets("is finite and right up to 10000", 2, HIGH, LOW, MIXED),
+        parts.offsets("is finite and right for scores up to 10000", 2, HIGH, LOW, MIXED),
         *rest,
     )
 

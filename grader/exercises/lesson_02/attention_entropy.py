@@ -82,7 +82,7 @@ def _zeros_judged(session: Session) -> Finding | None:
     bad = int((~torch.isfinite(value)).sum())
     return Finding(
         "not-finite",
-        f"{bad} of {value.numel()} entropies are NaN or inf, those of rows in which a weight is exactly 0.",
+        f"{bad} of {value.numel()} entropies are NaN or inf, in rows where a weight is exactly 0.",
     )
 
 
@@ -148,7 +148,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape(),
-        parts.values("the entropy of every row of one matrix", 3, "one sequence", OTHER_SIZES),
+        parts.values("gives the entropy of every row of one matrix", 3, "one sequence", OTHER_SIZES),
         parts.values("takes any leading axes", 1, "a batch", "batch and heads", *LENGTH_ONE),
         Part("gives 0 for a one-hot row, and no NaN where a weight is 0", 2, _zeros_judged),
         parts.values("is right where weights are tiny", 0.5, TINY),

@@ -11,6 +11,7 @@ from grader.exercises.lesson_02.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part
+from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject import Outcome
@@ -20,8 +21,8 @@ mistake = Words(__file__)
 # --- the matrices: sound ones, and ones that break a rule -------------------------------------------------------------
 
 SOUND = ("halves and quarters", "weights of a softmax", "weights with batch and heads", "float64 weights")
-ROUNDED = ("a row whose sum is off by the last digit", "entries of -0.0000002 and 1.0000002")
-NEARLY = ("a row that sums to one but for 0.00005", "an entry of -0.00002", "an entry of 1.00003")
+ROUNDED = ("a row whose sum is off in the last digit", "entries of -0.0000002 and 1.0000002")
+NEARLY = ("a row whose sum is off by 0.00005", "an entry of -0.00002", "an entry of 1.00003")
 
 # Matrices that break a rule, by the word that the message must hold, in the order in which the rules are tested.
 BROKEN = {
@@ -38,7 +39,7 @@ BROKEN = {
         "a row that sums to 1.0005",
         "rows that sum to 0.9 and to 1.1",
         "a row of zeros",
-        "a short row in one matrix of a batch",
+        "a row that sums to 0.9 in one matrix of a batch",
     ),
 }
 
@@ -77,9 +78,9 @@ def matrices(draw: Draw) -> list[Case]:
         "weights of a softmax": soft[0, 0],
         "weights with batch and heads": soft,
         "float64 weights": torch.softmax(draw.normal((queries, keys)).double(), -1),
-        "a row whose sum is off by the last digit": with_rows([0.5, 0.5000002]),
+        "a row whose sum is off in the last digit": with_rows([0.5, 0.5000002]),
         "entries of -0.0000002 and 1.0000002": with_rows([1.0000002, -0.0000002]),
-        "a row that sums to one but for 0.00005": with_rows([0.5, 0.50005]),
+        "a row whose sum is off by 0.00005": with_rows([0.5, 0.50005]),
         "an entry of -0.00002": with_rows([0.5, 0.50002, -0.00002]),
         "an entry of 1.00003": with_rows([1.00003]),
         "one NaN": with_rows([0.5, math.nan, 0.5]),
@@ -96,7 +97,7 @@ def matrices(draw: Draw) -> list[Case]:
         "a row that sums to 1.0005": with_rows([0.5, 0.5005]),
         "rows that sum to 0.9 and to 1.1": with_rows([0.5, 0.4], [0.5, 0.6]),
         "a row of zeros": with_rows([0.0]),
-        "a short row in one matrix of a batch": in_a_batch(with_rows([0.5, 0.4])),
+        "a row that sums to 0.9 in one matrix of a batch": in_a_batch(with_rows([0.5, 0.4])),
         COLUMNS: torch.softmax(draw.normal((queries, keys)), -2),
     }
     diagnostic = {
@@ -175,7 +176,7 @@ def _what_else(session: Session) -> str:
         if outcome.raised is not None:
             return f"where a rule is broken it raises {outcome.raised.name}, not the ValueError that is asked for."
         if outcome.value is not None:
-            return "where a rule is broken it returns something and doesn't raise a ValueError."
+            return "where a rule is broken it returns something instead of raising a ValueError."
     return "it accepts all others too, and no broken rule makes it raise a ValueError."
 
 
@@ -185,7 +186,7 @@ def _rejects(word: str, weight: float) -> Part:
         if not plain.ok and not _value_error(plain):
             return compare.run_error(plain, session.exercise)
         if word in verdict(session, PLAIN):  # a function that rejects everything finds nothing
-            return Finding("wrong-verdict", f"It reports that sound weights break the rule `{word}` ({PLAIN}) too.")
+            return Finding("wrong-verdict", f"It reports that even sound weights ({PLAIN}) break the rule `{word}`.")
         for name in BROKEN[word]:
             finding = _rejected(session, name, word)
             if finding is not None:
@@ -206,8 +207,8 @@ def _rejected(session: Session, name: str, word: str) -> Finding | None:
             return compare.run_error(outcome, session.exercise)
         return Finding(
             "wrong-verdict",
-            f"For weights with {name} the message should contain the word `{word}`, "
-            f"the first rule broken, but it is «{outcome.raised.message}».",
+            f"For weights with {name} the message should contain `{word}`, "
+            f"the word for the first rule broken, but it is «{outcome.raised.message}».",
         )
     error = compare.run_error(outcome, session.exercise)
     what_happened = (
@@ -220,18 +221,16 @@ def _tells_rules_apart(session: Session) -> Finding | None:
     verdicts = [verdict(session, cases[0]) for cases in BROKEN.values()]
     if len(set(verdicts)) > 1 and not all(word in text for text in verdicts for word in BROKEN):
         return None
-    return Finding("wrong-verdict", "The message is the same whichever rule is broken, and should name the first one.")
+    return Finding(
+        "wrong-verdict", "The message is the same whichever rule is broken, but it should name the first one broken."
+    )
 
 
 def _unchanged(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
         for case in session.real_cases():
             if session.call(case).changed:
-                return Finding(
-                    "changes-argument",
-                    f"`{session.exercise.name}` changed its argument `weights` in place ({case.name}). Operations that "
-                    "end in `_`, `+=` and assignments such as `weights[...] = ...` do that: make a new tensor instead.",
-                )
+                return changed_in_place(session, "weights", case.name)
         if not session.call(session.cases[PLAIN]).ok or _rejects_nothing(session):
             return Finding("values-first", "Not judged yet: the verdicts have to be right first.")
         return None

@@ -331,12 +331,12 @@ def _leaves_no_trace(session: Session) -> Finding | None:
             outcome = session.ask(Request("call", "@" + name, tuple(case.args.values())))
     values = compare.leaves(outcome.value, len(OUTPUTS)) or []
     if not outcome.ok or not values or compare.shapes(values, session.exercise, plain) is not None:
-        return Finding("remembers", f"`{name}` fails in its second call, after a call with a mask.")
+        return Finding("remembers", f"`{name}` fails on its second call, after a call with a mask.")
     if compare.values_close(values, session.expected(plain), session.exercise, plain, FLOAT32) is not None:
         return Finding(
             "remembers",
-            f"`{name}` was called with a mask and then without one, and the second result is not what it is in a fresh "
-            "module. Keep nothing of a call in `self`.",
+            f"`{name}` was called with a mask and then without one, and the second result differs from that of a "
+            "fresh module. Keep nothing from a call in `self`.",
         )
     return None
 
@@ -354,7 +354,7 @@ EXERCISE = Exercise(
         parts.shape("two sequences"),
         parts.values("attends from one sequence to another", 4, "two sequences", "train mode", *LENGTH_ONE),
         parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH, FAR_BELOW),
-        Part("keeps nothing of an earlier call", 0.5, _leaves_no_trace),
+        Part("keeps nothing from an earlier call", 0.5, _leaves_no_trace),
         parts.finite("stays finite with large entries", 0.5, "entries up to 50", after="two sequences"),
         parts.float64(single="two sequences", weight=0.5),
         parts.unchanged("a mask for all", weight=0.5),

@@ -175,7 +175,7 @@ EXERCISE = Exercise(
     outputs=(Output("output", "... T E"), Output("weights", "... H T T")),
     cases=_cases,
     reference=reference,
-    parts=usual("attends in one sequence, to nothing later", 4, leading=1.5),
+    parts=usual("attends in one sequence, but to no later token", 4, leading=1.5),
     mistakes=MISTAKES,
     builds_on=("causal_mask", "masked_softmax"),
 )

@@ -126,7 +126,7 @@ def _centred(x: Tensor, w: Weights) -> Tensor:
 PLAIN, UNMASKED = "causal attention", "attention without a mask"
 ALONE, LATER_ONLY = "a layer in which every token sees only itself", "attention that sees nothing but later tokens"
 BACKWARDS = "attention with the mask the wrong way round"
-ROUNDED = "causal attention that rounds its last digits in another way when any token changes"
+ROUNDED = "causal attention that rounds its last digits differently when any token changes"
 FAR, FAR_OFF = "attention that leaks only from tokens four or more places ahead", 4
 
 # Few, because a detector makes all its calls on each, and every call is answered from outside its process.
@@ -156,7 +156,7 @@ KINDS: dict[str, Attention] = {
     "attention that sees the second token ahead, but not the next": seeing(lambda n: past(n) | (offsets(n) == 2)),
     "attention that is masked after the softmax": _hidden_too_late,
     "attention whose hidden scores are only a little lower": _soft,
-    "attention whose input loses its mean over all tokens first": _centred,
+    "attention that first subtracts the mean over all tokens from its input": _centred,
 }
 
 BROKEN: dict[str, Attention] = {UNMASKED: seeing(lambda n: torch.ones(n, n, dtype=torch.bool)), **PLACES, **KINDS}
@@ -267,7 +267,7 @@ def _gradient(attend: Callable[[Tensor], Tensor], x: Tensor, cotangent: Tensor) 
 
 
 def _misuse(args: tuple[Any, ...]) -> str:
-    expected = "It takes one float tensor of shape (T, E)."
+    expected = "`attention` takes one float tensor of shape (T, E)."
     if len(args) != 1:
         return f"Your detector called `attention` with {len(args)} arguments. {expected}"
     x = args[0]
@@ -277,7 +277,10 @@ def _misuse(args: tuple[Any, ...]) -> str:
         dtype = str(x.dtype).removeprefix("torch.")
         return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {expected}"
     if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST or x.shape[:-2].numel() > MATRICES:
-        return f"Your detector called `attention` with shape {tuple(x.shape)}, but a few small tokens will do."
+        return (
+            f"Your detector called `attention` with a tensor of shape {tuple(x.shape)}, which is larger than it needs "
+            "to be. A few tokens with a few features each will do."
+        )
     return ""
 
 
@@ -332,13 +335,13 @@ def _wrong(session: Session, name: str) -> Finding | None:
     if finding is not None:
         return finding
     if outcome.value is None:
-        return Finding("returns-nothing", "`leaks_future` returned None. Does every way through it end in a `return`?")
+        return Finding("returns-nothing", "`leaks_future` returned None. Does every path through it end in a `return`?")
     if answer is None:
         returned = compare.in_words(outcome.value)
         return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
-    claim = "It found no leak in" if leaks else "It returned True for"
+    claim = "Your detector found no leak in" if leaks else "Your detector returned True for"
     why = "" if leaks else ", whose outputs never depend on later tokens"
-    why = ", whose outputs move in their last digits only, which is rounding and no leak" if name == ROUNDED else why
+    why = ", whose outputs move only in their last digits, which is rounding and not a leak" if name == ROUNDED else why
     return Finding("wrong-verdict", f"{claim} {name}{why}.")
 
 
@@ -347,7 +350,7 @@ def _judges(title: str, weight: float, *names: str) -> Part:
         for name in (PLAIN, UNMASKED, *names):  # a detector that can't tell these two apart is right by chance
             finding = _wrong(session, name)
             if finding is not None and finding.kind == "wrong-verdict" and names and name in (PLAIN, UNMASKED):
-                return Finding("not-judged", "Not judged yet: it has to tell these two apart first.")
+                return Finding("not-judged", f"Not judged yet: your detector must tell {PLAIN} from {UNMASKED} first.")
             if finding is not None:
                 return finding
         return None

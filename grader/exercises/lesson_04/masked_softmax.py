@@ -244,12 +244,12 @@ def _gradient_of_empty_rows(weight: float) -> Part:
 
     def judge(session: Session) -> Finding | None:
         if parts.gradients().judge(session) is not None:
-            return Finding("not-judged", "Not judged yet: gradients have to flow where every row shows something.")
+            return Finding("not-judged", "Not judged yet: gradients have to flow where every row has a visible key.")
         if gradient_is_nan(session) and parts.inspect_call(session, session.cases[EMPTY], FLOAT32) is None:
             return Finding(
                 "not-finite",
                 "The weights are right, but the gradient of `scores` holds NaN where nothing is visible, "
-                "because it was NaN on the way, and what replaced it came later.",
+                "because NaN arose on the way and was replaced only later.",
             )
         return usual.judge(session)
 
@@ -330,11 +330,11 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape(),
-        parts.values("gives the visible keys of every row weights that sum to 1", 3, ONE, ALL),
+        parts.values("makes the weights of the visible keys sum to 1 in every row", 3, ONE, ALL),
         parts.values("takes every mask that broadcasts to the scores", 1.5, BATCH, KEYS, SENTENCES, FULL, *LENGTH_ONE),
         parts.offsets("is right with a common offset of ±10000", 1, HIGH, LOW, MIXED),
         parts.values("is right with hidden scores up to 28 above the visible ones", 0.5, LOUD),
-        parts.values("gives a row with nothing visible zeros", 2, EMPTY, EMPTY64),
+        parts.values("gives only zeros in a row with nothing visible", 2, EMPTY, EMPTY64),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
         parts.gradients(weight=0.5),

@@ -22,16 +22,16 @@ QUESTIONS = (
         "hidden_scores",
         _hidden_scores,
         0,
-        "If you count row by row, how many keys does query 0 not see, and how many query 9?",
+        "If you count row by row, how many keys are hidden from query 0, and how many from query 9?",
         wrong=written(
             {
-                55.0: "Those are the visible ones, the diagonal among them.",
-                50.0: "That is half of all cells, but the diagonal belongs to one of the two halves only.",
-                90.0: "That is all but the diagonal, and the past is visible too.",
+                55.0: "Those are the visible scores, including the diagonal.",
+                50.0: "That is half of all cells, but the diagonal belongs to only one of the two halves.",
+                90.0: "That is everything but the diagonal, although the past is visible too.",
                 100.0: "Those are all the scores.",
                 36.0: "Look at query 0 once more and find the first key that it doesn't see.",
                 9.0: "That is the first row alone.",
-                10.0: "Rows hide different numbers of keys, so count them one by one.",
+                10.0: "Rows hide different numbers of keys, so count the hidden keys row by row.",
             }
         ),
     ),
@@ -42,11 +42,11 @@ QUESTIONS = (
         "The two visible weights keep their ratio, and they have to sum to one.",
         wrong=written(
             {
-                0.2: "That is its weight while the hidden key still has one, but what do the visible weights sum to?",
-                0.45: "The hidden weight isn't divided equally, since the ratio of the visible two stays.",
+                0.2: "That is the weight before the last key is hidden, but what do the two visible weights sum to?",
+                0.45: "The hidden weight isn't shared out equally, since the ratio of the visible ones stays the same.",
                 0.5: "The ratio of the two visible weights is not one to one.",
                 0.6: "That is the second weight.",
-                0.6667: "That is the ratio of the two, not yet the weight.",
+                0.6667: "That is the ratio of the two visible weights, not yet the first of them.",
             }
         ),
     ),
@@ -56,18 +56,18 @@ QUESTIONS = (
         "d4035f64f382",
         "What goes wrong if a token sees the one after it, and for which task would that be cheating?",
         wrong={
-            "a": "That calls for another mask, but for which one?",
+            "a": "That calls for a different mask, but which one?",
             "c": "Neither size plays a part, but what is the answer that must not be seen?",
-            "d": "In use, what comes later doesn't exist yet, so when does it?",
+            "d": "When a model is used, what comes later doesn't exist yet, so when does it exist?",
         },
     ),
     choice(
         "which_mask",
         "abcd",
         "852412e9019d",
-        "In the table of section 3, what does True mean to each of the two?",
+        "In the table of section 3, what does True mean in the function's row, and what in the module's?",
         wrong={
-            "a": "The two read a bool mask in different ways, so look at the table of section 3.",
+            "a": "The function and the module read a bool mask in different ways, so look at the table of section 3.",
             "b": "It is not rows and columns that differ but the meaning of True.",
             "d": "Floats are added to the scores, so what would adding 1 to a score do?",
         },
@@ -89,20 +89,20 @@ QUESTIONS = (
         "76e4c8a6a1a8",
         "A real token sees everything up to its own position, so where would padding have to be?",
         wrong={
-            "a": "In the sentence that is padded at the end, what do the real tokens give to padding?",
-            "c": "What comes after a token is its future, and does it see that?",
-            "d": "In the sentence that is padded at the front, what do the real tokens give to padding?",
+            "a": "In the sentence that is padded at the end, what weight do the real tokens give to padding?",
+            "c": "What comes after a token is its future, so does the token see it?",
+            "d": "In the sentence that is padded at the front, what weight do the real tokens give to padding?",
         },
     ),
     choice(
         "proof",
         "abcd",
         "7568309ff821",
-        "Which outputs may move when token 3 is changed, and which pairs of positions has this one change tried?",
+        "Which outputs may move when token 3 is changed, and which pairs of positions has this one change tested?",
         wrong={
-            "a": "Token 3 is the present for output 3 and the past for outputs 4 to 7, so may they move?",
-            "b": "Was token 5 changed, and if not, how could output 4 show that it sees it?",
-            "d": "How far they move depends on the weights, so should they be equal?",
+            "a": "Token 3 is the present for output 3 and the past for outputs 4 to 7, so may these outputs move?",
+            "b": "Was token 5 changed, and if not, how could output 4 show whether it sees token 5?",
+            "d": "How far each output moves depends on the weights, so should they all move equally far?",
         },
     ),
 )

@@ -95,12 +95,12 @@ def _registers(session: Session) -> Finding | None:
     for name, place in places.items():
         other = "buffers" if place == "parameters" else "parameters"
         if name not in state[place]:
-            place_found = f"it is one of its {other}" if name in state[other] else "the module has none of this name"
+            place_found = f"it is one of its {other}" if name in state[other] else "the module has none with this name"
             return Finding("wrong-registration", f"`{name}` should be one of the module's {place}, but {place_found}.")
         if name not in state["saved"]:
             return Finding(
                 "wrong-registration",
-                f"`{name}` is missing in the module's `state_dict()`, so it is lost when the model is saved. "
+                f"`{name}` is missing from the module's `state_dict()`, so it is lost when the model is saved. "
                 "`persistent=False` leaves a buffer out.",
             )
         value = state[place][name]
@@ -124,14 +124,14 @@ def _keeps_no_graph(session: Session) -> Finding | None:
     for request in (Request("call", "@graph", args, cotangents=cotangents), Request("state", "@graph")):
         outcome = session.ask(request) if outcome.ok else outcome
     if not outcome.ok:
-        return Finding("values-first", "Not judged yet: it does not run where gradients are wanted.")
+        return Finding("values-first", "Not judged yet: your code doesn't run where gradients are needed.")
     held = [name for name in STATS if name in outcome.value["tracked"]]
     if not held:
         return None
     return Finding(
         "keeps-graph",
-        f"After a batch in train mode `{held[0]}` still holds the batch's graph. With every batch it grows, and the "
-        "second `backward()` fails. Statistics aren't part of what is trained: `.detach()`, or `torch.no_grad()`.",
+        f"After a batch in train mode `{held[0]}` still holds the batch's graph. With every batch the graph "
+        "grows, and the second `backward()` fails. Statistics aren't trained, so use `.detach()` or `torch.no_grad()`.",
     )
 
 
@@ -148,7 +148,7 @@ def _left_alone(session: Session) -> Finding | None:
             moved, before = moved or not same, after
         if finding is not None:
             return finding
-    return None if moved else Finding("values-first", "Not judged yet: training has to move them first.")
+    return None if moved else Finding("values-first", "Not judged yet: training has to move the statistics first.")
 
 
 def _several(title: str, weight: float, which: Sequence[str], training: bool | None, upto: int | None = None) -> Part:
@@ -255,7 +255,10 @@ EXERCISE = Exercise(
         parts.shape(TRAIN),
         parts.after_values(
             Part(
-                "owns weight and bias as parameters, the statistics as buffers", 2.5, _registers, compares_values=False
+                "owns weight and bias as parameters and the statistics as buffers",
+                2.5,
+                _registers,
+                compares_values=False,
             ),
             TRAIN,
         ),

@@ -28,7 +28,7 @@ EXERCISE = Exercise(
     outputs=(Output("result", "... E"),),
     cases=residual_cases,
     reference=reference,
-    parts=residual_parts("adds the sub-layer of the normalised x to x"),
+    parts=residual_parts("adds the sub-layer's output for the normalised x to x"),
     mistakes=(
         mistake(
             "residual-normalised",

@@ -58,7 +58,7 @@ QUESTIONS = (
         wrong=written(
             {
                 1.2247: "That divides the squares by d - 1, but what does LayerNorm divide by?",
-                0.6667: "That divides by the variance itself, but what does the formula take of it?",
+                0.6667: "That divides by the variance itself, but what does the formula do to the variance first?",
                 2.357: "The mean was not subtracted from the 5.",
                 1.71499: "That is RMSNorm's result, since no mean was subtracted.",
                 3.0: "That is the centred number, but what is it divided by?",
@@ -72,7 +72,7 @@ QUESTIONS = (
         "large_eps",
         _large_eps,
         HALF_A_HUNDREDTH,
-        "The variance of -2 and 2 is no fraction, and after adding eps its root isn't one either.",
+        "The variance of -2 and 2 is a whole number, and once eps is added, so is the root.",
         wrong=written(
             {
                 0.2857: "That adds eps outside the root.",
@@ -88,14 +88,14 @@ QUESTIONS = (
         "running_var",
         lambda: _first(_remembered([[0.0], [2.0]]).running_var),
         HALF_A_HUNDREDTH,
-        "Look up two things, where `running_var` starts, and by what the batch's squares are divided.",
+        "Look up two things: where `running_var` starts, and what the batch's squares are divided by.",
         wrong=written(
             {
                 1.0: "Which of the two variances is remembered, the one with N or the one with N - 1?",
-                0.2: "It does not start at 0.",
-                0.1: "It does not start at 0, and another variance is remembered.",
+                0.2: "`running_var` does not start at 0.",
+                0.1: "`running_var` does not start at 0, and it is the other variance that is remembered.",
                 2.0: "That is the batch's variance, but how far does one batch move the running one?",
-                1.9: "With momentum 0.1 the new value counts a tenth, not nine tenths.",
+                1.9: "With momentum 0.1 the new value counts for a tenth, not for nine tenths.",
             }
         ),
     ),
@@ -107,7 +107,7 @@ QUESTIONS = (
         wrong={
             "b": "If you try 1 and 3, then 0 and 100, what is left of the distance?",
             "c": "In eval mode it is the running statistics that count, so look at the cell with `pair`.",
-            "d": "One sample is too few, but the cell with `pair` gives it two.",
+            "d": "One sample is too few, but the cell with `pair` passes two. Does that raise an error?",
         },
     ),
     choice(
@@ -118,7 +118,7 @@ QUESTIONS = (
         wrong={
             "a": "A norm acts on the numbers on the way forward, and post-norm stacks have just as many norms.",
             "c": "Both stacks in the picture have 48 layers.",
-            "d": "It is one factor, the same for all layers, so what is different from layer to layer?",
+            "d": "The last norm is one factor, the same for all layers, so what differs from layer to layer?",
         },
     ),
 )

@@ -127,7 +127,8 @@ def _mismatch(outcome: Outcome, state: Outcome, step: ModeBatch, session: Sessio
         if not isinstance(tensor, Tensor) or tensor.shape != shape:
             got = compare.in_words(tensor)
             return Finding(
-                "wrong-shape", f"After a batch in {MODES[step.training]} mode {name} is {got}, expected {tuple(shape)}."
+                "wrong-shape",
+                f"After a batch in {MODES[step.training]} mode, {name} is {got}, expected {tuple(shape)}.",
             )
     return None
 
@@ -274,7 +275,7 @@ def _wrong_values(run: Run, number: int, step: ModeBatch, name: str, got: Tensor
     subject = "the result is" if name == "output" else f"`running_{name}` is"
     return Finding(
         "wrong-values",
-        f"After batch {number}, of {step.x.shape[0]} rows, in {MODES[step.training]} mode {subject} not that of "
+        f"After batch {number} ({step.x.shape[0]} rows, {MODES[step.training]} mode), {subject} not that of "
         f"`nn.BatchNorm1d` (momentum {run.momentum:g}, eps {run.eps:g}).",
         got=got[:8, :8] if got.dim() > 1 else got[:8],
         expected=(expected[:8, :8] if expected.dim() > 1 else expected[:8]).to(got.dtype),

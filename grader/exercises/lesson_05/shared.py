@@ -116,7 +116,7 @@ def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = 
         parts.shape(first),
         parts.values(title, 3, first),
         parts.values(further, 1, *cases),
-        parts.values("puts the given eps where it belongs, and has its default", 2, BIG_EPS, SMALL, CONSTANT),
+        parts.values("puts the given eps where it belongs, and has the right default", 2, BIG_EPS, SMALL, CONSTANT),
         *((parts.offsets(offset, 1, OFFSET),) if offset else ()),
         parts.finite("stays finite with large entries", 0.5, "entries up to 50", after=first),
         parts.float64(single=first, weight=0.5, tolerance=PRECISE),
@@ -183,6 +183,6 @@ def residual_parts(title: str) -> tuple[Part, ...]:
         parts.finite("stays finite with large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
-        replace(parts.unchanged(SAME, weight=0.5), name=f"leaves x as it was, {SAME} too"),
+        replace(parts.unchanged(SAME, weight=0.5), name=f"leaves x as it was, even {SAME}"),
         parts.gradients(),
     )

@@ -204,7 +204,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape(),
-        parts.values("turns every pair of columns, positions 0, 1, 2, …", 3, "one sequence"),
+        parts.values("turns every pair of columns, at positions 0, 1, 2, …", 3, "one sequence"),
         parts.values("takes any positions and any base", 1.5, PLACES, "another base"),
         parts.values("takes any leading axes", 1, *LEADING),
         parts.finite("stays finite with large entries", 0.5, "entries up to 50"),

@@ -118,10 +118,8 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape(ONE),
-        parts.values("adds to every token the row of its position", 3, ONE),
-        parts.values(
-            "works for any sizes of the tables", 1.5, "more ids and sentences than positions", FULL, *LENGTH_ONE
-        ),
+        parts.values("adds the row of the position to every token", 3, ONE),
+        parts.values("works for tables of any size", 1.5, "more ids and sentences than positions", FULL, *LENGTH_ONE),
         refuses("raises ValueError where there are more tokens than positions", 1, ONE, _too_long),
         parts.float64(single=ONE, weight=0.5),
         parts.unchanged(ONE, weight=0.5),

@@ -122,7 +122,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape(ONE),
-        parts.values("takes from the table the column of every distance", 3, ONE),
+        parts.values("takes the column of every distance from the table", 3, ONE),
         parts.values("works for any lengths and any table", 2, TALL, NEAR, FIRST_ROW, ONE_HEAD),
         parts.float64(single=ONE, weight=0.5),
         parts.unchanged(ONE, weight=0.5),

@@ -49,7 +49,7 @@ class Refused:
 
 
 REFUSED = (
-    "Where does your code compare the two numbers? Print both there, for the call that the report names.",
+    "Where does your code compare the two numbers? Print both just before that, for the call that the report names.",
     "`raise ValueError(...)` takes the message; an f-string puts numbers into it.",
 )
 
@@ -88,7 +88,7 @@ def default_dtype(case: str) -> Part:
         short = [str(dtype).removeprefix("torch.") for dtype in (got, expected)]
         tip = "Comparisons give bool, and counts give whole numbers, but here decimals are asked for."
         if got.is_floating_point:
-            tip = "NumPy and Python's own numbers are of double precision."
+            tip = "Python's floats, and by default NumPy's, have double precision."
         return Finding(
             "dtype-changed",
             f"The result of `{session.exercise.name}` has dtype {short[0]}, expected {short[1]}, torch's default. "

@@ -110,7 +110,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 NOT_EVEN = (
-    "Which of your lines asks whether `d_model` is odd? It has to come before anything is computed.",
+    "Which of your lines asks whether `d_model` is odd? That line has to come before anything is computed.",
     "What is left over when an odd number is divided by 2? `raise ValueError(...)` takes the message.",
 )
 

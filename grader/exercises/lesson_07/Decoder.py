@@ -108,7 +108,7 @@ EXERCISE = Exercise(
         parts.values("steps 4, 5 and 18: from embedding and position to logits", 2, ONE_QUIET),
         parts.values("step 18: each layer works on what the one before it gave", 3, "two layers", *LENGTH_ONE),
         parts.values("step 18: every layer has memory and both masks", 1.5, FULL),
-        parts.values("steps 5 and 18: drops what is embedded, and the layers drop too, in train mode", 1, TRAIN),
+        parts.values("steps 5 and 18: dropout acts on the embedding and in the layers, in train mode", 1, TRAIN),
         refuses_long(FULL, _longer),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),

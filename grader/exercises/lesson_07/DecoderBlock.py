@@ -85,7 +85,7 @@ EXERCISE = Exercise(
         named("step 17: gives back the shape of the target", parts.shape("two sequences")),
         parts.values("step 16: the target looks at itself, adds, normalises", 2, QUIET),
         parts.values(
-            "step 17: then it looks at the source, and the block does the rest", 3, "two sequences", *LENGTH_ONE
+            "step 17: then the target looks at the source, and the block does the rest", 3, "two sequences", *LENGTH_ONE
         ),
         parts.values("step 17: the second attention layer has the source's mask", 1.5, EQUAL),
         parts.values("step 16: drops the attention's output before it is added, in train mode", 1.5, TRAIN),

@@ -75,7 +75,7 @@ EXERCISE = Exercise(
         parts.values("steps 4 and 5: adds its position to every token", 2, QUIET),
         parts.values("step 15: each layer works on what the one before it gave", 3, "two layers", *LENGTH_ONE),
         parts.values("steps 9 and 15: hides what the mask hides", 1.5, FULL),
-        parts.values("steps 5 and 15: drops what is embedded, and the layers drop too, in train mode", 1, TRAIN),
+        parts.values("steps 5 and 15: dropout acts on the embedding and in the layers, in train mode", 1, TRAIN),
         refuses_long(FULL, lambda case: (one_more(case.args["tokens"]), all_visible(one_more(case.args["tokens"])))),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),

@@ -148,7 +148,7 @@ def named(name: str, part: Part, weight: float | None = None) -> Part:
 
 
 TOO_LONG = (
-    "Which axis of `tokens` is the length of a sequence? Compare it with `max_length` before anything is looked up.",
+    "Which axis of `tokens` runs along a sequence? Compare its size with `max_length` before you look anything up.",
     "`raise ValueError(...)` takes the message; an f-string puts the two numbers into it.",
 )
 

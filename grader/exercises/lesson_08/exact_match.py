@@ -11,6 +11,7 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import LESSON, matches_any, numbers, spoken, wrong
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
 from grader.spec.words import Words
 
@@ -31,12 +32,7 @@ def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
     def judge(session: Session) -> Finding | None:
         for name, case in session.cases.items():
             if session.call(case).changed:
-                changed = list(case.args)[session.call(case).changed[0]]
-                return Finding(
-                    "changes-argument",
-                    f"`{session.exercise.name}` changed its argument `{changed}` in place ({name}). Assignments such "
-                    f"as `{changed}[...] = ...` and operations that end in `_` do that. Make a new tensor instead.",
-                )
+                return changed_in_place(session, list(case.args)[session.call(case).changed[0]], name)
         if any(wrong(session, name) for name in names):
             return not_judged("values-first")
         return None

@@ -257,7 +257,7 @@ def _wrong(session: Session, name: str, up_to_eos: bool = False) -> Finding | No
         got = got.where(~_behind(right, case.args["eos_idx"]), right)
     if not torch.equal(got, right):
         row, column = (int(i) for i in (got != right).nonzero()[0])
-        message = f"Row {row} differs from column {column} on {context}."
+        message = f"Row {row} is wrong from column {column} onwards {context}."
         return Finding("wrong-values", message, got=value[row].clone(), expected=right[row])
     return None
 
@@ -405,7 +405,7 @@ def _one_column_more(session: Session) -> bool:
 
 
 MODE = "In the case «{name}» the model's mode (`model.training`) was not the same after the call as before it."
-TRACKED = "Gradients were recorded while it decoded ({name}), which costs memory, and nobody needs them here."
+TRACKED = "Gradients were recorded during decoding ({name}). That costs memory, and they aren't needed here."
 
 EXERCISE = Exercise(
     name="greedy_decode",

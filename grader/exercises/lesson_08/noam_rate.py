@@ -44,7 +44,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("just after the warm-up", warmup + draw.integer(5, 40)),
         case("long after the warm-up", warmup * draw.integer(5, 9) + 11),
         case("another width, in the warm-up", other // 2, other, 512),
-        case("another width, after it", 10 * other + 3, other, 512),
+        case("another width, after the warm-up", 10 * other + 3, other, 512),
         # So short that the root of the step lies below the line: this tells a wrong sign from a missing decay.
         case("a warm-up of two steps", draw.integer(40, 90), 2),
     ]
@@ -111,12 +111,14 @@ EXERCISE = Exercise(
     parts=(
         numbers("rises in a straight line during the warm-up", 2, "the first step", "in the warm-up"),
         numbers("peaks at the last step of the warm-up", 1, "the last step of the warm-up"),
-        numbers("falls with the root of the step after it", 2, "long after the warm-up", "just after the warm-up"),
+        numbers(
+            "falls with the root of the step after the warm-up", 2, "long after the warm-up", "just after the warm-up"
+        ),
         numbers(
             "takes any width and warm-up",
             1,
             "another width, in the warm-up",
-            "another width, after it",
+            "another width, after the warm-up",
             "a warm-up of two steps",
         ),
     ),

@@ -37,12 +37,13 @@ QUESTIONS = (
     shape(
         "labels_shape",
         _labels_shape,
-        "The target loses one column, and no row.",
+        "The target loses one column but no rows.",
         wrong={
-            "(32, 15)": "The decoder is given one token fewer than there are, so how many are left to be said?",
-            "(31, 15)": "The first axis is the batch. Does a sequence get lost?",
-            "(32, 13)": "One end is cut off for the labels and the other for the decoder's input, not both for one.",
-            "(14,)": "The batch is still there.",
+            "(32, 15)": "The decoder's input is one token shorter than the target, and each of its tokens has one "
+            "label, so how many labels are there?",
+            "(31, 15)": "The first axis is the batch. Is a sequence lost?",
+            "(32, 13)": "One end is cut off for the labels and the other for the decoder's input, not both for either.",
+            "(14,)": "The batch axis is still there.",
         },
     ),
     number(
@@ -52,7 +53,7 @@ QUESTIONS = (
         "The loss is minus the natural logarithm of the probability that each token gets. What is that probability?",
         wrong=written(
             {
-                2.64: "That is for the 14 tokens of this lesson.",
+                2.64: "That is the loss for the 14 tokens of this lesson.",
                 5.64: "That is the logarithm to the base 2, but cross-entropy takes the natural one.",
                 1.7: "That is the logarithm to the base 10, but cross-entropy takes the natural one.",
                 0.02: "That is the probability, but what is the loss?",
@@ -64,11 +65,11 @@ QUESTIONS = (
         "diluted",
         _diluted,
         0.005,
-        "Add up all losses, then divide by how many columns there are, padding among them.",
+        "Add up all the losses, then divide by the number of positions, padding included.",
         wrong=written(
             {
-                2.0: "That is the honest mean, but they divide by more than the real labels.",
-                0.6667: "They divide by all of the columns, not by those of the padding alone.",
+                2.0: "That is the honest mean, but here the sum is divided by more than the number of real labels.",
+                0.6667: "The sum is divided by the number of all positions, not of the padding alone.",
                 12.0: "That is the sum.",
             }
         ),
@@ -77,14 +78,14 @@ QUESTIONS = (
         "peak_step",
         _peak,
         0,
-        "One of the two terms rises and the other falls. Where do they meet?",
+        "As the step grows, one of the two terms rises and the other falls. At which step do they meet?",
         wrong=written(
             {
-                1.0: "There the warm-up has only begun.",
+                1.0: "At step 1 the warm-up has only just begun.",
                 256.0: "That is the width, which makes all rates smaller but doesn't move the peak.",
                 4000.0: "That is the paper's warm-up, but which one is given here?",
                 801.0: "That is one too many. At which step does the rate stop rising?",
-                799.0: "That is one too few. At which step does the rate stop rising?",
+                799.0: "That is one step too early. At which step does the rate stop rising?",
             }
         ),
     ),
@@ -95,10 +96,10 @@ QUESTIONS = (
         "Each call writes one column, but which column is there before the first call?",
         wrong=written(
             {
-                20.0: "One of these columns is there from the start.",
-                21.0: "bos counts as a column.",
+                20.0: "One of these 20 columns is there from the start.",
+                21.0: "bos is one of the 20 columns.",
                 18.0: "eos has to be written too, so only one column needs no call.",
-                1.0: "One call is enough where the right answer is given, but here it has to be written.",
+                1.0: "One call is enough if the decoder is given the right answer, but here it has to write it.",
             }
         ),
     ),
@@ -106,12 +107,12 @@ QUESTIONS = (
         "matches",
         _matches,
         0.005,
-        "Cut every row after its first 2, and leave those without one. Which pairs are equal then?",
+        "Cut every row after its first 2, and leave rows without a 2 as they are. Which pairs are equal then?",
         wrong=written(
             {
-                0.75: "That is the fraction of equal tokens, or one pair too many. Look at the last row once more.",
-                0.25: "In the first row the two differ after eos, but does that matter?",
-                1.0: "Look at the second row, where one of the two has ended and the other hasn't.",
+                0.75: "That is the fraction of equal tokens, or one pair too many. Look at the last row again.",
+                0.25: "In the first row, prediction and target differ after eos, but does that matter?",
+                1.0: "Look at the second row, where only one of the two sequences has ended.",
                 2.0: "That is the number of equal rows, but what fraction of the rows is it?",
             }
         ),
@@ -120,21 +121,21 @@ QUESTIONS = (
         "too_good",
         "abcd",
         "610f3c0bf802",
-        "It has learnt to repeat what it was given. Where does it get the answer from?",
+        "The model has learnt to repeat what it was given. Where does it get the answer from?",
         wrong={
             "a": "A learning rate that is too low makes the loss fall too slowly. Is that so here?",
-            "b": "Padding makes the loss smaller, but not next to nothing. What else could be so easy to predict?",
-            "d": "Without the source it could only guess, and the loss would stay high.",
+            "b": "Padding makes the loss smaller, but not as small as this. What else could be so easy to predict?",
+            "d": "Without the source the model could only guess, and the loss would stay high.",
         },
     ),
     choice(
         "forced",
         "abcd",
         "29e81a1d560f",
-        "What can the model see with teacher forcing that isn't there when it writes by itself?",
+        "What can the model see with teacher forcing that it can't see when it is free-running?",
         wrong={
-            "b": "With teacher forcing all of them are right already, so what would more steps change?",
-            "c": "Then it would write them well, too, since it would know them by heart.",
+            "b": "With teacher forcing all dates are right already, so what would more steps change?",
+            "c": "Then the model would get them right when free-running too, since it would know them by heart.",
             "d": "A loss that counts padding is too small, but does that change what the model predicts?",
         },
     ),
@@ -142,11 +143,12 @@ QUESTIONS = (
         "no_eval",
         "abcd",
         "2e4d7e89b6af",
-        "In train mode dropout sets numbers to zero at random, but would you get a message?",
+        "In train mode dropout sets numbers to zero at random, but would anything raise an error or warn you?",
         wrong={
             "a": "You get no warning, since train mode is as valid as eval mode.",
-            "c": "Some of the numbers on the way are set to zero, and others each time. Is the outcome the same?",
-            "d": "Weights change when an optimiser takes a step, but is there one?",
+            "c": "Some of the numbers on the way are set to zero, and different ones each time. Is the outcome the "
+            "same?",
+            "d": "Weights change when an optimiser takes a step, but does any optimiser run here?",
         },
     ),
 )

@@ -260,7 +260,7 @@ def _no_padding_no_loss(weight: float) -> Part:
             return not_judged("values-first")
         finding = parts.inspect_call(session, session.cases["all padding"], FLOAT32)
         if finding is None and _cut_from_logits(session):
-            message = "If all labels are padding, the result is 0, but `.backward()` on it raises: it has no gradient."
+            message = "If all labels are padding, the result is 0, but `.backward()` fails because it has no gradient."
             return Finding("zero-cut-from-logits", message)
         return finding
 

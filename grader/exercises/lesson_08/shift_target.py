@@ -128,7 +128,7 @@ def _kept_dtype(weight: float) -> Part:
             return not_judged("values-first")
         return compare.dtypes(list(session.call(case).value), session.exercise, torch.int64)
 
-    return Part("gives whole numbers, as it was given", weight, judge, compares_values=False)
+    return Part("keeps the integer dtype", weight, judge, compares_values=False)
 
 
 EXERCISE = Exercise(

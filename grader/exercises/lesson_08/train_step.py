@@ -35,12 +35,12 @@ LEFTOVER = "a model with gradients from before"
 CLOSE = Tolerance(relative=1e-4, absolute=1e-6)
 # Where no mistake is known.
 WRONG_LOSS = (
-    "The loss is decided by what the model is given, in which mode it runs, and what its logits are compared with.",
-    "Print these three in the first call, and what you do to the loss before you return it.",
+    "The loss depends on what the model is given, on the mode it runs in, and on what its logits are compared with.",
+    "Print these three in the first call, and look at what you do to the loss before you return it.",
 )
 WRONG_STEP = (
     "The loss is right, so the fault comes after it.",
-    "Which lines change `.grad` or the parameters, in which order and how often does each of them run?",
+    "Which lines change `.grad` or the parameters? In which order do they run, and how often does each?",
 )
 
 
@@ -350,7 +350,7 @@ def _keeps_mode(session: Session) -> Finding | None:
 
 def _lets_go(session: Session) -> Finding | None:
     if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
-        message = "After the call the graph of the loss is still held, so the memory of every step would stay taken."
+        message = "After the call the graph of the loss is still held, so no step would free its memory."
         return Finding("graph-held", message)
     return None
 

@@ -46,12 +46,12 @@ def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
     value, name = outcome.value, session.exercise.name
     if value is None:
         return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
-    expected = "expected (output, (key, value)): the output and the cache, which is a tuple of two tensors itself."
+    expected = "expected (output, (key, value)): the output and the cache, which is itself a tuple of two tensors."
     if not _is_pair(value) or not isinstance(value[0], Tensor):
         return Finding("wrong-type", f"`{name}` returned {compare.in_words(value)}, {expected}")
     if not _is_pair(value[1]) or not all(isinstance(tensor, Tensor) for tensor in value[1]):
         held = "None" if value[1] is None else compare.in_words(value[1])
-        return Finding("wrong-type", f"The cache that `{name}` returned is {held}, {expected}")
+        return Finding("wrong-type", f"`{name}` returned an output and {held}, {expected}")
     return [value[0], *value[1]]
 
 
@@ -67,8 +67,8 @@ def _with_arguments(finding: Finding, session: Session, case: Case) -> Finding:
 
 def _arguments(session: Session, case: Case) -> str:
     cache = case.args["cache"]
-    held = "None" if cache is None else f"two tensors {tuple(cache[0].shape)}"
-    return f"{compare.arguments_in_words(case, session.exercise).rstrip('.')}, cache {held}."
+    held = "cache = None" if cache is None else f"a cache of two tensors {tuple(cache[0].shape)}"
+    return f"{compare.arguments_in_words(case, session.exercise).rstrip('.')}, {held}."
 
 
 def inspect(session: Session, name: str, which: slice, tolerance: Tolerance | None) -> Finding | None:
@@ -138,8 +138,8 @@ def unchanged(session: Session) -> Finding | None:
     if changed:
         return Finding(
             "changes-argument",
-            f"`{session.exercise.name}` changed its argument `{list(case.args)[changed[0]]}` in place. What was handed "
-            "over may still be needed. Make new tensors instead.",
+            f"`{session.exercise.name}` changed its argument `{list(case.args)[changed[0]]}` in place. The "
+            "caller may still need it, so make new tensors instead.",
         )
     wrong = inspect(session, SEVERAL, ALL, FLOAT32)
     return None if wrong is None else not_judged("values-first")
@@ -155,7 +155,8 @@ def gradients(session: Session) -> Finding | None:
     if not outcome.ok:
         session.expected_gradients(case)  # raises if torch can't differentiate the reference: not the student's fault
         error = compare.run_error(outcome, session.exercise)
-        return Finding("gradient-cut", f"{error.message if error else ''} It runs only where no gradients are wanted.")
+        runs = f"`{session.exercise.name}` runs only where no gradients are wanted."
+        return Finding("gradient-cut", f"{error.message if error else ''} {runs}")
     for at, right in session.expected_gradients(case).items():
         gradient = (outcome.gradients or {}).get(at)
         name = place_in_words(at, list(case.args))

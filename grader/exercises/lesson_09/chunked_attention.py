@@ -184,7 +184,7 @@ EXERCISE = Exercise(
     cases=_cases,
     reference=attention,
     parts=(
-        *usual("gives what attention at once gives", 4, leading=1.5),
+        *usual("gives the same as attention for all queries at once", 4, leading=1.5),
         parts.values("works for chunks of any size", 1.5, LARGER, ONES, LONG),
         small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, ONES),
     ),

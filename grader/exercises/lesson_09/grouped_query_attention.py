@@ -35,7 +35,8 @@ from grader.subject import Request
 mistake = Words(__file__)
 
 INPUTS = {"query": "... Hq Tq D", "key": "... Hkv Tk D", "value": "... Hkv Tk d_v"}
-ONE_FOR_ALL, ONE_EACH, AS_MANY = "one head of keys for all", "a head of keys for each", "as many groups as heads in one"
+ONE_FOR_ALL, ONE_EACH = "one head of keys for all query heads", "a head of keys for each query head"
+AS_MANY = "as many groups as heads in one"
 
 # Heads of queries and of keys that don't fit, 2 and 6 among them: the queries' number is the one to be divided.
 MISFITS = ((6, 4), (5, 2), (2, 6))
@@ -207,7 +208,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         *usual("lets each group of query heads read its head of keys", 4, leading=1.5),
-        parts.values("takes one head of keys for all, and one for each", 1.5, ONE_FOR_ALL, ONE_EACH),
+        parts.values("takes one head of keys for all query heads, and one for each", 1.5, ONE_FOR_ALL, ONE_EACH),
         parts.after_values(
             Part("raises ValueError where the heads don't divide", 1, _refuses, compares_values=False),
         ),

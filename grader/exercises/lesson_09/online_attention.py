@@ -300,14 +300,14 @@ def _walks(weight: float) -> Part:
             return Finding(
                 "blocks-of-another-size",
                 f"Your code runs {cut} torch operations in blocks of {short.args['block_size']} keys, and {whole} "
-                f"where one block holds all {short.sizes['Tk']}. Fewer blocks would take fewer, so your blocks don't "
-                "have `block_size` keys.",
+                f"where one block holds all {short.sizes['Tk']}. Fewer blocks would need fewer operations, so your "
+                "blocks don't have `block_size` keys.",
             )
         return Finding(
             "one-go",
             f"Your code runs {_operations(session)[0]} torch operations with {short.sizes['Tk']} keys and "
             f"{_operations(session)[1]} with {long.sizes['Tk']}, in blocks of {short.args['block_size']}. More keys "
-            "are more blocks, so a loop over blocks of keys would take more.",
+            "make more blocks, so a loop over blocks of keys would need more operations.",
         )
 
     return Part("walks over blocks of keys", weight, judge)
@@ -322,9 +322,9 @@ EXERCISE = Exercise(
     cases=_cases,
     reference=attention,
     parts=(
-        *usual("gives what attention at once gives", 4, leading=1.5),
+        *usual("gives the same as attention to all keys at once", 4, leading=1.5),
         parts.values("works for blocks of any size", 1.5, LARGER, ONES, LONG),
-        parts.values("keeps rows of large scores apart from overflow and underflow", 4, OFFSET, NEGATIVE),
+        parts.values("avoids overflow and underflow in rows of large scores", 4, OFFSET, NEGATIVE),
         small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, FEW),
         _walks(6),
     ),

@@ -149,8 +149,8 @@ def _size_finding(session: Session, case: Case) -> str:
     lead = "·".join(str(n) for n in case.leading)
     return (
         f"Your code made a tensor of shape {shape}{held}: {outcome.largest:,} numbers at once. All queries with all "
-        f"keys are {lead + '·' if lead else ''}{case.sizes['Tq']}·{case.sizes['Tk']} = {total:,}. Every tensor should "
-        f"stay smaller than that. {compare.arguments_in_words(case, session.exercise)}"
+        f"keys make {lead + '·' if lead else ''}{case.sizes['Tq']}·{case.sizes['Tk']} = {total:,} scores. Every tensor "
+        f"should stay smaller than that. {compare.arguments_in_words(case, session.exercise)}"
     )
 
 
@@ -291,7 +291,8 @@ def is_whole(weight: float, *names: str) -> Part:
                 return Finding("values-first", "Not judged yet: the number has to be right first.")
             if not isinstance(number(session, name), int):
                 message = (
-                    f"`{session.exercise.name}` returned {number(session, name)!r}, a float; bytes are counted in int."
+                    f"`{session.exercise.name}` returned {number(session, name)!r}, "
+                    "which is a float, but a number of bytes should be an int."
                 )
                 return Finding("wrong-type", f"{message} `/`, `**` of a float and `math.pow` give floats.")
         return None

@@ -1,4 +1,4 @@
-"""Lesson 10, reading and debugging attention: patterns, rollout, and eight broken attentions to diagnose."""
+"""Lesson 10, reading and debugging attention: patterns, rollout, and eight broken attention functions to diagnose."""
 
 NAMES = (
     "first_token_pattern",

@@ -19,7 +19,7 @@ mistake = Words(__file__)
 
 SEVERAL, TWO, ONE, DOUBLE = "several layers", "two layers", "one layer", "float64"
 TOKEN = "one token"
-CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` of a tensor cut them."
+CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` of a tensor cut gradients."
 
 
 def with_residual(weights: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""`bug_hunt`: eight broken attentions, each to be named. A wrong name gets the probe that would have ruled it out."""
+"""`bug_hunt`: eight broken attention functions to be named. A wrong name gets the probe that would rule it out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROBES: dict[str, dict[str, str]] = {
         "one ahead": "with {} an output would change with the next token, but not with those after it",
         "later": "with {} outputs would change with later tokens, and not with earlier ones",
         "itself hidden": "with {} the first output would change with no token at all",
-        "torn": "with {} the matrix would look torn: an output changes with one later token and not with the next",
+        "torn": "with {} the matrix would look torn, as outputs would change with one later token and not the next",
     },
     "company": {
         "same": "with {} a sequence would come out the same alone and in a batch",
@@ -39,12 +39,12 @@ PROBES: dict[str, dict[str, str]] = {
     "compared": {
         "weights right": "with {} a single sequence's weights would be the right ones, with any number of heads",
         "right with one head": "with {} the weights would be right with one head, and wrong with several",
-        "wrong": "with {} the weights would differ from the right ones, with one head too",
+        "wrong": "with {} the weights would differ from the right ones, even with one head",
     },
     "entropies": {
         "right": "with {} the entropies would be the right ones",
-        "lower": "with {} the weights would be sharper than the right ones, so their entropies lower",
-        "higher": "with {} the weights would be flatter than the right ones, so their entropies higher",
+        "lower": "with {} the weights would be sharper than the right ones, so their entropies would be lower",
+        "higher": "with {} the weights would be flatter than the right ones, so their entropies would be higher",
         "none": "with {} the last row wouldn't sum to one, so it would have no entropy",
         "another": "with {} the entropies would differ from the right ones",
     },
@@ -96,21 +96,21 @@ def ruled_out(named: str, true: str) -> str:
     for probe, words in PROBES.items():
         reading = READINGS[named][probe]
         if reading != READINGS[true][probe]:
-            return f"Try the probe `{probe}`: {words[reading].format(f'`{named}`')}. Is it so?"
+            return f"Try the probe `{probe}`: {words[reading].format(f'`{named}`')}. Is that so?"
     raise ValueError(f"no probe tells {named} from {true}")
 
 
 def _question(box: str) -> Question:
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, str):
-            return f"expected one of the ids in the list, as text, got a value of type {type(answer).__name__}."
+            return f"expected one of the ids in the list (as text), got a value of type {type(answer).__name__}."
         if normal(answer) not in CANDIDATES:
-            return f"{answer[:40]!r} is none of the ids in the list."
+            return f"{answer[:40]!r} isn't one of the ids in the list."
         return answer_digest(box, normal(answer)) == DIGESTS[box]
 
     true = mistake_of(box)
     wrong = {named: ruled_out(named, true) for named in CANDIDATES if named != true}
-    return Question(box, right, "Run all probes on it, and write down what is unusual.", wrong)
+    return Question(box, right, "Run all the probes on this box, and write down what is unusual.", wrong)
 
 
 QUESTIONS = tuple(_question(box) for box in DIGESTS)

@@ -15,6 +15,7 @@ from grader.exercises.lesson_10.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part
+from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
 from grader.spec.words import Words
 
@@ -79,7 +80,7 @@ FOCUSED: Patterns = {
 
 SPREAD: Patterns = {
     "a band of radius 3": partial(local, radius=3),
-    "all tokens so far, alike": _causal,
+    "all tokens so far, equally": _causal,
     "itself and the two before": partial(_band, before=2, after=0),
     "both neighbours, not itself": partial(_band, before=1, after=1, self_too=False),
     "uniform for half of the tokens, diagonal for the others": lambda n: torch.cat(
@@ -155,17 +156,18 @@ def _wrong(session: Session, name: str) -> Finding | None:
     finding = compare.run_error(outcome, session.exercise)
     if finding is not None:
         return finding
+    returned = f"`{session.exercise.name}` returned"
     if outcome.value is None:
-        return Finding("returns-nothing", "It returned None. Does every way through it end in a `return`?")
+        return Finding("returns-nothing", f"{returned} None. Does every path through it end in a `return`?")
     if outcome.value not in PATTERN_NAMES:
-        returned = compare.in_words(outcome.value)
-        message = f"It returned {returned}, expected one of {', '.join(map(repr, PATTERN_NAMES))}."
-        spelt = ("Compare your words with these five, letter by letter: small letters, no spaces.",)
+        got = compare.in_words(outcome.value)
+        message = f"{returned} {got}, expected one of {', '.join(map(repr, PATTERN_NAMES))}."
+        spelt = ("Compare your word with these five, letter by letter. They're in lower case and have no spaces.",)
         return Finding("wrong-type", message, hints=spelt if isinstance(outcome.value, str) else ())
     if outcome.value == answer(name):
         return None
     size = session.cases[name].sizes["T"]
-    message = f"It returned {outcome.value!r} for «{name}» (seq_len {size}), expected {answer(name)!r}."
+    message = f"{returned} {outcome.value!r} for «{name}» (seq_len {size}), expected {answer(name)!r}."
     return Finding("wrong-verdict", message)
 
 
@@ -185,10 +187,7 @@ def _names(title: str, weight: float, *names: str) -> Part:
 def _unchanged(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
         if any(session.call(case).changed for case in session.cases.values()):
-            message = (
-                "It changed its argument `weights` in place. Operations that end in `_`, `+=` and assignments such as "
-            )
-            return Finding("changes-argument", message + "`weights[...] = ...` do that. Make a new tensor instead.")
+            return changed_in_place(session, "weights")
         if any(_wrong(session, name) is not None for name in PLAIN):
             return Finding("values-first", "Not judged yet: the plain patterns have to be right first.")
         return None
@@ -301,8 +300,8 @@ EXERCISE = Exercise(
     parts=(
         _names("names the four patterns", 2, *PLAIN, *LOCAL),
         _names("names them with 5 % of random weights mixed in", 2, *map(_noisy, {**PLAIN, **LOCAL})),
-        _names("returns other where the weight goes elsewhere", 1.5, *FOCUSED, *RANDOM),
-        _names("returns other where the weight is distributed differently", 1.5, *SPREAD, *WEAK),
+        _names('returns "other" where the weight goes elsewhere', 1.5, *FOCUSED, *RANDOM),
+        _names('returns "other" where the weight is distributed differently', 1.5, *SPREAD, *WEAK),
         _names("takes float64 too", 0.5, *map(_double, ("diagonal", "uniform", "local, radius 1"))),
         _unchanged(0.5),
     ),

@@ -132,7 +132,7 @@ EXERCISE = Exercise(
         parts.shape(FEW),
         parts.values("divides each row equally among the token and its neighbours", 3, FEW),
         parts.values("works for a wider radius", 2, FEW, WIDE),
-        parts.values("works at the extremes: radius 0, one token, all tokens near", 1, FEW, *REST),
+        parts.values("works at the extremes: radius 0, one token, all tokens within the radius", 1, FEW, *REST),
         default_dtype(FEW),
     ),
     mistakes=(

@@ -205,8 +205,8 @@ def _starts_small(session: Session) -> Finding | None:
     if size is None or size < TOO_LARGE:
         return None
     message = (
-        f"The logits of a new model have a typical size of {size:.1f}, expected less than 1, so it starts out very "
-        "sure of something that it hasn't learnt, with a loss far above log V."
+        f"The logits of a new model have a typical size of {size:.1f}, expected less than 1, so the model starts out "
+        "very sure of something that it hasn't learnt, with a loss far above log V."
     )
     return Finding("starts-too-large", message)
 
@@ -222,7 +222,7 @@ def _same_with_cache(session: Session) -> Finding | None:
         expected = right[:, start:end]
         if got.shape != expected.shape:
             message = f"With a cache the logits of {where} have shape {tuple(got.shape)}, expected "
-            return Finding("wrong-shape", f"{message}{tuple(expected.shape)}: those of the new tokens.")
+            return Finding("wrong-shape", f"{message}{tuple(expected.shape)} for the new tokens alone.")
         if not FLOAT32.all_close(got, expected):
             message = f"With a cache the logits of {where} differ from those without a cache."
             return Finding("wrong-values", message, got=got[0].clone(), expected=expected[0].to(got.dtype))

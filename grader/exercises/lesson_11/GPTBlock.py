@@ -47,7 +47,7 @@ def gpt_block(setup: Setup, x: Tensor) -> Tensor:
     return block(setup.state, setup.init[1], x, 0.0 if drops(setup, 3) else 1.0)
 
 
-QUIET, OTHER = "the feed-forward layers silent", "another width, float64"
+QUIET, OTHER = "silent feed-forward layers", "another width, float64"
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -124,7 +124,7 @@ def _hands_on(session: Session) -> Finding | None:
     outcome = _with_empty_cache(session)
     if outcome is None or 1 in outcome.changed:
         return None
-    return Finding("cache-unused", "It was called with an empty cache, and the cache was still empty after the call.")
+    return Finding("cache-unused", "The block was called with an empty cache, which was still empty after the call.")
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------

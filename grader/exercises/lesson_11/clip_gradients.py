@@ -167,7 +167,7 @@ def _wrong_gradients(session: Session, name: str) -> Finding | None:
     for place, (got, wanted) in enumerate(zip(seen.gradients, expected, strict=True)):
         said = f"({name}: norm {norm:.4g}, max_norm = {run.max_norm:g})"
         if (got is None) != (wanted is None):
-            what = "is None afterwards" if got is None else "was None, and isn't any more"
+            what = "is None afterwards" if got is None else "was None before and isn't afterwards"
             return Finding("wrong-gradients", f"The gradient of parameter {place} {what} {said}.")
         if got is None or wanted is None:
             continue
@@ -220,7 +220,7 @@ def _leaves(session: Session) -> Finding | None:
     if isinstance(seen, Finding):
         return seen
     if not seen.kept:
-        return Finding("changes-argument", "The parameters themselves were changed; only `.grad` may change.")
+        return Finding("changes-argument", "The parameters themselves were changed, but only `.grad` may change.")
     return None
 
 
@@ -365,9 +365,9 @@ EXERCISE = Exercise(
     points=3,
     signature=("parameters", "max_norm"),
     parts=(
-        _part("returns the norm of all gradients together, before", 2, LARGE, SMALL, norm=True),
-        _part("rescales all gradients where their norm is larger", 3, LARGE, EACH),
-        _right_where((LARGE, EACH), _part("leaves the gradients alone where it is not", 1, SMALL, ZERO)),
+        _part("returns the norm of all gradients together, as it was before", 2, LARGE, SMALL, norm=True),
+        _part("rescales all gradients where their norm is above max_norm", 3, LARGE, EACH),
+        _right_where((LARGE, EACH), _part("leaves the gradients alone below max_norm", 1, SMALL, ZERO)),
         _right_where((LARGE, EACH), Part("changes the gradients in place", 0.5, _in_place, compares_values=False)),
         _right_where((LARGE, EACH, SMALL), _part("passes over parameters without a gradient", 0.5, NONE)),
         _right_where((LARGE, EACH, SMALL), _part("walks over the parameters once", 1, ONCE)),

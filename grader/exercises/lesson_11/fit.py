@@ -36,7 +36,7 @@ FROM_EVAL, LEFTOVER, ONE = "a model in eval mode", "a model with gradients from 
 FREE = 1000.0  # a max_norm that no gradient reaches
 # Where no mistake is known.
 WRONG_LOSS = (
-    "A loss is decided by the batch, the mode that the model runs in, and what its logits are compared with.",
+    "A loss depends on the batch, the mode that the model runs in, and what its logits are compared with.",
     "Print the inputs and the labels of each step, and `model.training`, just above the line that calls the model.",
 )
 WRONG_STEP = (
@@ -280,7 +280,8 @@ def _returns(name: str) -> Judge:
         if wrong is None:
             return None
         words = compare.apart(float(got[wrong]), right[wrong])
-        message = f"The loss of step {wrong} is {words[0]}, expected {words[1]} ({name}, {len(right)} steps from 0 on)."
+        what = f"The loss of step {wrong}, counted from 0, is {words[0]}"
+        message = f"{what}, expected {words[1]} ({name}, {len(right)} steps)."
         return Finding("wrong-values", message, hints=WRONG_STEP if wrong else WRONG_LOSS)
 
     return judge
@@ -356,7 +357,7 @@ def _keeps_mode(session: Session) -> Finding | None:
 
 def _lets_go(session: Session) -> Finding | None:
     if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
-        message = "After the call the graph of a loss is still held, so the memory of every step would stay taken."
+        message = "After the call the graph of a loss is still held, so the memory of every step would stay in use."
         return Finding("graph-held", message)
     return None
 
@@ -475,7 +476,7 @@ EXERCISE = Exercise(
     parts=(
         Part("returns the loss before each step", 2, _returns(USUAL)),
         Part("changes the parameters step by step", 3, _changes(USUAL)),
-        Part("goes on where it was when it is called again", 1, _once(_changes(USUAL, 1))),
+        Part("goes on where it stopped when it is called again", 1, _once(_changes(USUAL, 1))),
         Part("starts the first step afresh", 1, _once(_changes(LEFTOVER))),
         Part("clips the gradients before the step", 1.5, _once(_changes(CLIPPED))),
         Part("clips to a norm of 1 if none is given", 0.5, _once(_changes(DEFAULT))),

@@ -62,7 +62,7 @@ def _same_draws(session: Session) -> Finding | None:
     got, other = ids(session, DRAWN), session.once("generate", lambda: _by_generate(session))
     if got is not None and other is not None and not torch.equal(got, other):
         rows = int((got != other).any(dim=1).sum())
-        message = f"{rows} of {len(got)} texts differ from those of `generate` with a generator of the same seed."
+        message = f"{rows} of {len(got)} texts differ from those of `generate` with the same seed."
         return Finding("other-draws", message)
     return None
 
@@ -82,7 +82,8 @@ def _one_by_one(session: Session) -> Finding | None:
     for number, (tokens, cached, has_cache) in enumerate(seen.fed):
         if not has_cache or cached != before:
             held = f"a cache of {cached} tokens" if has_cache else "no cache"
-            message = f"Call {number} of the model got {tokens} tokens and {held}; the calls before it had {before}."
+            got = f"{tokens} token{'s' if tokens != 1 else ''}"
+            message = f"Call {number} to the model got {got} and {held}, but {before} tokens came before it."
             return Finding("cache-not-used", message)
         before += tokens
     longest = run.prompt.shape[1] + run.new_tokens
@@ -102,7 +103,7 @@ def _last_not_fed(session: Session) -> Finding | None:
         run = drawn_runs(session)[SURE]
         calls, prompt = len(_fed(session)), run.prompt.shape[1]
         message = f"For {run.new_tokens} new tokens after a prompt of {prompt} the model was called {calls} times. "
-        return Finding("last-token-fed", f"{message}The last new token needn't go through it.")
+        return Finding("last-token-fed", f"{message}The last new token needn't go through the model.")
     return None
 
 

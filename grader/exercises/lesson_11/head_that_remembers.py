@@ -92,7 +92,7 @@ PLAIN, DOUBLE, ONE_LAYER, ONE_HEAD = "one text", "float64", "one layer", "one he
 LATER, NEW, EVERY, ITSELF, TURNED, OWN, FIRST, LAST, ONCE, LARGER, SMALLER = (
     "a head that looks at later occurrences",
     "a head that looks at what is new",
-    "a head that looks back where no label is",
+    "a head that looks back where there is no label",
     "a head that looks for the token itself",
     "a head whose columns look back",
     "a name twice in a row",
@@ -197,7 +197,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
         whole = isinstance(outcome.value, tuple | list) and any(isinstance(item, Tensor) for item in outcome.value)
         tip = " `.item()` takes the number out of a tensor." if whole or isinstance(outcome.value, Tensor) else ""
         found = "a pair with a tensor in it" if whole else compare.in_words(outcome.value)
-        message = f"`{NAME}` returned {found}, expected (layer, head), two whole numbers.{tip}"
+        message = f"`{NAME}` returned {found}, but should return two whole numbers, (layer, head).{tip}"
         return Finding("wrong-type", message)
     expected = session.evaluate(case, reference)
     if got == expected:

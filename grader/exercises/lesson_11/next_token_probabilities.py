@@ -233,7 +233,7 @@ def _decided(row: Tensor, temperature: float | None, top_k: float | None, top_p:
 def _cold(weight: float) -> Part:
     """A part for temperature 0 in both dtypes: the smallest numbers of float64 are zero in float32."""
     single, double = parts.values("", weight, COLD_SINGLE), parts.float64(COLD, COLD_SINGLE, weight)
-    return Part("temperature 0: all on the largest", weight, lambda s: single.judge(s) or double.judge(s))
+    return Part("temperature 0: all on the largest logit", weight, lambda s: single.judge(s) or double.judge(s))
 
 
 def _gradients(weight: float) -> Part:
@@ -288,7 +288,7 @@ EXERCISE = Exercise(
         parts.values("divides the logits by the temperature", 1, WARM),
         _cold(1),
         parts.values("top-k: only the most probable stay", 2, TOP_K, WIDE),
-        parts.values("top-p: the fewest that reach it stay", 3, TOP_P, ONE, WHOLE),
+        parts.values("top-p: the fewest tokens that reach it stay", 3, TOP_P, ONE, WHOLE),
         parts.values("temperature, then top-k, then top-p; takes any leading axes", 1.5, ALL, BATCH_OF_ONE),
         parts.after_values(parts.values("leaves hidden tokens at 0", 0.5, HIDDEN), TOP_K),
         parts.finite("stays finite with large entries", 0.5, LARGE, PLAIN),

@@ -34,11 +34,11 @@ QUESTIONS = (
         "needed_head",
         "abcd",
         "13bd219af202",
-        "Which of these was an intervention, and told names from everything else?",
+        "Which of these is an intervention that also tells names apart from everything else?",
         wrong={
             "a": "A weight shows where a head looks, but does that prove that it matters (lesson 10)?",
-            "b": "Even then it only looks, but what happens to the names without it?",
-            "d": "The loss rose without any of the four heads, so what was special about the one?",
+            "b": "Even then the head only looks, but what happens to the names without this head?",
+            "d": "The loss rose whichever of the four heads was off, so what would that show about this head?",
         },
     ),
     choice(
@@ -56,10 +56,10 @@ QUESTIONS = (
         "kept",
         _kept,
         0,
-        "Add them up from the largest, and stop as soon as the sum reaches 0.8.",
+        "Add the probabilities up from the largest, and stop as soon as the sum reaches 0.8.",
         wrong=written(
             {
-                2.0: "Those two sum to 0.65, but have they reached 0.8?",
+                2.0: "The first two sum to 0.65, but have they reached 0.8?",
                 4.0: "The first three sum to 0.85, so is the fourth needed?",
                 1.0: "No single one of them reaches 0.8.",
                 0.0: "At least one token stays.",
@@ -71,7 +71,7 @@ QUESTIONS = (
         "fed",
         lambda: 10 + 5 - 1,
         0,
-        "The prompt goes through once, and then one new token after the other. Which of them is never needed as input?",
+        "The prompt goes through once, and then the new tokens, one at a time. Which of them is never needed as input?",
         wrong=written(
             {
                 15.0: "No prediction follows the last new token, so does the model have to read it?",

@@ -32,7 +32,7 @@ def whole_numbers(case: str, weight: float = 0.5) -> Part:
             return not_judged("values-first")
         return compare.dtypes(list(session.call(session.cases[case]).value), session.exercise, torch.int64)
 
-    return Part("gives whole numbers, as it was given", weight, judge, compares_values=False)
+    return Part("keeps the integer dtype", weight, judge, compares_values=False)
 
 
 # --- a model: sizes and parameters ------------------------------------------------------------------------------------

@@ -223,7 +223,7 @@ def wrong(session: Session, name: str) -> Finding | None:
     if torch.equal(got, right):
         return None
     row, column = (int(i) for i in (got != right).nonzero()[0])
-    message = f"Row {row} differs from column {column} on ({name}; the prompt has {_columns(session, name)} columns)."
+    message = f"Row {row} is wrong from column {column} on ({name}; the prompt has {_columns(session, name)} columns)."
     return Finding("wrong-values", message, got=got[row].clone(), expected=right[row])
 
 
@@ -245,9 +245,10 @@ def misshapen(session: Session, name: str) -> Finding | None:
         return Finding("wrong-type", f"`{session.exercise.name}` returned {returned}{kind}, expected a tensor of ids.")
     if tuple(got.shape) != shape:
         message = (
-            f"The result has shape {tuple(got.shape)}, expected {shape}: the prompt and {run.new_tokens} new tokens."
+            f"The result has shape {tuple(got.shape)}, expected {shape} for the prompt and {run.new_tokens} "
+            f"new tokens ({name})."
         )
-        return Finding("wrong-shape", f"{message} ({name})")
+        return Finding("wrong-shape", message)
     return None
 
 
@@ -288,7 +289,7 @@ def records_nothing(weight: float) -> Part:
         if isinstance(seen, Finding):
             return seen
         if seen.recorded:
-            message = "Gradients were recorded while it wrote, which costs memory, and nobody needs them here."
+            message = "Gradients were recorded during generation. That costs memory, and they aren't needed here."
             return Finding("gradients-recorded", message)
         return _after(session, SURE)
 
@@ -335,11 +336,11 @@ def _not_by_generator(session: Session) -> str | None:
         for how, torch_seed in (({}, 12), ({"seed": run.seed + 1}, 11), ({"drawn": 7}, 11))
     )
     if same is None or not torch.equal(first, same):
-        return "Two generators with one seed gave different texts, so not all draws come from `generator`."
+        return "Two generators with the same seed gave different texts, so not all draws come from `generator`."
     if other is not None and torch.equal(first, other):
         return "Generators with different seeds gave the same texts."
     if used is not None and torch.equal(first, used):
-        return "A generator that had been drawn from gave the texts of a fresh one, so only its seed is used."
+        return "A generator that was used before gave the same texts as a fresh one, so only its seed is used."
     return None
 
 
