@@ -68,7 +68,7 @@ check(wrong_on_purpose, "first_steps", practice=True)
 # 3. **The failure in detail** puts the numbers that your function returned beside those that were expected, with a
 #    frame and a ≠ where they differ.
 # 4. **The mistake it looks like** is named, since the check compares your result with those of common mistakes. If none
-#    fits, this part is missing, and the hints point out what is right and what is wrong.
+#    fits, the report leaves this out, and the hints point out what is right and what is wrong.
 # 5. **The hints** are folded. Open the first, and try again before you open the next, because each one gives away more.
 #
 # A check tries your function on random numbers in several shapes, so only a correct function passes. It never changes
@@ -149,8 +149,8 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # solution("first_steps")
 # ```
 #
-# Your progress then shows that you have seen it, and that's all. Looking at a solution after honest tries is a good way
-# to learn.
+# Your progress then shows that you have seen it, and that's all. Looking at a solution after a few honest tries is a
+# good way to learn.
 #
 # **If a check seems wrong,** press *I think this is right* below its report to save a file that you can give to your
 # teacher.

@@ -547,8 +547,8 @@ for number, weight in zip(x[1], w_query[:, 0], strict=True):
     print(f"{number:g} · {weight:g} = {number * weight:g}")
 
 # %% [markdown]
-# The last lines work out one entry of the table, the first of the query of "build". It pairs **row 1 of `x`** with
-# **column 0 of `w_query`** (we count from zero). Multiply entry by entry and add, and you get the 2 in the table.
+# The last lines work out one entry of the table, the first component of the query of "build". It pairs **row 1 of `x`**
+# with **column 0 of `w_query`** (we count from zero). Multiply entry by entry and add, and you get the 2 in the table.
 # Compute one entry of `keys` and one of `values` on paper before you go on. The product works on the last two axes and
 # carries leading ones along, so (2, 3, 4) @ (4, 3) gives (2, 3, 3).
 #
@@ -889,8 +889,8 @@ print((my_output - mixed).abs().max().round(decimals=4))
 print((my_weights - untrained).abs().max().round(decimals=4))
 
 # %% [markdown]
-# Every word takes about a quarter from every word, because small random matrices give scores near zero, and so nearly
-# the same weight for all. (With 0.2 in place of 0.1 the weights begin to differ.) A new model starts about where this
+# Every word takes about a quarter of each word, because small random matrices give scores near zero, and such scores
+# give nearly equal weights. (With 0.2 in place of 0.1 the weights begin to differ.) A new model starts about where this
 # lesson started, with the plain average that failed in section 1. Only training turns it into attention, and that's
 # where lesson 02 begins.
 #

@@ -340,10 +340,10 @@ show(entropies, list(starts), words, title="entropy")
 # ### Step 1: dot products spread as vectors get wider
 #
 # Take a query and a key whose components are independent random numbers with mean 0 and variance 1. (*Variance* is the
-# mean of the squared distance from the mean; its root is the typical distance.) The product of two such components has
-# mean 0 and variance 1 as well. The dot product adds up d_k of them, and variances of independent numbers add, too. The
-# dot product therefore has **variance d_k**, and its typical size is √d_k. The cell below measures this on 5000 random
-# pairs.
+# mean of the squared distance from the mean; its square root is the typical distance.) The product of two such
+# components has mean 0 and variance 1 as well. The dot product adds up d_k of them, and variances of independent
+# numbers add, too. The dot product therefore has **variance d_k**, and its typical size is √d_k. The cell below
+# measures this on 5000 random pairs.
 
 # %% claim="variance_is_the_width"
 generator = torch.Generator().manual_seed(0)
@@ -382,13 +382,13 @@ for width in (4, 64, 1024):
 # %% [markdown]
 # ### Step 3: a saturated softmax has no slope
 #
-# Training depends on how the weights would change if a score were a little larger. For a weight and its own score that
-# slope is w · (1 − w). With two keys it is 0.25 if their scores are equal, 0.1 if one leads by 2, 5e-05 if it leads by
-# 10 and 2e-09 if it leads by 20. The last column above adds these slopes up over a row. Almost nothing is left of a
-# gradient that passes through a saturated row, so the query and key matrices don't learn. Vaswani et al. (2017) give
-# this as their reason. They suspect that without the scale, softmax is pushed "into regions where it has extremely
-# small gradients". (By *vanishing gradients* people usually mean something else, namely gradients that shrink from
-# layer to layer in a deep network.)
+# Training depends on how the weights would change if a score were a little larger. The slope of a weight with respect
+# to its own score is w · (1 − w). With two keys it is 0.25 if their scores are equal, 0.1 if one leads by 2, 5e-05 if
+# it leads by 10 and 2e-09 if it leads by 20. The last column above adds these slopes up over a row. Almost nothing is
+# left of a gradient that passes through a saturated row, so the query and key matrices don't learn. Vaswani et al.
+# (2017) give this as their reason. They suspect that without the scale, softmax is pushed "into regions where it has
+# extremely small gradients". (By *vanishing gradients* people usually mean something else, namely gradients that shrink
+# from layer to layer in a deep network.)
 #
 # Below you can watch it happen. Both sides have the same random queries and keys, and on the right their scores are
 # divided by √d_k. The slider sets how many components of each vector are used. When you move it to 64, what happens to
@@ -653,14 +653,14 @@ compare_guess("02_first_look", outcome)
 # the one with "weak".
 #
 # In the first layer "it" reads the ending, and what it takes from there is added to its vector. So in the second it
-# *asks* a different question. After "heavy" it looks for what is lifted, and after "weak" for who lifts. The model is
-# also right about nouns and endings that it never saw together. Nobody told it what "heavy" means, but with the
-# function that you wrote it found out from 800 sentences what to look for.
+# *asks* a different question. After "heavy" it looks for what is lifted, and after "weak" for whoever does the lifting.
+# The model is also right about nouns and endings that it never saw together. Nobody told it what "heavy" means, but
+# with the function that you wrote it found out from 800 sentences what to look for.
 #
-# The picture shows one way, not the only one, and the starts were chosen to make it clear. From others, such as 0, 1
-# and 2, "it" may look for only one kind of ending, since not finding that kind is an answer too. You can also let all
-# words change (delete `is_it *`) and train again. The answers stay right, but now a noun may read the ending and tell
-# "it" who is meant. How much attention weights explain is disputed (Jain and Wallace 2019).
+# The picture shows one way, not the only one, and the starts were chosen to make it clear. From other starts, such as
+# seeds 0, 1 and 2, "it" may look for only one kind of ending, since not finding that kind is an answer too. You can
+# also let all words change (delete `is_it *`) and train again. The answers stay right, but now a noun may read the
+# ending and tell "it" who is meant. How much attention weights explain is disputed (Jain and Wallace 2019).
 
 # %% [markdown]
 # ## 6 · Going deeper: reading tutorials critically

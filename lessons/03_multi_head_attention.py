@@ -454,8 +454,8 @@ plt.show()
 #
 # <details><summary>I get an error in @ about the sizes of the first axis</summary>
 #
-# `@` works on the last two axes and pairs the axes before them, one by one. Which axis must come first, so that
-# head 0 meets head 0?
+# `@` works on the last two axes and matches the leading axes of the two tensors one by one. Which axis must come first,
+# so that head 0 meets head 0?
 #
 # </details>
 #
@@ -585,9 +585,9 @@ plt.show()
 #
 # ### The root of what?
 #
-# Lesson 02's batched tutorial goes on to heads, and divides their scores by `embedding_dim ** 0.5`, the root of
-# d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows with the root
-# of the vectors' width.
+# Lesson 02's batched tutorial goes on to heads, and divides their scores by `embedding_dim ** 0.5`, the square root of
+# d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows with the
+# square root of the vectors' width.
 
 # %%
 predict(
@@ -1191,12 +1191,12 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # One head does no better than tossing a coin, and two heads find nearly every answer, in a single layer. How can that
 # be? Lesson 02's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
 # endings. But the ratio of a noun's weight to that of the *ending* changes. One head looks at the crate, unless an
-# ending like "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" does. So
-# only one of the two heads brings a noun, and `out_proj` adds up what they bring. A single head can't do this, because
-# where the ending takes its weight away, it has no other noun to bring.
+# ending like "weak" takes the weight away from it. The other looks at the robot, unless an ending like "heavy" takes
+# that weight away. So only one of the two heads brings a noun, and `out_proj` adds up what they bring. A single head
+# can't do this, because where the ending takes its weight away, it has no other noun to bring.
 #
 # From some starts the heads change places, or one ignores the ending and is outvoted by the other. Now and then a start
-# gets stuck, as in lesson 02. Try more of them, half the steps (`steps=300`) or half the width (`width=16`), and see
+# gets stuck, as in lesson 02. Try more starts, or half the steps (`steps=300`), or half the width (`width=16`), and see
 # how many readers with two heads still succeed.
 
 # %% [markdown]

@@ -952,7 +952,7 @@ show(torch.stack(moved), kinds, three, title="moved by")
 # *supposed* to see the past.
 #
 # One change is not enough either, because a leak may be between any two positions. The last function is correct except
-# for one entry of its mask, and changing "nests" doesn't find it.
+# for one entry of its mask, and changing "nests" doesn't reveal it.
 #
 # ### Exercise 6: `leaks_future`
 #
@@ -1154,8 +1154,8 @@ compare_guess("04_honest_answers", outcome)
 #    - b. when each position has to predict what comes after it, so that later tokens hold the answer;
 #    - c. whenever a sequence has more tokens than `d_model`;
 #    - d. when a trained model is used, but not while it is trained.
-# 4. `which_mask` (a letter): what do you pass to `F.scaled_dot_product_attention` if `mask` is right as the bool
-#    `attn_mask` of `nn.MultiheadAttention`?
+# 4. `which_mask` (a letter): what do you pass to `F.scaled_dot_product_attention` if `mask` is the right boolean
+#    `attn_mask` for `nn.MultiheadAttention`?
 #    - a. `mask`;
 #    - b. `mask.T`;
 #    - c. `~mask`;
@@ -1309,7 +1309,7 @@ show(last_rows, both, three, title="the row that sees nothing")
 # ### All leaks in one table
 #
 # All leaks of a function fit into one table, in which row i, column j shows whether output i moves when token j is
-# changed. Gradients give it at once, if you have them.
+# changed. If you have gradients, you get the whole table from them at once.
 
 # %% role="draw"
 lower = torch.ones(6, 6, dtype=torch.bool).tril()

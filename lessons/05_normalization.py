@@ -40,7 +40,7 @@
 # | `E` | `d_model`, the width of a token's vector: its features |
 # | d, N | in formulas, how many numbers share a mean: the features of a token (E), the samples of a batch (B) |
 # | `...` | any number of leading axes, or none |
-# | μ, σ² | mean and variance; σ, the root of the variance, is the *standard deviation* |
+# | μ, σ² | mean and variance; σ, the square root of the variance, is the *standard deviation* |
 # | γ, β | `gamma`, `beta`: a learnt factor and a learnt offset for each feature |
 # | ε | `eps`: a small number that keeps a divisor away from zero |
 
@@ -81,8 +81,8 @@ print(len(vocabulary), "words. A guess costs", f"{math.log(15):.1f}")
 
 # %% [markdown]
 # Each layer computes something from the vector that it is given, and adds it to that vector. `norm` may be a LayerNorm,
-# which section 4 explains, or `nn.Identity`, which does nothing. A `size` of 1 is the start that He et al. (2015)
-# worked out for layers with a ReLU.
+# which section 4 explains, or `nn.Identity`, which does nothing. With a `size` of 1, the weights start at the scale
+# that He et al. (2015) derived for layers with a ReLU.
 
 
 # %%
@@ -180,11 +180,11 @@ show(says, list(norms), ["goes on, size 1"])
 # %% [markdown]
 # With a norm the network learns the rhyme from all three starts. Without one it learns only from small weights, and
 # from the others its loss is far above that of a guess. (A network without a norm isn't hopeless, but somebody has to
-# find the start that suits its depth. Try `depth=12` and `depth=48` in `deep`.)
+# find initial weights that suit its depth. Try `depth=12` and `depth=48` in `deep`.)
 #
 # To see what goes wrong, we take twenty untrained layers, each of which is a random matrix and a ReLU and doesn't add
-# its input to the result. How large is a typical number (the root mean square) after some of them? The rows differ only
-# in the size of the weights.
+# its input to the result. How large is a typical number (the root mean square) after 1, 5 and 20 of them? The rows
+# differ only in the size of the weights.
 
 # %%
 gains, sizes = (0.7, 1.0, 1.4, 2.0), []
@@ -310,7 +310,7 @@ show(numbers.mean(dim=0), "mean of the column", FEATURES)
 # column.
 #
 # Here is a larger table, in which the long frame holds the entries that share a mean and a variance, and both are
-# printed at its end. The right table holds every entry minus its mean, divided by the root of its variance.
+# printed at its end. The right table holds every entry minus its mean, divided by the square root of its variance.
 #
 # - Choose BatchNorm and see which numbers share a mean now. (Move with the pointer, or press Tab until the left table
 #   has a blue frame and use the arrow keys.)
@@ -607,10 +607,10 @@ outcome = "the one divided by N" if biased else "the one divided by N − 1"
 compare_guess("05_which_variance", outcome)
 
 # %% [markdown] role="answer"
-# It remembers 8.5, the **unbiased** variance, which divides by N − 1. The output was divided by the root of 6.8, so its
-# variance with N is 1. The tutorial is right about what BatchNorm normalises with, and wrong about what it remembers.
-# Unlike the batch's variance, the running variance estimates that of a population, which is all the data there is. For
-# a batch of two the difference is a factor of two.
+# It remembers 8.5, the **unbiased** variance, which divides by N − 1. The output was divided by the square root of 6.8,
+# so its variance with N is 1. The tutorial is right about what BatchNorm normalises with, and wrong about what it
+# remembers. Unlike the batch's variance, the running variance estimates that of a population, which is all the data
+# there is. For a batch of two the difference is a factor of two.
 
 # %% [markdown]
 # ### Over several batches
@@ -938,7 +938,8 @@ check(pre_norm_residual)
 # This block, too, adds once and calls `sublayer` and `norm` once each, but it meets two other demands:
 #
 # 1. **What leaves the block is normal.** Whatever x and the sub-layer are, each token of the result has mean 0 and
-#    variance 1, if the norm is a LayerNorm with γ = 1 and β = 0. So the next block gets tokens of one size.
+#    variance 1, if the norm is a LayerNorm with γ = 1 and β = 0. So the next block gets tokens that all have the same
+#    size.
 # 2. **The sub-layer sees x itself**, with nothing done to it, and x also gets past it. If the sub-layer returns
 #    zeros, the block returns the norm of x.
 #
@@ -1239,8 +1240,8 @@ show(final, ["a heavier x", "your RMSNorm"], ["loss at the end", "goes on"])
 #
 # <details><summary>I don't know where to start when a question asks for a number</summary>
 #
-# Write down the mean and the variance first. Pencil and paper are enough, with a calculator for one root, and a cell of
-# your own is allowed.
+# Write down the mean and the variance first. Pencil and paper are enough, with a calculator for one square root, and a
+# cell of your own is allowed.
 #
 # </details>
 

@@ -572,8 +572,8 @@ compare_guess("06_far", outcome)
 # One plot shows the column that you are in. The other shows the selected position's product with every position, by
 # distance, on top of the curves of the other positions. Try this:
 #
-# - In *sinusoidal*, go down from position to position. All 32 curves of products lie on one line. Go right, and the
-#   waves get slower.
+# - With *sinusoidal* chosen, move down from position to position. All 32 curves of products lie on one line. Go right,
+#   and the waves get slower.
 # - Do the same with *random table*, where every position has a curve of its own.
 # - Move the base down to 10. Which columns change, and what happens at large distances?
 # - *rotary* belongs to section 7, so come back for it then.
@@ -796,7 +796,7 @@ plt.show()
 #
 # <details><summary>The first column of each pair is right, the second isn't</summary>
 #
-# Did you overwrite a before you computed b? Both formulas need the old a and b.
+# Did you overwrite `a` before you computed the new `b`? Both formulas need the old values.
 #
 # </details>
 #

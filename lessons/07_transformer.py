@@ -214,8 +214,8 @@ print(f"and in {to_padding} of them the key is padding.")
 #
 # ### Step 4 · Ids become vectors
 #
-# Each id selects its row of a table (lesson 06). From here on we follow how alike the vectors of the two "the" are.
-# Their cosine is 1 if they point in the same direction, and 0 if they are at right angles.
+# Each id selects its row of a table (lesson 06). From here on we follow how alike the vectors of the two occurrences of
+# "the" are. Their cosine is 1 if they point in the same direction, and 0 if they are at right angles.
 
 
 # %%
@@ -311,7 +311,8 @@ print("hidden from each query of the pair:", keys_hidden, "of 28 keys")
 # ### Step 10 · Scale, softmax
 #
 # **Spot the slip.** The tutorial divides by `sqrt(E)`, and so did an early version of Karpathy's `gpt.py`. But the dot
-# products are sums over the 64 columns of a *head* (lesson 03). We try both roots on random queries and keys.
+# products are sums over the 64 columns of a *head* (lesson 03). We try both √E and √head_dim on random queries and
+# keys.
 
 # %%
 attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
@@ -357,7 +358,7 @@ apart = (module_output - attended).abs().max()
 print(f"largest difference from the module: {apart:.4f}")
 
 # %% [markdown]
-# Untrained attention collects much the same for both "the".
+# Untrained attention collects much the same for both occurrences of "the".
 #
 # ## 5 · The block
 #
@@ -423,7 +424,7 @@ shapes(128, 28, 512, worked_on=worked_on, block_output=block_output)
 print(alike(block_output))
 
 # %% [markdown]
-# The addition has kept the vectors of the two "the" apart.
+# The addition has kept the two vectors of "the" apart.
 #
 # ### Exercise 2: `TransformerBlock`
 #
@@ -531,7 +532,7 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 # in the second layer it could use that to look for its noun.
 
 # %% role="try"
-# Try it: two of your blocks. Are the two "the" still apart?
+# Try it: two of your blocks. Are the two vectors of "the" still apart?
 my_layers = nn.ModuleList(
     TransformerBlock(512, 8, 2048, dropout=0.1) for _ in range(2)
 ).eval()
@@ -917,7 +918,7 @@ del logits  # 148 MB, which nothing below needs
 #
 # <details><summary>The check finds that the target sees its future</summary>
 #
-# Print the target's mask of a short sentence, `decoder_mask(trg[:1, :5], 2).int()`, in which row i should have no 1 to
+# Print the target mask for a short sentence, `decoder_mask(trg[:1, :5], 2).int()`, in which row i should have no 1 to
 # the right of column i. Does the decoder get this mask, in the right place?
 #
 # </details>
@@ -1054,8 +1055,8 @@ my_right = sum(a == b for a, b in zip(my_written, rights, strict=True))
 print(f"{my_right} of 12 are right")
 
 # %% [markdown]
-# Now we come back to the two "the", which share one word vector and differ only in their positions. So we take the
-# source's positions away and train once more.
+# Now we come back to the two occurrences of "the", which share one word vector and differ only in their positions. So
+# we take the source's positions away and train once more.
 
 # %%
 predict(
@@ -1082,7 +1083,7 @@ compare_guess("07_no_places", my_outcome)
 # It speaks perfect German but doesn't know who bites. "the dog bites the man" and "the man bites the dog" give the
 # encoder the same set of vectors (lesson 06). So the decoder gets the same memory and writes the same sentence twice.
 # Only one of each such pair can be right, which makes six of the twelve, and no training will change that. With
-# positions the two "the" differ, so the decoder can tell where to write "der" and where "den".
+# positions the two vectors of "the" differ, so the decoder can tell where to write "der" and where "den".
 
 # %% [markdown]
 # Has your model learnt a rule, or does it only know these twelve sentences? Take two of them out of the training and
@@ -1135,7 +1136,7 @@ check(quiz_07, "quiz_07")
 # ## What you can do now
 #
 # You have written a whole Transformer, and it has learnt to write. You have met slips that no shape reveals, such as
-# the wrong root, padding left visible, dropout after the norm, and one layer listed three times.
+# the wrong square root, padding left visible, dropout after the norm, and one layer listed three times.
 #
 # **To read next**
 #

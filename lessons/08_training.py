@@ -661,9 +661,9 @@ print(len(sixty), "losses, every tenth:", *(f"{x:.2f}" for x in sixty[9::10]))
 # %% [markdown]
 # **How many dates come out exactly right?** To find out, we would have to let the model write them, token by token.
 # There is a shorter way, since a date is written without a mistake if and only if every guess is right *given the right
-# beginning*. If the first token is right, the second starts from the right beginning too, and so on. Testing this takes
-# one call, with teacher forcing. The shortcut works as long as no position sees what comes after it, and you will meet
-# that condition again.
+# beginning*. If the first token is right, the second is guessed from the right beginning too, and so on. Testing this
+# takes one call, with teacher forcing. The shortcut works as long as no position sees what comes after it, and you will
+# meet that condition again.
 #
 # Now and then, the model does write a whole date, so that we can watch it get better. In **greedy** decoding, as this
 # is called, it is given bos and picks the likeliest token. Then it is given that as well and picks the next one, and so
@@ -1047,7 +1047,7 @@ AlignmentView(album_pairs, album)
 #    few that differ from month to month are enough.
 #
 # It is tempting to conclude that the model wrote a 5 *because* of what it looked at. Be careful, since the weights only
-# show where a layer took its information from. How it was used is decided elsewhere, and the encoder has already mixed
+# show where a layer took its information from. How it is used is decided elsewhere, and the encoder has already mixed
 # the characters, as you will see in lesson 10.
 #
 # ## 9 · Dropout and label smoothing
@@ -1249,7 +1249,7 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 # In all three cases the curve alone doesn't show what is wrong.
 
 # %% [markdown]
-# Is the model of "padding counted" lost, or only slow? To find out, we give it twice the steps.
+# Is the model trained with "padding counted" lost for good, or only slow? To find out, we give it twice the steps.
 
 # %% role="train" timed=true claim="padding_learns_later"
 slow_model, _ = run_with("padding counted", steps=240)

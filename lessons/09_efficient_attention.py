@@ -108,8 +108,8 @@ print("a view of x    ", peak_bytes(lambda x: x.view(10, 100), x))
 
 
 # %% [markdown]
-# Now measure attention as you know it, called *naive* from now on. If the list is right, its peak is the size of two
-# matrices.
+# Now measure attention as you know it, called *naive* from now on. If the list is right, the peak of naive attention is
+# the size of two matrices.
 
 
 # %%

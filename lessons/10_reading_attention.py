@@ -521,8 +521,8 @@ for kind, weights in inside.items():
 # %% [markdown]
 # To look at all twenty-four matrices, choose the kind of attention at the top. With the arrow keys, choose a head among
 # the small matrices, which are laid out with a row for each layer. Move over the large one to read how much weight each
-# query gives to each key. Below each head is the pattern it most resembles, and how much of its weight the two share.
-# From 0.9 on, you may call it the head's pattern.
+# query gives to each key. Below each head you see the pattern that it most resembles, and how much of the weight the
+# two have in common. From 0.9 on, you may call it the head's pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
@@ -633,8 +633,8 @@ plt.show()
 # layer 0 these lead from token 0 to 0 and to 1, and from 1 to 2. In layer 1 they lead from 0 to 0, and from 1 to 1 and
 # to 2.
 #
-# Each dot takes half from each of its two arrows. Four paths end at token 2 at the top, one from token 0, two from
-# token 1, and one that is its own residual.
+# Each dot gets half of its content through each of the two arrows that lead to it. Four paths end at token 2 at the
+# top, one from token 0, two from token 1, and one that is its own residual.
 #
 # ### Exercise 4: `attention_rollout`
 #
@@ -823,7 +823,8 @@ compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
 # %% [markdown] role="answer"
 # *The picture in words:* a table has a row for each character of 1939-08-06 and a column for each sub-layer (own
 # attention, cross-attention and feed-forward of both layers). On the left most probabilities are small, and on the
-# right all are 1. The 8 has 0.07 after the cross-attention of layer 0, and 0.96 after that of layer 1.
+# right all are 1. The 8 has a probability of 0.07 after the cross-attention of layer 0, and of 0.96 after that of
+# layer 1.
 #
 # Before any cross-attention the stream can't know the date, only what comes at which place, such as dashes after four
 # digits and after two more. (In the second table, a full stop stands for eos.) Layer 0 reads the year and the day, but
@@ -1440,5 +1441,5 @@ check(quiz_10, "quiz_10")
 #
 # **Next:** here many heads did the same work, and you met none with a purpose of its own, but in lesson 11 you will.
 # You build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four
-# heads remembers the names, because before a name it looks back at the places where names stood. You find it by its
-# weights, and prove it by ablation, since without it the model forgets who is who.
+# heads remembers the names, because before a name it looks back at the places where names stood. You find that head by
+# its weights, and confirm by ablation that it is the one, since without it the model forgets who is who.

@@ -546,10 +546,10 @@ def judged(model):
 #
 # Difficulty 2 of 5
 #
-# All gradients together are one long vector, whose length, or norm, is the root of the sum of the squares of all its
-# entries, over all parameters. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in place,
-# so that `.grad` stays the tensor that it is. Otherwise leave the gradients as they are, and in both cases return the
-# norm *before* clipping, as a float.
+# All gradients together are one long vector, whose length, or norm, is the square root of the sum of the squares of all
+# its entries, over all parameters. If it is larger than `max_norm`, multiply every gradient by max_norm / norm, in
+# place, so that `.grad` stays the tensor that it is. Otherwise leave the gradients as they are, and in both cases
+# return the norm *before* clipping, as a float.
 #
 # `parameters` is what `model.parameters()` gives, so a loop can walk over it only **once**. A parameter that took no
 # part in the loss has `.grad` None. Don't use torch's own clipping (`clip_grad_norm_` and its relatives).
@@ -1062,7 +1062,7 @@ compare_guess("11_hot", needed)
 #
 # 1. Draw 40 words with the settings as they are, and see whether the names are still right at the end.
 # 2. What happens if you set the temperature to 0, start again and draw 40, and do that twice?
-# 3. Set temperature 1 and top-p 0.9, and draw one by one. Where does only one word stay, and where do many?
+# 3. Set temperature 1 and top-p 0.9, and draw one by one. Where is only one word left, and where are there many?
 # 4. Type a beginning of your own, with two names, and see whom the model lets speak.
 #
 # To see your own model, put `my_gpt, WORDS` in place of `course, course.words`.
@@ -1449,9 +1449,9 @@ compare_guess("11_strangers", my_verdict)
 
 # %% [markdown]
 # Large models have no such words. With characters as tokens, texts are long, and with words, the vocabulary has no end,
-# so they use **byte-pair encoding** (BPE), which is in between. It begins with the characters of all words, finds the
-# pair of neighbours that occurs most often, makes it one token, and repeats that. The next cell does twenty such rounds
-# on our tales.
+# so these models use **byte-pair encoding** (BPE), which is in between. It begins with the characters of all words,
+# finds the pair of neighbours that occurs most often, makes it one token, and repeats that. The next cell does twenty
+# such rounds on our tales.
 
 
 # %%

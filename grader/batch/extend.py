@@ -53,7 +53,9 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
         due = _due(book, course.lesson)
         moved = timedelta(days=days) if days is not None else _time(until, due) - due
         if moved < timedelta():
-            raise CourseError(f"--until {until}: {course.lesson} isn't due until {due:%Y-%m-%d %H:%M} UTC.")
+            raise CourseError(
+                f"--until {until}: {course.lesson} is due later than that already, on {due:%Y-%m-%d %H:%M} UTC."
+            )
         outcome = Extended(course.lesson, due + moved, moved)
         before = dict(_scores(book, student))
         note_extension(course.root, course.lesson, student, moved, why.strip())

@@ -67,7 +67,8 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
     was, became = ({who: pair[i] for who, pair in back.items()} for i in (0, 1))
     newer = book.restore(was, became)
     outcome.stays |= {
-        who: f"What a teacher has given by hand since then stays: {', '.join(names)}." for who, names in newer.items()
+        who: f"What a teacher has given by hand since then is kept, for {', '.join(names)}."
+        for who, names in newer.items()
     }
     files = Autograded(course)
     folder = audit.notebooks_of(course.root, course.lesson, entry.id)

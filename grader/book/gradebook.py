@@ -86,7 +86,10 @@ def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
     }
 
 
-UNKNOWN = "They are not on the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
+UNKNOWN = (
+    "This student is not on the roster. Add them (`nbgrader db student add ID`), or everybody who is missing there "
+    "with {}."
+)
 
 
 def _penalty(submitted: Any, deadlines: Deadlines) -> float | None:
@@ -206,7 +209,7 @@ class LessonGradebook:
         if missing:
             raise CourseError(
                 f"The gradebook doesn't know {', '.join(missing)}: source/{self._lesson} has changed since "
-                f"`nbgrader generate_assignment {self._lesson}` was last run. Run that command again."
+                f"`nbgrader generate_assignment {self._lesson}` was last run. Run it again with --force."
             )
 
     def store(self, entries: Sequence[GradebookEntry]) -> None:

@@ -39,8 +39,8 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
 @click.option(
     "--course",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Grade NOTEBOOK as this course grades a hand-in in its submitted/, on the same inputs and with the course's "
-    "settings in place of these options.",
+    help="Grade NOTEBOOK, a hand-in in this course's submitted/, as the course grades it, on the same inputs and with "
+    "the course's settings. Of the other options, only those for the output go with it.",
 )
 @click.option(
     "--unsafe-no-sandbox",
@@ -76,7 +76,7 @@ def grade(
 
         if course is not None:
             if lesson or limits or solutions or secret or unsafe or carry_forward != "none":
-                raise CourseError("--course settles what the other options are for, so leave them out.")
+                raise CourseError("With --course, give only options for the output; the course settles the rest.")
             graded = grade_in_course(path, course)
         else:
             solutions = solutions or solutions_folder()

@@ -52,7 +52,7 @@ def check(folder: Path, lesson: str, run: bool) -> None:
 @FOLDER
 @LESSON
 @click.argument("exercise")
-@click.option("--give", is_flag=True, help="Give students its solution as read-only code.")
+@click.option("--give", is_flag=True, help="Give students the exercise's solution as read-only code.")
 @stopped("The notebook is complete, either as before or changed; `grader course check` shows which.")
 def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
     """Leave EXERCISE out of LESSON, with its answer, its check, its text, and the cells that try it out.
@@ -107,7 +107,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
 @course.command()
 @FOLDER
 @click.option("--preview", is_flag=True, help="Show what would happen, and write nothing.")
-@click.option("--also", metavar="LESSON", multiple=True, help="Update this lesson even though students have it.")
+@click.option("--also", metavar="LESSON", multiple=True, help="Update this lesson even if students have it.")
 @click.option(
     "--theirs",
     metavar="LESSON[/CELL]",
@@ -120,7 +120,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The release's notebooks.  [default: those that are installed, or this repository's]",
 )
-@stopped("Every notebook is complete, and earlier versions are kept. Run the command again to update the rest.")
+@stopped("No notebook is half written, and earlier versions are kept. Run the command again to update the rest.")
 def update(
     folder: Path,
     preview: bool,

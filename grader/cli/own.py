@@ -23,7 +23,7 @@ from grader.printable import say
     default=os.cpu_count(),
     help="How many mutants are tried at once.  [default: one per core]",
 )
-@stopped("The files written so far stay. Run the command again.")
+@stopped("The files written so far are kept. Look at them, and run the command again.")
 def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int) -> None:
     """Write an exercise of your own, NAME, in the course directory DIR.
 

@@ -42,9 +42,7 @@ HERE = "here"  # --page without a file
 )
 @click.option("--workers", type=click.IntRange(min=1), help="As for `grader autograde`.")
 @click.option("--scheduler", metavar="ADDRESS", help="As for `grader autograde`.")
-@stopped(
-    "What the preview has graded is kept. Run the same command again, and it finishes what --accept or --undo began."
-)
+@stopped("What the preview has graded is kept. Run the same command again to finish what --accept or --undo began.")
 def regrade(
     folder: Path,
     lesson: str,
@@ -117,7 +115,9 @@ def regrade(
 @click.argument("points", type=Points())
 @click.option("--why", required=True, help="The reason, which the student reads in the feedback.")
 @click.option("--lesson", default="", help="The lesson, if several have a cell of that name.")
-@stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; if not, run the command again.")
+@stopped(
+    "`grader regrade DIR LESSON --log` lists the mark if it was given. If it isn't there, run `grader override` again."
+)
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
     """Give STUDENT this many POINTS for EXERCISE by hand, in the course directory DIR.
 

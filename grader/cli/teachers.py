@@ -105,7 +105,7 @@ def forget(folder: Path, student: str, yes: bool) -> None:
     if outcome.mentioned:
         say("\n".join(f"still mentioned in: {printable(path)}" for path in outcome.mentioned))
         raise SystemExit(1)
-    say("A search of the course directory and the exchange finds no trace of them.")
+    say("A search of the course directory and the exchange found no trace of this student.")
 
 
 def _require_yes(question: str, otherwise: str, advice: str) -> None:
@@ -329,10 +329,12 @@ def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
     "--from",
     "exported",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="For Canvas, the gradebook as exported there.",
+    help="The gradebook as Canvas exports it (only with --to canvas).",
 )
 @click.option(
-    "--pseudonyms", is_flag=True, help="In CSV and JSON, leave out names and use ids that only the course can work out."
+    "--pseudonyms",
+    is_flag=True,
+    help="In CSV and JSON, leave out names and put in place of ids what nobody can trace without the course's secret.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/marks-KIND.csv]")
 @stopped("No mark has changed, and an earlier file stays as it was. Run the command again.")

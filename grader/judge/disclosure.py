@@ -15,9 +15,8 @@ from grader.spec.exercise import NOT_JUDGED
 GENERAL = "Your code passes on the practice inputs but not on others. It must work for all sizes and values."
 BY_KIND = {
     "time-limit": "Your code did not finish in time and was stopped. Look for a loop that never ends.",
-    "died": "The process that ran your code ended in the middle of the call (it used too much memory "
-    "or too many files, or ended by itself).",
-    "not-run": "Your code was not run here, because an earlier call did not finish.",
+    "died": "The process that ran your code ended in the middle of the call (it used too much memory, "
+    "opened too many files, or your code ended it).",
     "too-large": "Your code returned more than the check can look at.",
     "missing": "What the exercise asks for was not defined when it was checked.",
     "not-written": "Your answer is not written yet.",

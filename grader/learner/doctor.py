@@ -16,7 +16,7 @@ from grader.server import VALIDATE, WIDGETS, missing_widgets, this_server
 
 OLDEST = (3, 11)
 EXTENSIONS = {VALIDATE: "the Validate button", WIDGETS: "interactive pictures"}
-WITHOUT_LAB = "You only need JupyterLab to open notebooks here. To install it: pip install 'attention-course[lab]'."
+WITHOUT_LAB = "You need JupyterLab only if you open notebooks here. To install it: pip install 'attention-course[lab]'."
 INSTALL = "Install the course again as its README describes; if you used `make`, delete `.venv` first."
 # Where the kernel's environment isn't the server's, and nobody sees from here which one that is.
 INSTALL_THERE = (
@@ -207,12 +207,12 @@ def _progress() -> Iterator[Observation]:
         )
         return
     if reason := progress.unmounted(path):
-        advice = "Mount the drive, or name another file in GRADER_PROGRESS."
+        advice = "Mount the drive, or set GRADER_PROGRESS to another file."
         yield Observation("Progress", f"is not kept in {_home(path)}: {reason}", advice)
         return
     folder = next(p for p in [path.parent, *path.parents] if p.exists())
     advice = (
-        "" if os.access(folder, os.W_OK) else f"Make {_home(folder)} writable, or name another file in GRADER_PROGRESS."
+        "" if os.access(folder, os.W_OK) else f"Make {_home(folder)} writable, or set GRADER_PROGRESS to another file."
     )
     try:
         odd = progress.read(path)[1]

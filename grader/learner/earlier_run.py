@@ -48,7 +48,7 @@ class CellRuns:
         return f"The cell of `{name}` was run again but doesn't define `{name}` any more, so {EARLIER}"
 
 
-EARLIER = "this check is about what an earlier run had defined."
+EARLIER = "this check looks at what an earlier run defined."
 RUNS = CellRuns()
 
 

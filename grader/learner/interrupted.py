@@ -72,7 +72,7 @@ class Unfinished:
             cell = self.waiting[needed[0]]
             self._wait_for(cell)
             raise NotFinished(
-                f"Not finished: `{needed[0]}` comes from a cell that was interrupted. First run that cell to its "
+                f"Not finished: `{needed[0]}` comes from a cell that was interrupted. First let that cell run to the "
                 f"end; it begins with `{cell.begins}`."
             )
         return tree

@@ -220,8 +220,9 @@ def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
         lines += [line for conflict in step.unsettled for line in _conflict(step.lesson, conflict)]
         if step.marks:
             lines.append(
-                "  Hand-ins were graded with other code or other cells, so the next `grader autograde` grades "
-                f"them again. To see beforehand what would change: grader regrade DIR {step.lesson} --preview"
+                "  Hand-ins were graded with other code or other cells. Where cells have changed, the next `grader "
+                "autograde` grades them again. To see beforehand what would change: grader regrade DIR "
+                f"{step.lesson} --preview"
             )
     several = [step.lesson for step in planned if len(step.unsettled) > 1]
     if several:

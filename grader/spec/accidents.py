@@ -116,7 +116,7 @@ def _unpacked(raised: Raised) -> Iterator[Mistake]:
         "shape-of-one-rank",
         f"`{raised.line}` only works for tensors with {axes}.",
         (
-            "According to the docstring, how many axes may the argument have? Print its shape just above your line.",
+            "According to the docstring, how many axes may the argument have? Print its shape just above that line.",
             "Which of the sizes do you need? Read each one by itself, counting from the end, as in `x.shape[-1]`.",
         ),
     )
@@ -203,7 +203,7 @@ def _from_above(session: Session) -> Iterator[Mistake]:
         elif not name.isupper() or len(name) == 1:
             yield Mistake(
                 "name-from-above",
-                f"`{name}` is not an argument. It comes from a cell above and has that cell's value in every call.",
+                f"`{name}` is not an argument. It comes from a cell above, so it has the same value in every call.",
                 (
                     f"What does `{name}` stand for? Look for an argument that holds it, or one whose shape does.",
                     "A function should only use its arguments and what it computes from them. Sizes come from their "
@@ -232,7 +232,7 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
             f"your code raises {kinds.pop()}. A ValueError is expected.",
             (
                 "Which exception does the exercise ask for? Look at your `raise` line.",
-                "A TypeError is about the type of a value, and a ValueError about a value that doesn't fit.",
+                "A TypeError is for a value of the wrong type, a ValueError for a wrong value of the right type.",
             ),
         )
 
@@ -251,8 +251,8 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
             "the result is right for one sequence but not for a batch, because the Python loop, or what joins its "
             "results, counts an axis from the front.",
             (
-                "`for row in x`, `len(x)`, `x.shape[0]` and `torch.stack(rows)` all use the first axis, whichever it "
-                "is.",
+                "`for row in x`, `len(x)`, `x.shape[0]` and `torch.stack(rows)` all use the first axis, whatever it "
+                "stands for.",
                 "Count the axis from the end. Or can one operation on the whole tensor replace the loop?",
             ),
         )
@@ -275,7 +275,7 @@ def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
                 "Call your code with one sequence in the batch, then with one token in every sequence, and print the "
                 "shape after each line. After which line is an axis missing?",
                 "`squeeze()` removes every axis of length 1, even one that has this length by chance; `squeeze(0)` "
-                "does that only to the first axis. Which axis did you mean to remove, if any?",
+                "removes only the first one, and only if its length is 1. Which axis did you mean to remove, if any?",
             ),
         )
 

@@ -57,8 +57,8 @@ def without_loop(what: str, weight: float, after: str = "one sequence") -> Part:
             return None
         return Finding(
             "python-loop",
-            f"Your code asks torch for {counts[0]} operations with {SHORT} {what} and for {counts[1]} with {LONG}, "
-            f"so it goes through the {what} in a Python loop. Let one operation handle them all.",
+            f"Your code asks torch for {counts[0]} operations with {SHORT} {what}, but for {counts[1]} with {LONG} "
+            f"{what}, so it goes through the {what} in a Python loop. Let one operation handle them all.",
         )
 
     return Part(f"does without a Python loop over {what}", weight, judge, compares_values=False)

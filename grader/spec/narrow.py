@@ -339,7 +339,7 @@ def _moved(got: Tensor, expected: Tensor, name: str) -> str:
     if got.dim() > 1 and _transposed(got, expected):
         return f"The entries of {_lower(name)} are right, but two of its axes have changed places."
     if FLOAT32.all_close(got.sort(-1).values, expected.sort(-1).values):
-        return f"The entries of {_lower(name)} are right and in the right rows, but in a different order within them."
+        return f"The entries of {_lower(name)} are right and in the right rows, but in the wrong order within each row."
     return f"The entries of {_lower(name)} are right, but in the wrong places. Which step moves them?"
 
 

@@ -49,7 +49,10 @@ TARGET = _p("target", "B Tt E")
 
 STEPS = (
     Step(
-        "Token ids", "Every word is a whole number. Sentences in a batch are padded to the same length.", (), (SRC, TRG)
+        "Token ids",
+        "Every word is represented by a whole number. Sentences in a batch are padded to the same length.",
+        (),
+        (SRC, TRG),
     ),
     Step(
         "Do the heads fit?",
@@ -111,7 +114,7 @@ STEPS = (
     ),
     Step(
         "Join, project",
-        "The heads are put side by side again, and a last linear layer follows.",
+        "The heads are put side by side again, and a final linear layer follows.",
         (_p("mixed", "B Ts H D"),),
         (
             _p("joined", "B Ts E", f"{ENC}.attention.out_proj:first"),
@@ -142,7 +145,7 @@ STEPS = (
     ),
     Step(
         "The target looks at itself",
-        "Attention runs over the target under its mask; then we add and normalise.",
+        "The target attends to itself, with its mask; then we add and normalise.",
         (_p("target", "B Tt E", f"{DEC}:first"), TRG_MASK),
         (
             _p("weights", "B H Tt Tt", f"{DEC}.attention:weights"),

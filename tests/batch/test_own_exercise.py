@@ -156,7 +156,7 @@ def graded_again_as_the_course_does(room: Room) -> None:
     twice = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--lesson", "00")
     assert (twice.exit_code, twice.output) == (
         2,
-        "--course settles what the other options are for, so leave them out.\n",
+        "With --course, give only options for the output; the course settles the rest.\n",
     )
     elsewhere = grader(room.root, "grade", str(notebook_of(room)), "--course", "attention")
     assert elsewhere.exit_code == 2

@@ -150,7 +150,7 @@ def test_students_outside_the_roster_are_listed_and_left(room):
     assert room.marks() == {"ann": 1}
     outcome = room.grade(add_students=False)
     assert room.marks() == {"ann": 1}
-    assert "They are not on the roster" in outcome.problems["typo"]
+    assert "This student is not on the roster" in outcome.problems["typo"]
     assert outcome.missing == ("zoe",)
     assert "1 handed in nothing: zoe" in printout.as_text(outcome)
     assert printout.as_json(outcome)["not_handed_in"] == ("zoe",)
@@ -244,7 +244,9 @@ def test_what_is_wrong_with_an_extension_is_told(room):
     assert "Did you mean ann (Ann Lee)?" in extend(room, "anne", "--days", "1", code=2)
     assert "--days 2 or --until" in extend(room, "ann", code=2)
     assert "expected a day, or a day and a time" in extend(room, "ann", "--until", "soon", code=2)
-    assert "isn't due until 2026-11-20 09:00 UTC" in extend(room, "ann", "--until", "2026-11-19", code=2)
+    assert "is due later than that already, on 2026-11-20 09:00 UTC" in extend(
+        room, "ann", "--until", "2026-11-19", code=2
+    )
 
 
 def test_an_extension_in_one_lesson_gives_back_the_free_days_of_another(room):

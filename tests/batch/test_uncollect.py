@@ -128,7 +128,10 @@ def test_a_forgotten_student_is_in_no_copy(begun):
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", ann=SQUARED))
     (begun.root / "x.zip").unlink()
     assert (begun.root / ".grader" / "collected" / LESSON / "ann" / "notebook").is_file()
-    assert "finds no trace of them" in command(begun.root, "grader", "course", "forget", ".", "ann", "--yes").stdout
+    assert (
+        "found no trace of this student"
+        in command(begun.root, "grader", "course", "forget", ".", "ann", "--yes").stdout
+    )
     assert not (begun.root / ".grader" / "collected" / LESSON / "ann").exists()
 
 

@@ -32,7 +32,7 @@ def test_arrow_keys_tell_where_a_number_comes_from(view):
     told = "Position 3, column 5: 0.798, cos(3 ÷ 10000^(4/24))"
     expect(view.locator(".att-sum")).to_contain_text(told)
     expect(view.locator("[aria-live]")).to_contain_text(told)
-    expect(view.locator("[aria-live]")).to_contain_text("with position 3 12, with position 4 11.4, with")
+    expect(view.locator("[aria-live]")).to_contain_text("position 3: 12, position 4: 11.4, position")
     expect(application(view)).to_be_focused()
 
 
@@ -50,7 +50,7 @@ def test_the_curve_of_products_is_the_same_at_every_position(view):
     choose(view, "Positions", "rotary")
     expect(view.locator(".att-summary")).to_contain_text(SAME)
     expect(view.locator(".att-sum")).to_contain_text("pair 0 of the key, turned by 1 ÷ 10000^(0/24) radians")
-    expect(view.locator(".att-sum")).to_contain_text("Query at position 1 times key")
+    expect(view.locator(".att-sum")).to_contain_text("Query at position 1 times the key at")
     choose(view, "Positions", "sinusoidal")
 
 

@@ -75,7 +75,7 @@ def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
     assert "lines about ann removed from roster.csv\n" in done.output
     assert "removed: gradebook.db" not in done.output
     assert f"removed: submitted/ann/{LESSON}\n" in done.output
-    assert done.output.endswith("A search of the course directory and the exchange finds no trace of them.\n")
+    assert done.output.endswith("A search of the course directory and the exchange found no trace of this student.\n")
     assert not list(mentions([course, exchange], names))
     assert len(list((exchange / "attention" / "feedback").iterdir())) == 1
     assert [path.name.partition("+")[0] for path in (exchange / "attention" / "inbound").iterdir()] == ["bo"]

@@ -7,7 +7,7 @@ from jupyter_client.manager import start_new_kernel
 
 RIGHT = "def first_steps(x):\n    return 2 * x + 1"
 CHECK = "check(first_steps)"
-EARLIER = "this check is about what an earlier run had defined"
+EARLIER = "this check looks at what an earlier run defined"
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ def test_loop_is_found_and_told_with_both_counts(function):
     short, long = counted(session(function))
     failure = finding(function)
     assert failure.kind == "python-loop"
-    assert f"{short} operations with {SHORT} tokens and for {long} with {LONG}" in failure.message
+    assert f"{short} operations with {SHORT} tokens, but for {long} with {LONG} tokens" in failure.message
 
 
 def test_wrong_values_come_first():

@@ -32,7 +32,7 @@ HINTS = {
     "in another order": (
         "attention_scores",
         SCORES.format("return (query @ key.mT).flip(-1)"),
-        "in a different order within them",
+        "in the wrong order within each row",
     ),
     "above the diagonal": (
         "pairwise_dot_products",

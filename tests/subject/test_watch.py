@@ -133,8 +133,8 @@ def test_message_says_what_to_do(subject_of):
     assert report.diagnosis == "excluded-function"
     assert report.score == 0
     [message] = [part.message for part in report.results if part.kind == "excluded-function"]
-    assert message.startswith("Your code runs through `torch.jit`. The check looks at which functions are called")
-    assert "write your code in plain Python" in message
+    assert message.startswith("Your code runs through `torch.jit`, where the check can't see which functions")
+    assert "Write your code in plain Python" in message
 
 
 def test_where_nothing_is_excluded_compiled_code_is_welcome(subject_of):

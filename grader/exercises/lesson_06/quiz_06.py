@@ -79,7 +79,7 @@ QUESTIONS = (
         "First subtract the query's position from the key's, then clip this offset, and then shift it.",
         wrong=written(
             {
-                5.0: "That is the shifted offset with the wrong sign, so which position is subtracted from which?",
+                5.0: "That is the offset with the wrong sign, shifted, so which position is subtracted from which?",
                 -2.0: "That is the offset, but columns are counted from 0.",
                 2.0: "That is the distance, but the table tells the two directions apart.",
                 0.0: "That would be an offset of -3 or less.",

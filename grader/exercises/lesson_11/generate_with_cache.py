@@ -83,7 +83,7 @@ def _one_by_one(session: Session) -> Finding | None:
         if not has_cache or cached != before:
             held = f"a cache of {cached} tokens" if has_cache else "no cache"
             got = f"{tokens} token{'s' if tokens != 1 else ''}"
-            message = f"Call {number} to the model got {got} and {held}, but {before} tokens came before it."
+            message = f"Call {number} to the model got {got} and {held}, and the calls before it got {before}."
             return Finding("cache-not-used", message)
         before += tokens
     longest = run.prompt.shape[1] + run.new_tokens
