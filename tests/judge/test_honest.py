@@ -222,7 +222,7 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     from tests.judge.conftest import LIMITS
 
     with Sandbox(LIMITS) as doomed:
-        os.kill(doomed.pid, signal.SIGKILL)
+        os.killpg(doomed.pid, signal.SIGKILL)  # all at once: what bubblewrap started outlives it for a moment
         with pytest.raises(ZygoteGone):
             judge(cells(), sandbox=doomed)
     assert judge(cells()).mark == 6
