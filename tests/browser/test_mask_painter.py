@@ -12,7 +12,8 @@ from tools.lab import Excerpt, application, choose, picture, press
 EXCERPT = Excerpt(
     "04_masking",
     view="MaskPainter(painted_scores",
-    start='Mask painter, 5 tokens, 2 padding tokens at the end, mask "causal": 15 of 25 visible. Every query sees',
+    start='Mask painter, 5 tokens, 2 padding tokens at the end, mask "causal": 15 of 25 visible. '
+    "Every query sees something",
     before=("import matplotlib.pyplot",),
 )
 

@@ -9,7 +9,10 @@ from playwright.sync_api import Locator, expect
 
 from tools.lab import Excerpt, picture, press
 
-START = "Scaling explorer, d_k = 1 (range 1 to 512), 500 queries and 10 keys: entropy 1.98 unscaled, 1.98 scaled; slope"
+START = (
+    "Scaling explorer, d_k = 1 (range 1 to 512), 500 queries and 10 keys: entropy 1.98 unscaled, "
+    "1.98 scaled; slope 0.81"
+)
 EXCERPT = Excerpt(
     "02_trainable_attention",
     view="ScalingExplorer(random_queries",
