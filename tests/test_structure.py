@@ -41,6 +41,7 @@ ORDER = (
     "classroom",
     "authoring",
     "cli",
+    "__main__",
 )
 OUTSIDE_TESTS = ("grader", "demo", "benchmarks", "scripts", "tools", "lessons", "website")
 

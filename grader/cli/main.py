@@ -105,3 +105,6 @@ for commands in SECTIONS.values():
     for command in commands:
         main.add_command(command)
 course.add_command(exercise)
+
+if __name__ == "__main__":
+    main()

@@ -130,7 +130,9 @@ class _Planner:
                 self.notes.append(f"The check cell of `{name}` appears {len(mine)} times, and only one of them counts.")
             usable = [i for i in mine if not defined or i >= defined[0]]
             if usable:
-                before.setdefault(self._original(usable), []).append(name)
+                place = self._original(usable)
+                before.setdefault(place, []).append(name)
+                self._note_copies(name, [i for i in defined if not self._unchanged(i)], place)
                 continue
             if mine:
                 self.notes.append(
@@ -140,6 +142,20 @@ class _Planner:
                 self.notes.append(f"The check cell of `{name}` was missing and was put back.")
             after.setdefault(defined[-1] if defined else len(self.cells), []).append(name)
         return before, after
+
+    def _note_copies(self, name: str, defined: list[int], place: int) -> None:
+        """Note that a function or class is defined more than once, in the student's cells `defined`; its check stands
+        at `place`."""
+        earlier = [i for i in defined if i <= place]
+        if earlier and earlier != defined:
+            self.notes.append(
+                f"`{name}` is defined again below its check. The check used the definition above it, but the cells "
+                "below, and the checks of later exercises, use the one that was run last."
+            )
+        elif len(earlier) > 1:
+            self.notes.append(
+                f"`{name}` is defined in {len(earlier)} cells above its check, which used the last of them."
+            )
 
     def _defines(self, i: int, cell: NotebookCell, name: str) -> bool:
         return self.roles[i] == ("solution", name) or (name in cell.source and defines(cell.source, name))

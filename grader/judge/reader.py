@@ -6,6 +6,7 @@ with a sentence for the student. Outputs and attachments are dropped while it is
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ SMALL = 4 * MIB
 MAX_VALUES = 10_000_000
 # A string, whatever is in it, or the beginning of another value. A string that is never closed ends with the file.
 TOKEN = re.compile(rb'[\[{,]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+# What Git writes at the beginning of a line where two versions contradict each other.
+CONFLICT = re.compile(rb"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
 DROPPED = ("outputs", "attachments")
 # The roles of cells of nbgrader's own kinds, which a teacher adds: an answer (code or text), a test, a task.
 OWN_ANSWER, OWN_TEST, OWN_TASK = "own-answer", "own-test", "own-task"
@@ -56,10 +59,27 @@ def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...
     try:
         document = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_outputs)
     except UnicodeDecodeError:
-        raise Unreadable("The file is not a notebook, since it isn't UTF-8 text.") from None
+        raise Unreadable(_not_utf8(data)) from None
     except (ValueError, RecursionError):
-        raise Unreadable("The file is not a notebook, since it isn't valid JSON (was it cut off?).") from None
+        raise Unreadable(_not_json(data)) from None
     return _known(_raw_cells(document), max_cells)
+
+
+def _not_utf8(data: bytes) -> str:
+    """Why bytes that aren't UTF-8 are no notebook, as a sentence."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "The file was saved as UTF-16 text, but a notebook is UTF-8 text. Save it again from Jupyter."
+    return "The file is not a notebook, since it isn't UTF-8 text."
+
+
+def _not_json(data: bytes) -> str:
+    """Why bytes that aren't JSON are no notebook, as a sentence."""
+    if CONFLICT.search(data):
+        return (
+            "The file is not a notebook, since Git has left the marks of a merge conflict in it (`<<<<<<<`). Keep one "
+            "of the two versions, and open the file in Jupyter to see that it is whole."
+        )
+    return "The file is not a notebook, since it isn't valid JSON (was it cut off?)."
 
 
 def _has_too_many_values(data: bytes) -> bool:

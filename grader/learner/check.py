@@ -58,8 +58,8 @@ class ShownReport(Report):
         return {"text/plain": str(self), "text/html": as_html(self, self.file)}
 
     def _ipython_display_(self) -> None:
-        """Draw the report, but not again right after `check` has drawn it (as the last expression of a cell)."""
-        if self._display.pop("drawn", False):
+        """Draw the report, but not again in the same run of a cell, where `check` has drawn it."""
+        if self._display.pop("drawn_in", None) == _cell_run():
             return
         from IPython.display import display
 
@@ -201,7 +201,13 @@ def show(report: ShownReport) -> None:
         print(report)
         return
     report._ipython_display_()
-    report._display["drawn"] = True
+    report._display["drawn_in"] = _cell_run()
+
+
+def _cell_run() -> int:
+    """The number of the run of a cell that is going on, as IPython counts them; -1 where no cells are run."""
+    running = shell()
+    return -1 if running is None else running.execution_count
 
 
 def _one_line(report: Report) -> str:

@@ -22,7 +22,7 @@ ANSWER = re.compile(r'\bcompare_guess\(\s*"(?P<name>\w+)"')
 WAITS = """\
 The result appears here once you have guessed above.
 If it doesn't, run this cell again. Where no buttons appear, add your guess:
-predict(..., guess="{example}"), or guess="show" to look without one."""
+predict(..., guess={example}), or guess="show" to look without one."""
 # Where nobody can guess: a build, nbgrader and nbval (which pytest runs) show everything at once.
 NOBODY_GUESSES = ("NBGRADER_EXECUTION", "PYTEST_VERSION")
 
@@ -90,7 +90,7 @@ class _Displayed(DisplayPublisher):
 
 class Holder:
     """Holds the answers of one IPython shell. `is_open` says, by a prediction's name, whether its answer may be seen;
-    `example` gives, by its name, a guess that would be possible."""
+    `example` gives, by its name, a guess that would be possible, as it stands in a call."""
 
     def __init__(self, shell: InteractiveShell, is_open: Callable[[str], bool], example: Callable[[str], str]) -> None:
         self._shell, self._is_open, self._example = shell, is_open, example

@@ -106,11 +106,9 @@ def _is_open(name: str) -> bool:
 
 
 def _example(name: str) -> str:
-    """A guess that would be possible for a prediction: a letter, or the middle of what a number may be."""
+    """A guess that would be possible for a prediction, as it stands in a call."""
     shown = _shown.get(name)
-    if shown is None or shown.choices:
-        return "a"
-    return "0.5" if shown.low is None or shown.high is None else f"{(shown.low + shown.high) / 2:g}"
+    return shown.example if shown is not None else '"a"'
 
 
 def _compared(name: str, outcome: Any) -> Comparison:

@@ -65,6 +65,17 @@ MISUSES = (
         ),
     ),
     (
+        r"not compiled with (CUDA|XPU) enabled|NVIDIA driver|No CUDA GPUs|not linked with support for (cuda|mps|xpu)",
+        "",
+        "moved-to-a-gpu",
+        "`{line}` moves something to a GPU, but the machine that runs this check has none.",
+        (
+            "Which device do the arguments have? Print `x.device` of one of them.",
+            'Leave out `.cuda()` and `.to("cuda")`, and make a new tensor on an argument\'s device, with '
+            "`device=x.device`. Then your code runs on either machine.",
+        ),
+    ),
+    (
         r"[Ee]xpected target size",
         "",
         "classes-not-second",
@@ -179,7 +190,9 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         "name-not-defined",
         f"`{name}` is neither an argument nor defined in the function or in a cell that was run.",
         (
-            f"Did you mean {' or '.join(near)}?" if near else "Is it defined in a cell that you haven't run yet?",
+            f"Did you mean {' or '.join(near)}?"
+            if near
+            else "Is it defined or imported in a cell that hasn't run yet, or that ended in an error before that line?",
             "A size that isn't an argument can be read from an argument's shape.",
         ),
     )

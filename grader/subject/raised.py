@@ -37,6 +37,7 @@ def describe_exception(error: BaseException) -> Raised:
     own = _student_entries(error.__traceback__)
     if not own:
         if isinstance(error, SyntaxError):
+            message = f"{message} in Python {sys.version_info.major}.{sys.version_info.minor}"  # newer ones read more
             return Raised(types, message, str(error.text or "").strip()[:MAX_MESSAGE], error.lineno or 0)
         return Raised(types, message)
     last, code = own[-1], own[-1].tb_frame.f_code

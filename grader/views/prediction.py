@@ -88,11 +88,27 @@ class Prediction(KernelView):
         return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
 
     def meant(self, guess: object) -> object:
-        """The guess that is meant by what was written into a call: a letter stands for its choice, all else for
-        itself."""
-        if isinstance(guess, str) and len(guess) == 1 and guess not in self.choices:
+        """The guess that is meant by what was written into a call: a letter stands for its choice, a number in quotes
+        for the number, with or without its unit, all else for itself."""
+        if not isinstance(guess, str) or guess in self.choices:
+            return guess
+        if self.choices:
             return dict(zip(ascii_lowercase, self.choices, strict=False)).get(guess.lower(), guess)
-        return guess
+        try:
+            return float(guess.strip().removesuffix(self.unit))
+        except ValueError:
+            return guess
+
+    @property
+    def example(self) -> str:
+        """A guess that is possible, as it stands in a call: a letter in quotes, or the middle of what a number may be.
+
+        >>> Prediction("How many?", low=0, high=100, unit="%").example, Prediction("Which?", ["one", "two"]).example
+        ('50', '"a"')
+        """
+        if self.choices:
+            return '"a"'
+        return "0.5" if self.low is None or self.high is None else f"{(self.low + self.high) / 2:g}"
 
     def written(self, guess: str | float) -> str:
         """A guess as a reader sees it, a number with its unit."""
@@ -124,6 +140,6 @@ class Prediction(KernelView):
         return "\n".join(lines)
 
     def _unguessed(self) -> str:
-        verb, example = ("choose", '"a"') if self.choices else ("type a number", "0.5")
-        instead = f"where no buttons appear, add your guess: predict(..., guess={example})"
+        verb = "choose" if self.choices else "type a number"
+        instead = f"where no buttons appear, add your guess: predict(..., guess={self.example})"
         return f"You haven't guessed yet. Run the cell and {verb}; {instead}."

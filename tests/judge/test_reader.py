@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tracemalloc
 
 import pytest
@@ -142,3 +143,21 @@ def test_too_much_text_in_cells_is_refused():
     made = [nb.code("x" * 900_000)] * 30
     with pytest.raises(Unreadable, match="more than 20000000 characters"):
         read(nb.dump(made), LIMIT, 2000)
+
+
+WHOLE = json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "metadata": {}, "source": "x = 1"}]}, indent=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (WHOLE.replace("\n", "\n<<<<<<< HEAD\n", 1).encode(), "Git has left the marks of a merge conflict"),
+        ((WHOLE + "\r\n>>>>>>> main").encode(), "Git has left the marks of a merge conflict"),
+        (WHOLE.encode("utf-16"), "was saved as UTF-16 text"),
+        (WHOLE.encode("latin-1") + b"\xe4", "isn't UTF-8 text"),
+        (WHOLE[:-20].encode(), "was it cut off?"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_cause(data, said):
+    with pytest.raises(Unreadable, match=re.escape(said)):
+        read(data, LIMIT, 1000)

@@ -19,8 +19,9 @@ from grader.course.files import UntrustedFolder, read_regular
 from grader.errors import Unreadable
 from grader.feedback import safe_html
 from grader.handed_in.hand_in import answers_in, handed_out
-from grader.judge import grading
+from grader.judge import grading, plan
 from grader.judge.outline import Outline
+from grader.judge.reader import read
 from grader.judge.words import as_html
 from tests.judge.conftest import LIMITS, cells
 from tools import notebooks as nb
@@ -112,6 +113,25 @@ def test_57_what_a_student_wrote_into_a_check_cell_is_their_code_and_is_told(jud
 def test_61_62_odd_notebooks_are_told(judge):
     assert any("was missing" in s for s in judge(tampered(TAMPERED["61 check deleted"])).notes)
     assert any("appears 2 times" in s for s in judge(tampered(doubled)).notes)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (CHECK, "`product` is defined in 2 cells above its check, which used the last of them."),
+        (CHECK + 1, "`product` is defined again below its check."),
+    ],
+)
+def test_62_a_copied_exercise_cell_is_told(place, said):
+    def copied(made):
+        made.insert(place, {**copy.deepcopy(made[SOLUTION]), "id": "a-copy"})
+
+    def notes(made):
+        return plan.make(Outline.of(nb.dump(cells())), read(nb.dump(made), 10**6, 100)).notes
+
+    assert not notes(tampered(lambda made: None))
+    (note,) = notes(tampered(copied))
+    assert note.startswith(said)
 
 
 def test_64_kernel_and_language_are_ignored(judge):

@@ -51,6 +51,12 @@ def test_a_cell_that_failed_when_it_was_run_again(run, cell, again):
     assert EARLIER not in run(CHECK, "check")
 
 
+def test_a_report_in_a_name_is_shown_whenever_a_cell_asks_for_it(run):
+    run(RIGHT)
+    said = [run(source) for source in (f"report = {CHECK}", "report", "report", f"report = {CHECK}\nreport", CHECK)]
+    assert [text.count("first_steps: passed") for text in said] == [1, 1, 1, 1, 1], said
+
+
 def test_a_cell_that_defines_another_name_now(run):
     run(RIGHT, "solution")
     run(RIGHT.replace("first_steps", "first_step"), "solution")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
@@ -201,7 +202,14 @@ def test_side_by_side_in_a_notebook():
 
 
 def test_the_guess_that_is_proposed_where_no_buttons_appear_is_possible():
-    for choices, limits, example in (((), {"low": 0, "high": 100}, "50"), ((), {}, "0.5"), (("yes", "no"), {}, "a")):
-        shown = predict("01_proposed", "How much?", choices, **limits)
-        assert module._example("01_proposed") == example
-        assert shown.problem(shown.meant(example if choices else float(example))) == ""
+    percent = {"low": 0, "high": 100, "unit": "%"}
+    for choices, limits, example in (((), percent, "50"), ((), {}, "0.5"), (("yes", "no"), {}, '"a"')):
+        name = f"01_{len(choices)}_{len(limits)}"
+        assert f"predict(..., guess={example})" in repr(predict(name, "How much?", choices, **limits))
+        assert module._example(name) == example
+        assert predict(name, "How much?", choices, guess=ast.literal_eval(example), **limits).guess is not None
+
+
+@pytest.mark.parametrize(("written", "meant"), [("50", 50), (" 12.5 ", 12.5), ("50%", 50), ("50 %", 50)])
+def test_a_number_in_quotes_is_the_number(written, meant):
+    assert predict("01_quoted", "How much?", low=0, high=100, unit="%", guess=written).guess == meant

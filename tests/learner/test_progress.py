@@ -7,13 +7,17 @@ import json
 import multiprocessing
 import os
 import re
+import runpy
 import stat
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import grader.__main__
+import grader.cli.main
 from grader import check, reset, solution
 from grader.cli.main import main
 from grader.exercises.own import KEPT, for_students
@@ -219,6 +223,14 @@ def test_the_command_prints_lessons_exercises_and_points(capsys):
     assert ["00_start_here", "first_steps", "passed", "1", "of", "1", "1"] in lines
     assert ["01_self_attention", "project_qkv", "not", "tried", "0", "of", "2", "0"] in lines
     assert done.output.splitlines()[-1].startswith("1 of ")
+
+
+@pytest.mark.parametrize("module", [grader.__main__, grader.cli.main])
+def test_python_runs_the_command_too(module, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["grader", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_path(module.__file__, run_name="__main__")
+    assert capsys.readouterr().out.startswith("grader ")
 
 
 def test_a_solution_opens_after_three_tries_and_is_kept(capsys):

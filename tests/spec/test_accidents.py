@@ -62,6 +62,12 @@ ACCIDENTS = {
         "super-init-forgotten",
         "before `nn.Module` is ready",
     ),
+    "moved to a GPU": (
+        "first_steps",
+        ("def first_steps(x):\n    return (2 * x + 1).cuda()\n",),
+        "moved-to-a-gpu",
+        "`return (2 * x + 1).cuda()` moves something to a GPU",
+    ),
     "math.sqrt of a tensor": (
         "layer_norm",
         ("import math", "def layer_norm(x, gamma, beta, eps=1e-5):\n    return x / math.sqrt(x.var(-1) + eps)\n"),
