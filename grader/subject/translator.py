@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 
 class Translator(nn.Module):
@@ -65,10 +67,11 @@ class Trainee(nn.Module):
         self.dropout = _Thinned()
         self.pad_idx = int(data["pad_idx"])
         self.events: Tensor
-        self.register_buffer("events", torch.zeros(0, dtype=torch.long))
+        # Not in its state_dict: loading an earlier state undoes no event.
+        self.register_buffer("events", torch.zeros(0, dtype=torch.long), persistent=False)
         self.optimizer = Descent(self, float(data["rate"]), float(data["momentum"]))
         self.train(bool(data["training"]))
-        self._graph: Callable[[], object] = lambda: None
+        self._graph: Callable[[], object] | None = None
         self._watched, self._held = bool(data.get("watched", True)), False
 
     def forward(self, src: Tensor, trg: Tensor) -> Tensor:
@@ -83,6 +86,10 @@ class Trainee(nn.Module):
             logits = _Noticed.apply(logits, self)
         return logits
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy gets, and a file: all but the graph that is watched."""
+        return {**self.__dict__, "_graph": None}
+
     def note(self, event: int) -> None:
         """Remember that an event of the training was seen: its number goes to the end of `events`."""
         self.events = torch.cat([self.events, torch.tensor([event], device=self.events.device)])
@@ -93,9 +100,10 @@ class Trainee(nn.Module):
 
     def changed(self) -> bool:
         """Whether the graph of a call was still held after it. Once is enough: collecting garbage takes long."""
-        if self._watched and not self._held and self._graph() is not None:
+        graph = self._graph
+        if self._watched and not self._held and graph is not None and graph() is not None:
             gc.collect()
-            self._held = self._graph() is not None
+            self._held = graph() is not None
         return self._held
 
 
@@ -124,8 +132,10 @@ class _Held:
 
 
 class _Noticed(torch.autograd.Function):
-    """The identity on logits (B, T, V), which tells the model when gradients come by. It has a `setup_context`, as
-    `torch.func` wants it."""
+    """The identity on logits (B, T, V), which tells the model when gradients come by. It has all that `torch.func`
+    wants."""
+
+    generate_vmap_rule = True
 
     @staticmethod
     def forward(logits: Tensor, model: Trainee) -> Tensor:
@@ -142,20 +152,26 @@ class _Noticed(torch.autograd.Function):
         context.model.note(BACKWARD)
         return gradients[0], None
 
+    @staticmethod
+    def jvp(context: Any, direction: Tensor, _model: None) -> Tensor:
+        return direction.view_as(direction)
 
-class Descent(torch.optim.Optimizer):
-    """Gradient descent with momentum, by `torch.optim.SGD`'s rule, which notes in the model what it does. The
-    constructor of torch's class isn't called: it imports torch's compiler, which takes seconds."""
+
+class Descent(Optimizer):
+    """Gradient descent with momentum, by `torch.optim.SGD`'s rule, which notes in the model what it does. A copy of it
+    notes nothing: it moves parameters of its own."""
+
+    # torch wraps these to keep its compiler out of them, and imports it for that, which takes seconds.
+    zero_grad, add_param_group = inspect.unwrap(Optimizer.zero_grad), inspect.unwrap(Optimizer.add_param_group)
+    state_dict, load_state_dict = inspect.unwrap(Optimizer.state_dict), inspect.unwrap(Optimizer.load_state_dict)
 
     def __init__(self, model: Trainee, rate: float, momentum: float) -> None:
-        self.param_groups = [{"params": list(model.parameters()), "lr": rate, "momentum": momentum}]
-        self.defaults, self.state = {"lr": rate, "momentum": momentum}, {}  # type: ignore[assignment]
+        super().__init__(model.parameters(), {"lr": rate, "momentum": momentum})
         self._note = weakref.WeakMethod(model.note)
 
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Set the gradients to None, or to zeros, as torch's optimizers do."""
-        for parameter in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
-            parameter.grad = None if set_to_none else torch.zeros_like(parameter.grad)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("_note", lambda: None)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters by their gradients. As with torch's optimizers, `closure` computes the loss first,
@@ -167,15 +183,18 @@ class Descent(torch.optim.Optimizer):
         changed = False
         with torch.no_grad():
             for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is None:
-                        continue
+                for parameter in (p for p in group["params"] if p.grad is not None):
                     changed = changed or bool(parameter.grad.any())
-                    before = self.state.get(parameter)
-                    moved = parameter.grad.clone() if before is None else group["momentum"] * before + parameter.grad
-                    self.state[parameter] = moved
-                    parameter -= group["lr"] * moved
+                    parameter -= group["lr"] * self._moved(parameter, group["momentum"])
         note = self._note()
         if note is not None:
             note(STEP if changed else STEP_WITHOUT_GRADIENTS)
         return loss
+
+    def _moved(self, parameter: nn.Parameter, momentum: float) -> Tensor:
+        """The parameter's momentum after its gradient was added, which is kept as `torch.optim.SGD` keeps it."""
+        assert parameter.grad is not None
+        before = self.state[parameter].get("momentum_buffer")
+        moved = parameter.grad.clone() if before is None else momentum * before + parameter.grad
+        self.state[parameter]["momentum_buffer"] = moved
+        return moved

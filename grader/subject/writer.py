@@ -24,8 +24,9 @@ class Writer(nn.Module):
         self.max_length = int(data["max_length"])
         self.fed: Tensor
         self.recorded: Tensor
-        self.register_buffer("fed", torch.zeros(0, 3, dtype=torch.long))
-        self.register_buffer("recorded", torch.tensor(False))
+        # Not in its state_dict: loading an earlier state undoes no call.
+        self.register_buffer("fed", torch.zeros(0, 3, dtype=torch.long), persistent=False)
+        self.register_buffer("recorded", torch.tensor(False), persistent=False)
         self.train(bool(data["training"]))
 
     def forward(self, tokens: Tensor, cache: Any = None) -> Any:

@@ -193,8 +193,8 @@ NUMBERS_KEPT = 1_000_000  # of a detector's inputs
 
 class Calls:
     """Answers a detector's calls of the attention `name`, with weights from `seed`. `misuse`: the first wrong call in
-    words, or empty. `count`: how many calls there were; `moved`: whether the inputs of any pair of calls differed.
-    `seen`: the first inputs, since all of them could fill the memory."""
+    words, or empty. `count`: how many calls there were; `moved`: whether the inputs of any pair of calls differed, or
+    a derivative was asked for. `seen`: the first inputs, since all of them could fill the memory."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = name
@@ -207,15 +207,16 @@ class Calls:
         self._first_of_pair: Tensor | None = None
 
     def answer(self, args: tuple[Any, ...]) -> Any:
-        """The output for one tensor (…, T, E); for ("gradient", x, cotangent) the gradient of x. TypeError, noted as
-        misuse, for what no attention takes."""
-        gradient = len(args) == 3 and args[0] == "gradient"
-        wrong = _misuse(args[1:2] if gradient else args)
+        """The output for one tensor (…, T, E); for ("gradient", x, cotangent) the gradient of x, for ("tangent", x,
+        direction) the output's derivative. TypeError, noted as misuse, for what no attention takes."""
+        derivative = DERIVATIVES.get(args[0]) if len(args) == 3 and isinstance(args[0], str) else None
+        wrong = _misuse(args[1:2] if derivative else args)
         if wrong:
             self.misuse = self.misuse or wrong
             raise TypeError(wrong)
-        if gradient:
-            return self._each(args[1], args[2])
+        if derivative:
+            self.moved = True
+            return self._each(args[1], derivative, args[2])
         self._note(args[0])
         return self._each(args[0])
 
@@ -230,20 +231,20 @@ class Calls:
         self.moved = self.moved or not same(self._first_of_pair, x)
         self._first_of_pair = None
 
-    def _each(self, x: Tensor, cotangent: Tensor | None = None) -> Tensor:
-        """The outputs for x or, with a `cotangent`, the gradient of x. Leading axes work too, though the exercise
+    def _each(self, x: Tensor, derivative: Derivative | None = None, vector: Tensor | None = None) -> Tensor:
+        """The outputs for x or a `derivative` there, with its `vector`. Leading axes work too, though the exercise
         promises none."""
         if x.numel() == 0:
             return x
         matrices = x.to(torch.float64).reshape(-1, *x.shape[-2:])
         attend = partial(self._attend, w=Weights.draw(self.seed, x.shape[-1]))
-        if cotangent is None:
+        if derivative is None or vector is None:
             outputs = torch.stack([attend(matrix) for matrix in matrices])
         else:
-            weights = cotangent.to(torch.float64).reshape(matrices.shape)
-            outputs = torch.stack([_gradient(attend, *both) for both in zip(matrices, weights, strict=True)])
+            vectors = vector.to(torch.float64).reshape(-1, *vector.shape[-2:])
+            outputs = torch.stack([derivative(attend, *both) for both in zip(matrices, vectors, strict=True)])
         outputs = outputs.reshape(*x.shape[:-2], *outputs.shape[-2:]).to(x.dtype)
-        return _rounded(outputs, x) if self.name == ROUNDED and cotangent is None else outputs
+        return _rounded(outputs, x) if self.name == ROUNDED and derivative is None else outputs
 
     def _attend(self, x: Tensor, w: Weights) -> Tensor:
         attention = ATTENTIONS[self.name]
@@ -264,6 +265,16 @@ def _gradient(attend: Callable[[Tensor], Tensor], x: Tensor, cotangent: Tensor) 
         x = x.detach().requires_grad_()
         gradient = torch.autograd.grad((attend(x) * cotangent).sum(), x, allow_unused=True)[0]
     return torch.zeros_like(x) if gradient is None else gradient
+
+
+def _tangent(attend: Callable[[Tensor], Tensor], x: Tensor, direction: Tensor) -> Tensor:
+    tangent: Tensor = torch.autograd.functional.jvp(attend, x, direction)[1]
+    return tangent
+
+
+# How each derivative that may be asked for is computed, from an attention, x (T, E) and a vector.
+Derivative = Callable[[Callable[[Tensor], Tensor], Tensor, Tensor], Tensor]
+DERIVATIVES: dict[str, Derivative] = {"gradient": _gradient, "tangent": _tangent}
 
 
 def _misuse(args: tuple[Any, ...]) -> str:
