@@ -35,7 +35,10 @@ MENU = {
         {"command": "nbgrader:open-create-assignment"},
     ],
 }
-NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}  # nobody is asked about it
+FOR_ALL = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"},  # nobody is asked about it
+    "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True},  # views are alive on the next day
+}
 FIRST_STEPS = """# First steps
 
 1. **Get a lesson.** In the menu at the top, choose *Nbgrader*, then *Assignment List*. Press *Fetch* beside the lesson.
@@ -70,7 +73,7 @@ def write_settings() -> None:
             "MappingKernelManager": {"cull_idle_timeout": HOUR, "cull_interval": 300, "cull_connected": True},
         }
         hidden = {"disabledExtensions": dict.fromkeys(FRAMED if is_teacher else BROWSER_PARTS, True)}
-        lab = {**NO_NEWS, **(TEACHERS_MENU if is_teacher else AS_A_PAGE)}
+        lab = {**FOR_ALL, **(TEACHERS_MENU if is_teacher else AS_A_PAGE)}
         nbgrader = f"c.Exchange.root = {str(ROOT / 'exchange')!r}\nc.CourseDirectory.course_id = {COURSE_ID!r}\n"
         if is_teacher:
             nbgrader += f"c.CourseDirectory.root = {str(ROOT / 'course')!r}\n"

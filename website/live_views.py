@@ -82,12 +82,17 @@ def write_scripts(folder: Path) -> None:
             for order, state in enumerate(found):
                 modules.add(state["module"])
                 key = f"{file.stem}/{cell}-{order}"
-                stored = json.dumps({name: state[name] for name in ("traits", "kept")}, ensure_ascii=False)
-                _write(folder / "states" / f"{key}.js", f"window.courseViews.states[{json.dumps(key)}] = {stored};\n")
+                _write(folder / "states" / f"{key}.js", state_script(key, state))
     for name in modules:
         _write(folder / f"{name}.js", script_of(name))
     _write(folder / "host.js", host())
     _write(folder / "views.css", style("../../website/live_views.css", *(f"{name}.css" for name in sorted(modules))))
+
+
+def state_script(key: str, state: dict[str, Any]) -> str:
+    """A view's state as a plain script; the host finds it by its `key`."""
+    stored = json.dumps({name: state[name] for name in ("traits", "kept")}, ensure_ascii=False)
+    return f"window.courseViews.states[{json.dumps(key)}] = {stored};\n"
 
 
 def _write(path: Path, text: str) -> None:

@@ -39,7 +39,9 @@ class AlignmentView(KernelView):
     moments: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
     heads: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
     guesses = traitlets.Dict().tag(sync=True)  # "moment/pair": tokens
-    layout_of_weights = traitlets.Dict().tag(sync=True)  # "moment/pair/head": (T, S)
+    layout_of_weights: traitlets.List[list[str | int]] = traitlets.List().tag(
+        sync=True
+    )  # of "moment/pair/head": (T, S)
     weights = traitlets.Bytes().tag(sync=True)
     # The selected indices, set from Python or the browser.
     pair = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)

@@ -34,7 +34,7 @@ class AttentionExplorer(View):
     _css = style("attention_explorer.css")
 
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     matrices = traitlets.Bytes().tag(sync=True)  # "x" and its weights
 
     def __init__(

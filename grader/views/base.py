@@ -29,7 +29,9 @@ EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE
 STATE = "application/vnd.attention-course.view-state+json"
 STATES_WANTED = "GRADER_VIEW_STATES"
 
-Layout = dict[str, list[int]]
+# The matrices of a buffer, each as [name, rows, columns], in the order in which they lie there. A list, because JSON
+# doesn't keep the order of names, and a notebook is written with sorted ones.
+Layout = list[list[str | int]]
 
 
 class View(anywidget.AnyWidget):
@@ -150,12 +152,16 @@ def style(*names: str) -> str:
 
 
 def pack(matrices: Mapping[str, Tensor]) -> tuple[Layout, bytes]:
-    """The shapes [rows, columns] of matrices by name, and all entries as the bytes of float32 numbers in that order,
+    """Where matrices lie, each as [name, rows, columns], and all entries as the bytes of float32 numbers in that order,
     row by row.
 
     >>> pack({"a": torch.tensor([[1.0, 2.0]]), "b": torch.zeros(2, 1)})[0]
-    {'a': [1, 2], 'b': [2, 1]}
+    [['a', 1, 2], ['b', 2, 1]]
     """
-    layout = {name: list(matrix.shape) for name, matrix in matrices.items()}
     flat = torch.cat([matrix.detach().to("cpu", torch.float32).reshape(-1) for matrix in matrices.values()])
-    return layout, flat.numpy().astype("<f4", copy=False).tobytes()
+    return layout_of(matrices), flat.numpy().astype("<f4", copy=False).tobytes()
+
+
+def layout_of(matrices: Mapping[str, Tensor]) -> Layout:
+    """Where matrices (rows, columns) lie one after the other, in their order."""
+    return [[name, *matrix.shape] for name, matrix in matrices.items()]

@@ -37,11 +37,12 @@ class HeadExplorer extends Picture {
   }
 
   get about() {
-    return this.model.get("kinds")[this.model.get("kind")];
+    return this.model.get("kinds").find(({ name }) => name === this.model.get("kind"));
   }
 
   #build() {
-    this.kinds = new Choice("Attention", Object.keys(this.model.get("kinds")), (kind) => this.#choose({ kind }));
+    const names = this.model.get("kinds").map(({ name }) => name);
+    this.kinds = new Choice("Attention", names, (kind) => this.#choose({ kind }));
     this.heads = make("div", { class: "att-heads", role: "group", "aria-label": "Heads" });
     this.heads.addEventListener("keydown", (event) => this.#onKey(event));
     this.heading = make("h3", { class: "att-title" });

@@ -34,10 +34,11 @@ class HeadExplorer(KernelView):
     _esm = module("head_explorer.js")
     _css = style("head_explorer.css")
 
-    kinds: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # by name: layers, heads, queries, keys
+    # Each: name, layers, heads, queries, keys. In the order of their buttons.
+    kinds: traitlets.List[dict[str, Any]] = traitlets.List(traitlets.Dict()).tag(sync=True)
     measures: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # "kind/layer/head": pattern, share, entropy
     fixed = traitlets.Bytes().tag(sync=True)
-    fixed_layout = traitlets.Dict().tag(sync=True)
+    fixed_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True, echo_update=False)
     layer = traitlets.Int(0).tag(sync=True, echo_update=False)
     head = traitlets.Int(0).tag(sync=True, echo_update=False)
@@ -52,7 +53,7 @@ class HeadExplorer(KernelView):
         self._tables = tables
         layout, buffer = pack(tables)
         super().__init__(
-            kinds={name: _sizes(*kind) for name, kind in kinds.items()},
+            kinds=[{"name": name, **_sizes(*kind)} for name, kind in kinds.items()],
             measures={
                 key: _measured(table.detach().double(), _is_self_attention(kinds, key)) for key, table in tables.items()
             },
@@ -63,22 +64,26 @@ class HeadExplorer(KernelView):
 
     @traitlets.validate("kind")
     def _known(self, proposal: traitlets.Bunch) -> str:
-        if proposal["value"] not in self.kinds:
-            raise traitlets.TraitError(f"kind: got {proposal['value']!r}, expected one of {', '.join(self.kinds)}")
+        names = [kind["name"] for kind in self.kinds]
+        if proposal["value"] not in names:
+            raise traitlets.TraitError(f"kind: got {proposal['value']!r}, expected one of {', '.join(names)}")
         return str(proposal["value"])
 
     @traitlets.observe("kind", "layer", "head")
     def _on_choice(self, _change: traitlets.Bunch) -> None:
         """Keep layer and head within those of the chosen kind: one with fewer shows its last ones."""
-        chosen = self.kinds[self.kind]
+        chosen = self._chosen()
         with self.hold_sync():
             self.layer = max(0, min(self.layer, chosen["layers"] - 1))
             self.head = max(0, min(self.head, chosen["heads"] - 1))
             self.summary = self._in_words(chosen)
 
+    def _chosen(self) -> dict[str, Any]:
+        return next(kind for kind in self.kinds if kind["name"] == self.kind)
+
     def picture(self) -> Figure:
         """A picture of all heads of the chosen kind, a row for each layer."""
-        chosen = self.kinds[self.kind]
+        chosen = self._chosen()
         layers, heads = chosen["layers"], chosen["heads"]
         figure = sheet(min(2.4 * heads, 10), min(2.4, 10 / heads) * layers + 0.3)
         for layer, line in enumerate(figure.subplots(layers, heads, squeeze=False)):

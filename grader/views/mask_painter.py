@@ -46,7 +46,7 @@ class MaskPainter(View):
     preset = traitlets.Enum(PRESETS, "causal").tag(sync=True)
     in_front = traitlets.Bool(False).tag(sync=True)
     way = traitlets.Enum(tuple(WAYS), "fill with -inf").tag(sync=True)
-    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     matrices = traitlets.Bytes().tag(sync=True)  # "scores"
 
     def __init__(self, scores: Tensor, words: Sequence[str], **options: Any) -> None:

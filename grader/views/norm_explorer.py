@@ -36,7 +36,7 @@ class NormExplorer(View):
     _css = style("norm_explorer.css")
 
     norm = traitlets.Enum(NORMS).tag(sync=True)
-    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     matrices = traitlets.Bytes().tag(sync=True)  # "table"
 
     def __init__(self, table: Tensor, norm: str = "LayerNorm") -> None:

@@ -39,7 +39,7 @@ export function edited(numbers, before, at, value) {
 
 /** The table, its statistics, its outputs, and which of them moved (1) since `before`. */
 export function numbersOf(model) {
-  const [rows, columns] = model.get("matrices_layout").table;
+  const [[, rows, columns]] = model.get("matrices_layout"); // of the table
   const norm = model.get("norm");
   const table = { rows, columns, values: model.get("numbers") };
   const { statistics, output } = normalise(table, norm);

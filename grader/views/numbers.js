@@ -1,10 +1,11 @@
 // Numbers and matrices: how to read them from Python's buffers, compute with them, and write them for a reader.
 
-/** Matrices by name from one buffer of float32 numbers. `layout` maps names to [rows, columns], in the buffer's order. */
+/** Matrices by name from one buffer of float32 numbers. `layout` has a [name, rows, columns] for each, in the buffer's
+ * order: a list, since a saved notebook brings the names of an object in the order of the alphabet. */
 export function unpack(layout, view) {
   const matrices = {};
   let at = 0;
-  for (const [name, [rows, columns]] of Object.entries(layout)) {
+  for (const [name, rows, columns] of layout) {
     // Copied, because a buffer from the kernel need not start on a multiple of four bytes.
     const bytes = view.buffer.slice(view.byteOffset + at, view.byteOffset + at + 4 * rows * columns);
     matrices[name] = { rows, columns, values: new Float32Array(bytes) };

@@ -34,7 +34,7 @@ from the final one.
     _css = style("online_softmax.css")
 
     block_size = traitlets.Int().tag(sync=True)
-    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     matrices = traitlets.Bytes().tag(sync=True)  # "scores" (Tq, Tk) and "value"
 
     def __init__(self, query: Tensor, key: Tensor, value: Tensor, block_size: int = 2) -> None:

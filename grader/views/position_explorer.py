@@ -42,7 +42,7 @@ offset 0, 3.54 at offset 1 and 1.70 at offset 10; at equal offsets, products dif
     kind = traitlets.Enum(KINDS, KINDS[0]).tag(sync=True)
     d_model = traitlets.Enum(WIDTHS, WIDTHS[-1]).tag(sync=True)
     base = traitlets.Enum(BASES, 10000).tag(sync=True)
-    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     matrices = traitlets.Bytes().tag(sync=True)  # "random": what kinds that are drawn at random are made of
 
     def __init__(self, **chosen: Any) -> None:

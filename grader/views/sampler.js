@@ -71,7 +71,7 @@ class Sampler extends Picture {
   /** The model has read a text: its logits are here. */
   #receive() {
     this.read = this.model.get("read");
-    this.logits = [...unpack(this.model.get("layout"), this.model.get("logits")).logits.values];
+    this.logits = [...unpack(this.model.get("logits_layout"), this.model.get("logits")).logits.values];
     this.#decide();
     if (!this.#isRead()) {
       this.schedule();

@@ -10,7 +10,7 @@ import traitlets
 from torch import Tensor
 
 from grader.models.gpt import as_gpt, words_of
-from grader.views.base import KernelView, module, pack, style
+from grader.views.base import KernelView, layout_of, module, pack, style
 from grader.views.picture import sheet
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Sampler(KernelView):
     temperature = traitlets.Float(1.0, min=0.0).tag(sync=True, echo_update=False)
     top_k = traitlets.Int(min=1).tag(sync=True, echo_update=False)
     top_p = traitlets.Float(1.0, min=0.0, max=1.0).tag(sync=True, echo_update=False)
-    layout = traitlets.Dict().tag(sync=True)
+    logits_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     logits = traitlets.Bytes().tag(sync=True)
 
     def __init__(
@@ -88,7 +88,7 @@ class Sampler(KernelView):
             self._last = self._model(ids)[0, -1].detach().to("cpu", torch.float64)  # as the browser computes
         layout, buffer = pack({"logits": self._last[None]})
         with self.hold_sync():
-            self.layout, self.logits, self.read = layout, buffer, self.text
+            self.logits_layout, self.logits, self.read = layout, buffer, self.text
             self.summary = self._in_words()
 
     def kept(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Sampler(KernelView):
             "sizes": {**gpt.sizes, "max_length": self._max_length},
             "layout": layout,
             "numbers": numbers,
-            "rounded_layout": {name: list(matrix.shape) for name, matrix in matrices.items()},
+            "rounded_layout": layout_of(matrices),
             "rounded": b"".join(part.numpy().tobytes() for part in whole),
         }
 

@@ -36,7 +36,7 @@ slope 0.24 and 0.24.
     widths: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
     queries = traitlets.Int().tag(sync=True)
     # "scores" of the drawn queries at all widths, block below block, and a row of "measures" for each width.
-    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices_layout: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     matrices = traitlets.Bytes().tag(sync=True)
 
     def __init__(self, query: Tensor, key: Tensor) -> None:

@@ -35,7 +35,7 @@ class TrainingMonitor(KernelView):
 
     steps = traitlets.Int().tag(sync=True)
     score = traitlets.Unicode().tag(sync=True)
-    layout_of_curves = traitlets.Dict().tag(sync=True)
+    layout_of_curves: traitlets.List[list[str | int]] = traitlets.List().tag(sync=True)
     watched: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
     written: traitlets.List[list[object]] = traitlets.List(traitlets.List()).tag(sync=True)  # step and text, by step
     curves = traitlets.Bytes().tag(sync=True)  # losses (1, n); scores (k, 2): step and share

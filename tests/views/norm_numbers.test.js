@@ -39,10 +39,10 @@ test("five digits, so that an offset of 1000 doesn't swallow the rest", () => {
 
 /** A model of a table to start with, and what it shows once `changes` have been made: [row, column, value] each. */
 const begun = (rows, norm, preset = "start") => {
-  const { values, ...sizes } = matrix(rows);
+  const { values } = matrix(rows);
   const state = {
     norm,
-    matrices_layout: { table: [sizes.rows, sizes.columns] },
+    matrices_layout: [["table", rows.length, rows[0].length]],
     matrices: new DataView(values.buffer),
   };
   const model = { get: (name) => state[name], state };
@@ -51,7 +51,7 @@ const begun = (rows, norm, preset = "start") => {
 };
 const change = ({ state }, ...changes) => {
   for (const [row, column, value] of changes) {
-    Object.assign(state, edited(state.numbers, state.before, row * state.matrices_layout.table[1] + column, value));
+    Object.assign(state, edited(state.numbers, state.before, row * state.matrices_layout[0][2] + column, value));
   }
 };
 const movedOf = (model, norm = "LayerNorm") => {

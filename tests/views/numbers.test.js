@@ -45,10 +45,16 @@ test("a number is exact if its written form is the number", () => {
 test("matrices are unpacked from a view that starts anywhere in its buffer", () => {
   const bytes = new Uint8Array(3 + 5 * 4);
   bytes.set(new Uint8Array(Float32Array.from([1, 2, 3, 4, 5]).buffer), 3);
-  const found = unpack({ a: [1, 3], b: [2, 1] }, new DataView(bytes.buffer, 3));
-  assert.deepEqual([...found.a.values], [1, 2, 3]);
-  assert.deepEqual([...found.b.values], [4, 5]);
-  assert.deepEqual([found.b.rows, found.b.columns], [2, 1]);
+  const found = unpack(
+    [
+      ["b", 1, 3],
+      ["a", 2, 1],
+    ],
+    new DataView(bytes.buffer, 3),
+  );
+  assert.deepEqual([...found.b.values], [1, 2, 3]);
+  assert.deepEqual([...found.a.values], [4, 5]);
+  assert.deepEqual([found.a.rows, found.a.columns], [2, 1]);
 });
 
 test("transposing swaps rows and columns", () => {

@@ -14,7 +14,10 @@ import { matrix } from "./matrices.js";
 // One query, scores 1, 3 | 2, 5, its values 10, 20, 30, 40.
 const state = (rescaling, step = 2) => {
   const numbers = Float32Array.from([1, 3, 2, 5, 10, 20, 30, 40]);
-  const layout = { scores: [1, 4], value: [4, 1] };
+  const layout = [
+    ["scores", 1, 4],
+    ["value", 4, 1],
+  ];
   const traits = { matrices: new DataView(numbers.buffer), matrices_layout: layout, block_size: 2, rescaling, step };
   return { get: (name) => traits[name] };
 };

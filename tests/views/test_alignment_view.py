@@ -25,8 +25,8 @@ def view() -> AlignmentView:
 
 def test_it_sends_the_weights_of_every_moment_date_and_head(view):
     flat = torch.frombuffer(bytearray(view.weights), dtype=torch.float32)
-    pieces = flat.split([math.prod(shape) for shape in view.layout_of_weights.values()])
-    sent = {n: p.reshape(s) for (n, s), p in zip(view.layout_of_weights.items(), pieces, strict=True)}
+    pieces = flat.split([math.prod(shape) for _, *shape in view.layout_of_weights])
+    sent = {n: p.reshape(s) for (n, *s), p in zip(view.layout_of_weights, pieces, strict=True)}
     assert len(sent) == 2 * 2 * 3
     weights = entries(1)[0][0]
     torch.testing.assert_close(sent["after/0/head 1"], weights[1])

@@ -63,7 +63,7 @@ def test_its_sentence_is_the_same_here_and_in_the_browser(explorer):
 
 
 def width_of(view: AttentionExplorer) -> int:
-    return view.matrices_layout["w_key"][1]
+    return next(columns for name, _, columns in view.matrices_layout if name == "w_key")
 
 
 def test_the_text_alternative_stands_beside_the_view(explorer):

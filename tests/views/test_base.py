@@ -53,7 +53,7 @@ def test_nothing_is_loaded_from_elsewhere(view):
 
 def test_matrices_are_packed_row_by_row_in_float32():
     layout, buffer = pack({"a": torch.tensor([[1, 2], [3, 4]]), "b": torch.tensor([[0.5]], dtype=torch.float64)})
-    assert layout == {"a": [2, 2], "b": [1, 1]}
+    assert layout == [["a", 2, 2], ["b", 1, 1]]
     assert torch.frombuffer(bytearray(buffer), dtype=torch.float32).tolist() == [1, 2, 3, 4, 0.5]
 
 

@@ -11,7 +11,7 @@ from grader.views.training_monitor import changes
 
 def curves(monitor: TrainingMonitor) -> tuple[list[float], list[list[float]]]:
     flat = torch.frombuffer(bytearray(monitor.curves), dtype=torch.float32)
-    count = monitor.layout_of_curves["losses"][1]
+    count = next(columns for name, _, columns in monitor.layout_of_curves if name == "losses")
     return flat[:count].tolist(), flat[count:].reshape(-1, 2).tolist()
 
 
@@ -25,7 +25,7 @@ def test_it_is_told_in_a_sentence():
 
 def test_it_sends_all_losses_and_the_scores_by_step():
     monitor = TrainingMonitor(10)
-    assert monitor.layout_of_curves == {"losses": [1, 0], "scores": [0, 2]}
+    assert monitor.layout_of_curves == [["losses", 1, 0], ["scores", 0, 2]]
     monitor.show([2.5, 2.0, 0.5], {0: 0.0, 3: 0.25}, now=True)
     assert curves(monitor) == ([2.5, 2.0, 0.5], [[0, 0], [3, 0.25]])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import random
 import re
 import shutil
@@ -50,12 +51,12 @@ def sampler_walks(chance: random.Random) -> Iterator[Walk]:
 
 def rounded(kept: State) -> PlainGPT:
     """The model whose weights the page has."""
-    sizes = [rows * columns for rows, columns in kept["layout"].values()]
+    names, sizes = zip(*((name, rows * columns) for name, rows, columns in kept["layout"]), strict=True)
     numbers = torch.frombuffer(bytearray(kept["numbers"]), dtype=torch.float32).split(sizes)
-    weights = dict(zip(kept["layout"], numbers, strict=True))
+    weights = dict(zip(names, numbers, strict=True))
     whole = torch.frombuffer(bytearray(kept["rounded"]), dtype=torch.int8)
-    shapes = kept["rounded_layout"]
-    for name, part in zip(shapes, whole.split([rows * columns for rows, columns in shapes.values()]), strict=True):
+    shapes = {name: shape for name, *shape in kept["rounded_layout"]}
+    for name, part in zip(shapes, whole.split([math.prod(shape) for shape in shapes.values()]), strict=True):
         weights[name] = part.reshape(shapes[name]) * weights[name][:, None]
     weights.setdefault("token_embedding.weight", weights["head.weight"])
     return PlainGPT(kept["sizes"], weights)

@@ -11,7 +11,7 @@ export function gptOf({ sizes, layout, numbers, rounded_layout: matrices, rounde
   const plain = unpack(layout, numbers);
   const weights = Object.fromEntries(Object.entries(plain).map(([name, { values }]) => [name, values]));
   let at = 0;
-  for (const [name, [rows, columns]] of Object.entries(matrices)) {
+  for (const [name, rows, columns] of matrices) {
     const factors = plain[name].values;
     const whole = new Int8Array(rounded.buffer, rounded.byteOffset + at, rows * columns);
     const matrix = new Float64Array(whole.length);

@@ -4,10 +4,11 @@ import { fixed } from "../../grader/views/numbers.js";
 import { isWhole } from "./python.js";
 
 export function answer({ kinds, measures, kind, layer, head }) {
-  if (!Object.hasOwn(kinds, kind) || !isWhole(layer, -Infinity) || !isWhole(head, -Infinity)) {
+  const about = kinds.find(({ name }) => name === kind);
+  if (!about || !isWhole(layer, -Infinity) || !isWhole(head, -Infinity)) {
     return {};
   }
-  const { layers, heads, queries, keys } = kinds[kind];
+  const { layers, heads, queries, keys } = about;
   const within = (at, count) => Math.max(0, Math.min(at, count - 1));
   const chosen = { layer: within(layer, layers), head: within(head, heads) };
   const { pattern, share, entropy } = measures[`${kind}/${chosen.layer}/${chosen.head}`];

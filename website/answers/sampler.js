@@ -15,7 +15,7 @@ export function answer(state, changed) {
     return {};
   }
   if (!changed.includes("text")) {
-    return { summary: inWords(state, unpack(state.layout, state.logits).logits.values) };
+    return { summary: inWords(state, unpack(state.logits_layout, state.logits).logits.values) };
   }
   if (!kept.sizes) {
     return {}; // a model of another kind, which only a kernel can run

@@ -1,5 +1,6 @@
 """JupyterLab for somebody who learns alone: `jupyter lab --config=jupyter/lab.py`. It opens the notebooks' folder,
-without teachers' tools (page_config.json) and without the question whether to fetch news (overrides.json)."""
+without teachers' tools (page_config.json) and without the question whether to fetch news, and saves the state of views
+with the notebook, so that they are alive on the next day (overrides.json)."""
 
 from pathlib import Path
 
