@@ -38,7 +38,7 @@ def base(engine: str, scratch: Path) -> str:
     if subprocess.run([engine, "pull", "--quiet", DEBIAN], capture_output=True).returncode == 0:
         return DEBIAN
     if not shutil.which("debootstrap"):
-        sys.exit(f"{engine} can't pull {DEBIAN} here, and debootstrap, which makes it, is missing: apt-get install debootstrap")
+        sys.exit(f"{engine} can't pull {DEBIAN} here, and debootstrap, which makes it, is missing: apt-get install it")
     root, packed = scratch / "debian", scratch / "debian.tar"
     run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", str(root))
     shutil.copy("/etc/ssl/certs/ca-certificates.crt", root / "etc" / "ssl" / "certs")  # those that this machine trusts

@@ -46,8 +46,8 @@ SLOW = [
     *(f"tests/authoring/test_{name}.py" for name in ("mutants", "new")),
     "tests/lessons/test_interrupted.py",
 ]
-# Tools of the tests whose docstrings hold examples.
-EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
+# What else has docstrings with examples: tools of the tests, the site, the metadata of the package.
+EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py", "setup.py", "website"]
 
 STAGES: dict[str, list[list[str]]] = {
     # Chromium, node, bubblewrap, and what npm fetches: a linter, axe-core.

@@ -20,6 +20,7 @@ from website.index import write_index
 from website.lessons import write_lesson
 from website.references import check_references
 from website.start import write_start
+from website.styles import slim
 
 MADE = ROOT / "build" / "website"
 
@@ -82,8 +83,7 @@ def build(made: Path, out: Path) -> int:
         shutil.rmtree(fresh / "_sources", ignore_errors=True)
         for file in fresh.rglob("*.map"):  # for whoever works on the theme
             file.unlink()
-        for file in fresh.glob("_static/mystnb.*.css"):  # most of it is for colours of a terminal, which no output has
-            file.write_text(file.read_text("utf-8").partition("/* Font colors for translated ANSI")[0], "utf-8")
+        slim(fresh)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(fresh, out)
     return code

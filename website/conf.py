@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from grader import __version__
+from grader.views.base import View
 from website.course import Course
 
 project = "Attention and Transformers"
@@ -34,9 +39,11 @@ html_math_renderer = "mathml"
 html_favicon = str(Path(__file__).parent / "static" / "favicon.svg")
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
+html_js_files = [("boxes.js", {"defer": "defer"})]
 html_context = {"default_mode": "light", "addresses": Course().settings}
 html_copy_source = False
 html_show_sourcelink = False
+html_domain_indices = False  # a list of modules that no page leads to
 html_sidebars = {"index": [], "install": [], "about": [], "glossary": [], "reference": []}
 html_last_updated_fmt = "%d %B %Y"
 html_theme_options = {
@@ -47,8 +54,23 @@ html_theme_options = {
     "footer_end": [],
     "show_nav_level": 1,
     "navigation_with_keys": False,
+    "search_bar_text": "Search the course",
     "use_edit_page_button": False,
     "header_links_before_dropdown": 7,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def setup(app: Sphinx) -> None:
+    """Have the reference show what a view is made from."""
+    app.connect("autodoc-process-signature", _own_signature)
+
+
+def _own_signature(_app: Sphinx, what: str, _name: str, thing: Any, *_rest: Any) -> tuple[str, str] | None:
+    """The parameters of a class's own constructor: its base class takes any, and Sphinx would show those."""
+    if what != "class" or not issubclass(thing, View):
+        return None
+    parameters = list(inspect.signature(thing.__init__).parameters.values())[1:]
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in parameters]
+    return str(inspect.Signature(plain)), ""

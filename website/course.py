@@ -24,7 +24,15 @@ ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
 GLOSSARY, SETTINGS = "website/glossary.toml", "website/settings.toml"
 # The keys of settings.toml, and what may stand in braces there.
-ADDRESSES = {"repository": "", "issues": "{page}", "site": "", "colab": "{lesson}", "binder": "{lesson}"}
+OF_REPOSITORY = ("{repository}", "{name}")
+ADDRESSES = {
+    "repository": (),
+    "site": (),
+    "files": OF_REPOSITORY,
+    "issues": (*OF_REPOSITORY, "{page}"),
+    "colab": (*OF_REPOSITORY, "{lesson}"),
+    "binder": (*OF_REPOSITORY, "{lesson}"),
+}
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,14 @@ class Course:
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
-        """The addresses of settings.toml. `LessonError` with every one that is wrong."""
+        """The addresses of settings.toml by name; one that follows from the repository's is empty where that is.
+        `LessonError` with every one that is wrong."""
         found = self._toml(SETTINGS)
         wrong = [(key, said) for key, value in found.items() if (said := _wrong_setting(key, value))]
         if wrong:
             raise LessonError([Problem(SETTINGS, self.line_in(SETTINGS, key), "", said) for key, said in wrong])
-        return found
+        repository = found.get("repository", "").rstrip("/")
+        return {key: _address(value, repository) for key, value in found.items()}
 
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
@@ -124,10 +134,21 @@ def _wrong_setting(key: str, value: object) -> str:
         return f"there is no setting {key!r}, only {', '.join(ADDRESSES)}"
     if not isinstance(value, str):
         return f"{key}: an address is text in quotes, not {value!r}"
-    allowed = ADDRESSES[key]
-    if re.search(r"[{}]", value.replace(allowed, "") if allowed else value):
-        return f"{key}: {f'what is in braces can only be {allowed}' if allowed else 'there can be no braces'}: {value}"
+    allowed, left = ADDRESSES[key], value
+    for name in allowed:
+        left = left.replace(name, "")
+    if re.search(r"[{}]", left):
+        said = f"what is in braces can only be {' or '.join(allowed)}" if allowed else "there can be no braces"
+        return f"{key}: {said}: {value}"
     return ""
+
+
+def _address(value: str, repository: str) -> str:
+    """An address with the repository's in it; empty where it would need one and there is none."""
+    if not repository and any(name in value for name in OF_REPOSITORY):
+        return ""
+    name = repository.partition("://")[2].partition("/")[2]
+    return value.replace("{repository}", repository).replace("{name}", name)
 
 
 def points_of(exercise: Exercise) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
+from grader.authoring.lesson import Lesson
 from grader.authoring.prose import about
 from grader.markup import inline
 from grader.spec.answers import Question
@@ -19,15 +20,18 @@ from website.references import linked, to_terms
 
 HEADING = re.compile(r"(?m)^### Exercise(?: \d+)?: `(\w+)`\n")
 NEXT = re.compile(r"(?m)^##+ ")
+LIST = "of_lesson_"  # how the names of pages begin that list a lesson's exercises
 STATED = re.compile(r"(?m)^\s*Difficulty \d of 5.*\n")
 
 
 def write_exercises(course: Course, folder: Path) -> None:
-    """Write `exercises/NAME.md` for every exercise, and a page that lists them."""
+    """Write `exercises/NAME.md` for every exercise, a page that lists those of each lesson, and one that lists all."""
     target = folder / "exercises"
     target.mkdir(parents=True, exist_ok=True)
     for exercise in course.exercises.values():
         (target / f"{exercise.name}.md").write_text(exercise_page(course, exercise), encoding="utf-8")
+    for lesson in course.lessons.values():
+        (target / f"{LIST}{lesson.number}.md").write_text(_list_of_lesson(course, lesson), encoding="utf-8")
     (target / "index.md").write_text(_list(course), encoding="utf-8")
 
 
@@ -136,11 +140,25 @@ def _fold(summary: str, hints: list[str]) -> str:
 
 
 def _list(course: Course) -> str:
+    """The page with all exercises, a table a lesson."""
     text = ["# Exercises", "These are all exercises of the course, with their text and with folded hints.", ""]
     for lesson in course.lessons.values():
-        names = [one for one in course.exercises.values() if one.lesson == lesson.name]
-        rows = [f"| [{one.name}]({one.name}.md) | {course.level(one)} of 5 | {one.points:g} |" for one in names]
-        text += [f"## {lesson.number} · {lesson.title}", ""]
-        text += ["| exercise | difficulty | points |", "| --- | --- | --- |", *rows, ""]
-    listed = "\n".join(course.exercises)
-    return "\n".join([*text, "```{toctree}", ":hidden:", "", listed, "```", ""])
+        text += [f"## [{lesson.number} · {lesson.title}]({LIST}{lesson.number}.md)", "", _table(course, lesson), ""]
+    return "\n".join([*text, _tree(f"{LIST}{lesson.number}" for lesson in course.lessons.values())])
+
+
+def _list_of_lesson(course: Course, lesson: Lesson) -> str:
+    """The page with the exercises of a lesson, which the list beside the page folds under its name."""
+    lead = f"These are the exercises of [the lesson](../lessons/{lesson.name}.ipynb), with their text and folded hints."
+    names = [one.name for one in course.exercises.values() if one.lesson == lesson.name]
+    return "\n".join([f"# {lesson.number} · {lesson.title}", lead, "", _table(course, lesson), "", _tree(names)])
+
+
+def _table(course: Course, lesson: Lesson) -> str:
+    listed = [one for one in course.exercises.values() if one.lesson == lesson.name]
+    rows = [f"| [{one.name}]({one.name}.md) | {course.level(one)} of 5 | {one.points:g} |" for one in listed]
+    return "\n".join(["| exercise | difficulty | points |", "| --- | --- | --- |", *rows])
+
+
+def _tree(pages: Iterable[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```", ""])

@@ -12,28 +12,29 @@ from grader.errors import CourseError
 from website.course import Course
 from website.references import LINK
 
-TEACHERS = (
-    "docs/teaching",
-    "docs/grading",
-    "docs/operations",
-    "docs/threat-model",
-    "docs/course",
-    "docs/own-exercises",
-    "docs/jupyterhub",
-    "docs/elsewhere",
-    "docs/privacy",
-    "docs/accessibility",
-)
-CONTRIBUTORS = (
-    "CONTRIBUTING",
-    "docs/design",
-    "docs/writing",
-    "docs/checks",
-    "docs/build",
-    "docs/views",
-    "docs/testing",
-    "SECURITY",
-)
+# The pages of each list, with what one finds there.
+TEACHERS = {
+    "docs/teaching": "A term command by command, from the list of students to the marks.",
+    "docs/grading": "What decides a mark, what each setting means, and what the commands promise.",
+    "docs/course": "The course's notebooks in your own edition, and how a new release gets into it.",
+    "docs/own-exercises": "How to add an exercise of your own that names its mistakes.",
+    "docs/operations": "What the machine needs, several teachers, workers, and the watch that grades as work arrives.",
+    "docs/jupyterhub": "How to set up a hub for a class, and one to try in a single command.",
+    "docs/elsewhere": "Google Colab, VS Code, Gradescope, PrairieLearn, GitHub Classroom, or no course at all.",
+    "docs/threat-model": "What a student's code can't do when it is graded, and what it can.",
+    "docs/privacy": "What is kept about a person, where, and how it is removed.",
+    "docs/accessibility": "What the pages, views and reports do for people who see, hear or move differently.",
+}
+CONTRIBUTORS = {
+    "CONTRIBUTING": "A map of the project: what is where, and where to change what.",
+    "docs/design": "How the parts fit together, and why they are built as they are.",
+    "docs/writing": "How lessons, hints and messages are written.",
+    "docs/checks": "How an exercise is specified and checked.",
+    "docs/build": "The rules for a lesson, and what a build makes of it.",
+    "docs/views": "How an interactive picture is made.",
+    "docs/testing": "What the tests hold, and how to run one of them.",
+    "SECURITY": "What the judge promises, and how to report a promise that doesn't hold.",
+}
 
 
 def write_guides(course: Course, folder: Path) -> None:
@@ -63,7 +64,7 @@ def guide(course: Course, path: str) -> str:
             )
         if file.removesuffix(".md") in (*TEACHERS, *CONTRIBUTORS):
             return match[0]
-        shown = course.settings.get("repository", "").rstrip("/")
+        shown = course.settings.get("files", "").rstrip("/")
         return f"[{match['words']}]({shown}/{file})" if shown else f"{match['words']}"
 
     made = LINK.sub(link, text)

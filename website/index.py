@@ -3,10 +3,13 @@ from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from html import escape
 from pathlib import Path
 
 from nbformat import NotebookNode
 
+from grader.authoring.lesson import Lesson
 from grader.authoring.prose import about
 from grader.errors import LessonError
 from website.course import HERE, Course
@@ -15,6 +18,10 @@ from website.pictures import Pictures
 from website.start import facts, filled
 
 LESSONS = "<!-- lessons -->"
+GUIDES = (
+    ("teachers", "For teachers", "These pages show how to give the course to a class, and how it is graded.", TEACHERS),
+    ("contributors", "For contributors", "These pages show how the course is made.", CONTRIBUTORS),
+)
 # What the first page shows of two lessons: how the cell begins that has it.
 REPORT = ("00", "check(wrong_on_purpose")
 EXPLORER = ("01", "from grader.views import AttentionExplorer")
@@ -32,24 +39,18 @@ def write_index(course: Course, folder: Path, extra: Path) -> None:
         "explorer": _explorer(course, extra),
     }
     (folder / "index.md").write_text(filled(text.replace(LESSONS, _cards(course)), known), encoding="utf-8")
-    names = [f"lessons/{name}" for name in course.lessons]
-    lists = {
-        "lessons/index": ("Lessons", _cards(course, "../"), [f"/{name}" for name in names]),
-        "teachers": (
-            "For teachers",
-            "These pages show how to give the course to a class, and how it is graded.",
-            [f"/{one}" for one in TEACHERS],
-        ),
-        "contributors": (
-            "For contributors",
-            "These pages show how the course is made.",
-            [f"/{one}" for one in CONTRIBUTORS],
-        ),
-    }
-    for name, (title, lead, pages) in lists.items():
-        hidden = ":hidden:\n" if name.startswith("lessons") else ""
-        tree = "\n".join(["```{toctree}", f"{hidden}:maxdepth: 1", "", *pages, "```", ""])
-        (folder / f"{name}.md").write_text(f"# {title}\n\n{lead}\n\n{tree}", encoding="utf-8")
+    lessons = [f"/lessons/{name}" for name in course.lessons]
+    (folder / "lessons" / "index.md").write_text(_list("Lessons", _cards(course, "../"), lessons), encoding="utf-8")
+    for name, title, lead, pages in GUIDES:
+        rows = "\n\n".join(f"{{doc}}`/{page}`\n: {said}" for page, said in pages.items())
+        text = _list(title, f"{lead}\n\n{rows}", [f"/{page}" for page in pages])
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _list(title: str, text: str, pages: Iterable[str]) -> str:
+    """A page that lists others; the menu is made from its hidden list."""
+    tree = "\n".join(["```{toctree}", ":hidden:", ":maxdepth: 1", "", *pages, "```", ""])
+    return f"# {title}\n\n{text}\n\n{tree}"
 
 
 def _report(course: Course) -> str:
@@ -81,7 +82,7 @@ def _raw(html: str) -> str:
 
 
 def _cards(course: Course, up: str = "") -> str:
-    """A table of the lessons: how long they take and what is in them. `up` is what leads from the page to the first
+    """A list of the lessons: what is in them, how long they take, and a picture. `up` leads from the page to the first
     one."""
     rows = []
     for lesson in course.lessons.values():
@@ -90,5 +91,11 @@ def _cards(course: Course, up: str = "") -> str:
         exercises = f"{count} exercise{'' if count == 1 else 's'}"
         target = f"{up}lessons/{lesson.name}.ipynb"
         about_it = f"{lesson.about[:1].upper()}{lesson.about[1:]}"
-        rows.append(f"[**{lesson.number} · {lesson.title}**]({target})\n: {about_it}\n: {minutes}, {exercises}\n")
+        row = f"[**{lesson.number} · {lesson.title}**]({target})\n: {about_it}\n: {minutes}, {exercises}\n"
+        rows.append(f"{row}: {_picture(lesson, up)}\n" if lesson.picture else row)
     return ":::{container} lessons\n" + "\n".join(rows) + ":::\n"
+
+
+def _picture(lesson: Lesson, up: str) -> str:
+    address, words = f"{up}pictures/shared/{lesson.number}.png", escape(lesson.picture)
+    return f'<img src="{address}" alt="{words}" width="320" loading="lazy">'

@@ -20,9 +20,18 @@ def _inline(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def _block(self: HTML5Translator, node: nodes.math_block) -> None:
-    formula = mathml(node.astext(), "block").replace("<math ", '<math tabindex="0" ', 1)
-    self.body.append(f'<div class="formula">{formula}</div>\n')
+    formulas = "".join(mathml(piece, "block") for piece in pieces(node.astext()))
+    self.body.append(f'<div class="formula">{formulas}</div>\n')
     raise nodes.SkipNode
+
+
+def pieces(tex: str) -> list[str]:
+    r"""The formulas of a line that has several, with `\qquad` between them. A narrow window puts them into lines.
+
+    >>> pieces(r"a = 1, \qquad b = 2")
+    ['a = 1,', 'b = 2']
+    """
+    return [piece.strip() for piece in tex.split(r"\qquad")]
 
 
 def mathml(tex: str, display: str) -> str:

@@ -96,10 +96,7 @@ def _of_about(course: Course) -> dict[str, str]:
     }
 
 
-NO_ADDRESS = (
-    "This copy of the pages was made without the address of the repository's issues (`website/settings.toml`), so it "
-    "can't link to them. Tell your teacher or the owner of these pages, who can pass it on to the maintainers."
-)
+NO_ADDRESS = "Tell whoever gave you the address of these pages, who can pass it on to the maintainers."
 
 
 def citation(cff: str) -> str:

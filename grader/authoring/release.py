@@ -31,7 +31,7 @@ STUDENT, TEACHER = "student", "teacher"
 # Where each platform wants what grades a lesson: the instructor's notebook and the secret.
 PLATFORMS = {"gradescope": "", "prairielearn": "questions/LESSON/tests/"}
 # What a wheel is built from, besides the package.
-PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
+PROJECT_FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "website/settings.toml")
 # Of docs/, in the teacher's package: how to grade, how to write exercises of one's own.
 TEACHERS_PAGES = (
     "teaching.md",
@@ -145,8 +145,9 @@ def _wheel(repository: Repository, scratch: Path, kind: str) -> Path:
     (teacher), in the folder `scratch`; returns its path. `CourseError` with pip's output if that fails."""
     source = scratch / "source"
     shutil.copytree(repository.root / "grader", source / "grader", ignore=shutil.ignore_patterns("__pycache__"))
+    (source / "website").mkdir()
     for name in PROJECT_FILES:
-        shutil.copy(repository.root / name, source)
+        shutil.copy(repository.root / name, source / name)
     if kind == STUDENT:
         packed = json.dumps(starter_code(), indent=1)
         (source / "grader" / "learner" / "starter_code.json").write_text(packed, encoding="utf-8")

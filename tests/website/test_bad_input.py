@@ -89,17 +89,32 @@ def test_a_term_that_is_wrong(course, glossary, message):
     ("settings", "message"),
     [
         ('repository = "https://', "1: it can't be read as TOML"),
-        ('\ncolab = "https://example.org/{name}"', "2: colab: what is in braces can only be {lesson}"),
-        ('issues = "https://example.org/{lesson}"', "1: issues: what is in braces can only be {page}"),
+        (
+            '\ncolab = "https://example.org/{page}"',
+            "2: colab: what is in braces can only be {repository} or {name} or {lesson}",
+        ),
+        (
+            'issues = "https://example.org/{lesson}"',
+            "1: issues: what is in braces can only be {repository} or {name} or {page}",
+        ),
         ('site = "https://example.org/{page}"', "1: site: there can be no braces"),
         ("binder = true", "1: binder: an address is text in quotes, not True"),
-        ('bindre = ""', "1: there is no setting 'bindre', only repository, issues, site, colab, binder"),
+        ('bindre = ""', "1: there is no setting 'bindre', only repository, site, files, issues, colab, binder"),
     ],
 )
 def test_a_setting_that_is_wrong(course, settings, message):
     with pytest.raises(LessonError, match=f"^website/settings.toml:{message}"):
         _ = course(settings=settings).settings
     assert course(settings='colab = "https://example.org/{lesson}"').settings["colab"].endswith("{lesson}")
+
+
+def test_the_other_addresses_follow_from_the_repositorys(course):
+    ours = (ROOT / "website" / "settings.toml").read_text("utf-8")
+    assert not any(course(settings=ours).settings.values())  # a fresh copy knows none
+    known = course(settings=ours.replace('repository = ""', 'repository = "https://github.com/me/it"')).settings
+    assert known["files"] == "https://github.com/me/it/blob/main"
+    assert known["issues"] == "https://github.com/me/it/issues/new?title={page}"
+    assert known["colab"].format(lesson="x").endswith("/github/me/it/blob/main/notebooks/x.ipynb")
 
 
 def test_a_document_with_a_link_that_leads_to_no_file(tmp_path):

@@ -464,11 +464,32 @@ SEEN = """() => {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_page_fits_320_pixels(page: Page, address: str, name: str):
+def test_a_page_fits_320_pixels_and_what_scrolls_in_its_box_can_be_reached(page: Page, address: str, name: str):
     page.set_viewport_size({"width": 320, "height": 700})
     page.goto(f"{address}/{name}.html")
     views_of(page)
     assert page.evaluate(TOO_WIDE) == 0
+    page.evaluate(AXE)
+    rule = {"type": "rule", "values": ["scrollable-region-focusable"]}
+    result = page.evaluate("rule => window.axe.run('article', { runOnly: rule })", rule)
+    assert [node["html"] for violation in result["violations"] for node in violation["nodes"]] == []
+
+
+def test_a_box_that_goes_on_to_the_right_shows_it_until_its_end_is_seen(page: Page, address: str):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{address}/lessons/05_normalization.html")
+    box = page.locator("article .goes-on").first
+    box.evaluate("one => { window.seen = one; one.focus(); one.scrollLeft = one.scrollWidth; }")
+    page.wait_for_function("() => !window.seen.classList.contains('goes-on')")
+    assert page.evaluate("() => document.activeElement === window.seen")
+
+
+def test_no_formula_of_lesson_05_is_cut_on_a_phone(page: Page, address: str):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{address}/lessons/05_normalization.html")
+    widths = page.locator(".formula").evaluate_all("all => all.map(one => [one.scrollWidth, one.clientWidth])")
+    assert len(widths) > 2
+    assert [inside for inside, outside in widths if inside > outside + 1] == []
 
 
 @pytest.mark.parametrize("name", KINDS)
