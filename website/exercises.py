@@ -149,9 +149,10 @@ def _list(course: Course) -> str:
 
 def _list_of_lesson(course: Course, lesson: Lesson) -> str:
     """The page with the exercises of a lesson, which the list beside the page folds under its name."""
-    lead = f"These are the exercises of [the lesson](../lessons/{lesson.name}.ipynb), with their text and folded hints."
+    where = f"[{lesson.number} · {lesson.title}](../lessons/{lesson.name}.ipynb)"
+    lead = f"These are the exercises of {where}, with their text and with folded hints."
     names = [one.name for one in course.exercises.values() if one.lesson == lesson.name]
-    return "\n".join([f"# {lesson.number} · {lesson.title}", lead, "", _table(course, lesson), "", _tree(names)])
+    return "\n".join([f"# Exercises of lesson {lesson.number}", lead, "", _table(course, lesson), "", _tree(names)])
 
 
 def _table(course: Course, lesson: Lesson) -> str:

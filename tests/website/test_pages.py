@@ -471,7 +471,7 @@ def test_a_page_fits_320_pixels_and_what_scrolls_in_its_box_can_be_reached(page:
     assert page.evaluate(TOO_WIDE) == 0
     page.evaluate(AXE)
     rule = {"type": "rule", "values": ["scrollable-region-focusable"]}
-    result = page.evaluate("rule => window.axe.run('article', { runOnly: rule })", rule)
+    result = page.evaluate("rule => window.axe.run(document, { runOnly: rule })", rule)
     assert [node["html"] for violation in result["violations"] for node in violation["nodes"]] == []
 
 
