@@ -11,6 +11,7 @@ import click
 
 from grader.authoring.release import release
 from grader.authoring.repository import Repository
+from grader.authoring.written_in import refuse as refuse_what_somebody_wrote
 from grader.errors import CourseError
 from website.course import HERE, ROOT, Course
 from website.exercises import write_exercises
@@ -52,6 +53,8 @@ def write_sources(course: Course, folder: Path) -> None:
     `CourseError` where a lesson is wrong or refers to something that isn't there.
     """
     check_references(course)
+    repository = Repository(course.root, course.exercises)
+    refuse_what_somebody_wrote(repository, course.lessons)
     shutil.rmtree(folder, ignore_errors=True)
     downloads, pages = folder / "extra" / "downloads", folder / "source"
     downloads.mkdir(parents=True)
@@ -67,7 +70,7 @@ def write_sources(course: Course, folder: Path) -> None:
     shutil.copytree(course.root / "docs" / "pictures", folder / "extra" / "pictures" / "shared")
     shutil.copy(HERE / "reference.md", pages)
     if course.with_zip:
-        release(Repository(course.root, course.exercises), downloads)
+        release(repository, downloads)
 
 
 def build(made: Path, out: Path) -> int:

@@ -31,6 +31,7 @@ from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
 from grader.authoring.student import students_notebook
 from grader.authoring.unfinished import missing_samples, todo
+from grader.authoring.written_in import refuse, set_aside
 from grader.errors import LessonError
 
 
@@ -64,11 +65,18 @@ def build(
     tell: Callable[[str], object],
     keep_outputs: bool = False,
     only_states: bool = False,
+    set_aside_written: bool = False,
 ) -> None:
     """Build the lessons meant, `jobs` at a time; a line for each goes to `tell`. One that fails doesn't keep the others
     from being built: `LessonError` has the problems of all at the end. With `keep_outputs` none is run, and the
-    notebooks keep the outputs that they have; with `only_states` only what the views show is written."""
+    notebooks keep the outputs that they have; with `only_states` only what the views show is written. `CommandFailed`
+    where somebody has written in a student's notebook, which is kept beside its place with `set_aside_written`."""
     course, lessons, missing = read_lessons(repository, wanted)
+    names = [] if only_states else [lesson.name for lesson in lessons]
+    if set_aside_written:
+        for kept in set_aside(repository, names):
+            tell(kept)
+    refuse(repository, names)
     cache = Cache(repository.cache, surroundings(repository.root)) if use_cache else None
     failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell, keep_outputs, only_states))
     for problem in missing:

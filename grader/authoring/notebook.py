@@ -83,9 +83,14 @@ def _ids(lesson: Lesson) -> Iterator[str]:
         if cell.exercise:
             yield f"{cell.exercise}-{cell.role}"
             continue
-        digest = hashlib.sha256(f"{cell.kind}\n{cell.source}".encode()).hexdigest()[:12]
+        digest = id_of(cell.kind, cell.source)
         seen[digest] += 1
         yield digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+def id_of(kind: str, source: str) -> str:
+    """The id of the first cell of a kind, "code" or "markdown", with this source."""
+    return hashlib.sha256(f"{kind}\n{source}".encode()).hexdigest()[:12]
 
 
 def _metadata(cell: LessonCell, exercises: Mapping[str, Exercise], givens: Iterator[str]) -> dict[str, Any]:

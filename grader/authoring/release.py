@@ -21,7 +21,7 @@ from pathlib import Path
 from grader.atomic import write_atomically
 from grader.authoring.notebook import dumps, install_source, loads
 from grader.authoring.repository import Repository
-from grader.authoring.verify import verify
+from grader.authoring.verify import require_built
 from grader.errors import CourseError
 from grader.learner.starter_code import starter_code
 from grader.lesson_names import choose
@@ -53,7 +53,7 @@ def release(repository: Repository, out: Path, kind: str = STUDENT, address: str
     """Write the zip of a package, of kind `STUDENT` or `TEACHER`, into the folder `out`; returns its path. `address`:
     where the student's wheel will lie, for notebooks that are opened without the course, if it isn't the repository's.
     `CommandFailed` if the notebooks aren't what a build would make."""
-    verify(repository, ())
+    require_built(repository, ())
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), kind)
         entries = {f"{FOLDER}/{name}": content for name, content in _contents(repository, wheel, kind, address)}
@@ -68,7 +68,7 @@ def platform_release(repository: Repository, out: Path, platform: str, wanted: s
     lesson = choose(wanted, sorted(lessons))
     if lesson is None:
         raise CourseError(f"release: {wanted!r} isn't one of the lessons ({', '.join(sorted(lessons))})")
-    verify(repository, (lesson,))
+    require_built(repository, (lesson,))
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), STUDENT)
         known = {"lesson": lesson, "visibility": visibility, "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, lesson))}

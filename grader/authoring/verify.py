@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -30,15 +31,18 @@ from grader.authoring.notebook import (
 from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.student import students_notebook
+from grader.authoring.written_in import refuse
 from grader.errors import CommandFailed
 
 DIFF_LINES = 24
+NAMED = 3  # files that a command names which needs the built notebooks
 
 
 def verify(repository: Repository, wanted: Sequence[str]) -> None:
     """Compare the lessons meant (all if none is given) with what is built. `CommandFailed`, with what differs, if a
-    rebuild would change anything."""
+    rebuild would change anything, and in a few lines if somebody has written in a student's notebook."""
     course, lessons, missing = read_lessons(repository, wanted)
+    refuse(repository, [lesson.name for lesson in lessons])
     found = [line for lesson in lessons for line in _lesson(repository, lesson)]
     unfinished = [str(problem) for problem in missing]
     if not wanted:
@@ -48,6 +52,23 @@ def verify(repository: Repository, wanted: Sequence[str]) -> None:
         found.append("The files differ from what a build would make; run `grader build`.")
     if found or unfinished:
         raise CommandFailed("\n".join([*unfinished, *found]))
+
+
+def require_built(repository: Repository, wanted: Sequence[str]) -> None:
+    """As `verify`, for a command that only needs to know: `CommandFailed` names the files and shows no differences."""
+    course, lessons, _missing = read_lessons(repository, wanted)
+    refuse(repository, [lesson.name for lesson in lessons])
+    found = [line for lesson in lessons for line in _lesson(repository, lesson)]
+    if not wanted:
+        found += _readme(repository, course)
+        found += [f"{path}: no lesson has this name" for path in left_over(repository)]
+    files = list(dict.fromkeys(re.split(r"[\s:]", line)[0] for line in found))
+    if files:
+        shown, more = ", ".join(files[:NAMED]), len(files) - NAMED
+        those = f"{shown} and {more} more aren't" if more > 0 else f"{shown} {'isn' if len(files) == 1 else 'aren'}'t"
+        raise CommandFailed(
+            f"{those} what a build would make.\nRun `grader build`. `grader build --check` shows what differs."
+        )
 
 
 def _readme(repository: Repository, course: Iterable[Lesson]) -> list[str]:

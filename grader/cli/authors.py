@@ -43,8 +43,19 @@ def _repository() -> Repository:
 @click.option("--no-cache", is_flag=True, help="Run unchanged lessons too. Setting CI=true has the same effect.")
 @click.option("--keep-outputs", is_flag=True, help="Run nothing, and keep the outputs where the code hasn't changed.")
 @click.option("--states", is_flag=True, help="Write only what the views show, and leave the notebooks as they are.")
+@click.option(
+    "--set-aside", is_flag=True, help="Keep what somebody wrote in notebooks/ as NAME.ipynb.yours, and build."
+)
 @stopped("The finished lessons are written and the others are as they were. Run the command again to build the rest.")
-def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep_outputs: bool, states: bool) -> None:
+def build(
+    lessons: tuple[str, ...],
+    check: bool,
+    jobs: int,
+    no_cache: bool,
+    keep_outputs: bool,
+    states: bool,
+    set_aside: bool,
+) -> None:
     """Build solutions/ and notebooks/ from lessons/ and, for the site, what their views show.
 
     LESSON is a lesson's name, number or file; without it, all lessons are built.
@@ -65,6 +76,7 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
             tell=say,
             keep_outputs=keep_outputs,
             only_states=states,
+            set_aside_written=set_aside,
         )
 
 
