@@ -1,19 +1,26 @@
-# `make start` opens the notebooks, `make test` runs the checks. Both make .venv and install what they need.
+# `make start` opens the lessons, `make test` runs the checks. Both make .venv and install what they need: the first what a
+# learner needs, the second everything.
 
 # A name on the path may be a shim without a Python behind it, so each is tried.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 STAMP := .venv/.installed
+LEARNERS_STAMP := .venv/.installed-for-learners
+# Everything is installed already, which a learner's needs are a part of.
+HAS_ALL := $(shell test $(STAMP) -nt pyproject.toml && test $(STAMP) -nt requirements.lock && echo yes)
 HUB := .venv-hub
 # Root starts servers as other users, who have to be able to run their Python: the system's own comes first.
 HUB_PYTHON ?= $(shell for p in /usr/bin/python3 $(PYTHON); do \
 	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 LOCK := requirements.lock
-PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check --no-compile
+PIP_WITH_PROGRESS := -m pip install --no-input --disable-pip-version-check --no-compile
+PIP_INSTALL := $(PIP_WITH_PROGRESS) --quiet
 
 # For any command: make start ARGS=--no-browser, make build ARGS="--check 01"
 ARGS ?=
+# The folder that a learner works in, for `make start`; without it my-course.
+FOLDER ?=
 # How often `make fuzz` tries each thing.
 FUZZ_ROUNDS ?= 20000
 # Where torch comes from, if not from where pip looks: see README.md on the small CPU build.
@@ -24,8 +31,8 @@ export PATH := $(abspath $(BIN)):$(PATH)
 .PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants claims setup lock build lint format bench fuzz release demo site
 .DEFAULT_GOAL := start
 
-start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
-	$(BIN)/jupyter lab --config=release/student/jupyter/lab.py $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
+start: $(if $(HAS_ALL),,$(LEARNERS_STAMP))  ## JupyterLab on copies of the lessons in my-course, or in FOLDER; it refuses root unless told
+	@COURSE_FOLDER="$(FOLDER)" $(BIN)/jupyter lab --config=release/student/jupyter/lab.py $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
 test: $(STAMP)  ## the checks of the project, but for those that follow
 	$(BIN)/python tests/stages.py $(ARGS)
@@ -94,27 +101,37 @@ bench: $(STAMP)  ## tables of how long the build and the checks take
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/views.py
 
-# $(call new_environment,FOLDER)
+# What is said where there is no Python at all; to an old one make_environment.py says more.
+NO_PYTHON := The course needs Python 3.11 or newer, and no python3 was found. Get one from https://www.python.org/downloads/, \
+	or install uv (https://docs.astral.sh/uv/). If you have one elsewhere: make PYTHON=/path/to/python3.11 ...
+
+# .venv, unless it is there. make_environment.py makes it with uv where this Python is too old.
 define new_environment
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found. If you have one elsewhere: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
-	@$(PYTHON) -m venv $(1)
+	@test -x $(BIN)/python || command -v $(or $(PYTHON),python3) > /dev/null || { echo "$(NO_PYTHON)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(or $(PYTHON),python3) make_environment.py
 endef
 
-# $(call install_course,FOLDER,CONSTRAINTS): torch alone may come from another index than the rest, so it comes first and
-# without what it needs. pip compiles on one core; compileall on all of them (some packages hold templates that are no
-# Python, which is no fault of theirs), and the course's own too: where Python may write no bytecode, as in a forked process
-# of the tests, each would compile them anew. .installed is touched last: an installation that broke off is taken up again.
+# $(call install_course,EXTRA): torch alone may come from another index than the rest, so it comes first and without what
+# it needs. pip compiles on one core; compileall on all of them (some packages hold templates that are no Python, which is
+# no fault of theirs), and the course's own too: where Python may write no bytecode, as in a forked process of the tests,
+# each would compile them anew. What marks the end is touched last: an installation that broke off is taken up again.
 define install_course
-	@echo "Installing into $(1); the first time takes a few minutes."
-	$(if $(TORCH_INDEX),@$(1)/bin/python $(PIP_INSTALL) --no-deps torch -c $(2) --index-url $(TORCH_INDEX))
-	@$(1)/bin/python $(PIP_INSTALL) -e '.[dev]' -c $(2)
-	@$(1)/bin/python -m compileall -q -j 0 $(1)/lib grader > /dev/null || true
-	@touch $(1)/.installed
+	$(if $(TORCH_INDEX),@$(BIN)/python $(PIP_WITH_PROGRESS) --no-deps torch -c $(LOCK) --index-url $(TORCH_INDEX))
+	@$(BIN)/python $(PIP_WITH_PROGRESS) -e '.[$(1)]' -c $(LOCK)
+	@$(BIN)/python -m compileall -q -j 0 .venv/lib grader > /dev/null || true
 endef
 
 $(STAMP): pyproject.toml $(LOCK)
-	$(call new_environment,.venv)
-	$(call install_course,.venv,$(LOCK))
+	$(call new_environment)
+	@echo "Installing everything into .venv; the first time takes a few minutes."
+	$(call install_course,dev)
+	@touch $@
+
+$(LEARNERS_STAMP): pyproject.toml $(LOCK)
+	$(call new_environment)
+	@echo "Installing what the lessons need into .venv; the first time takes a minute or two."
+	$(call install_course,lab)
+	@touch $@
 
 # The student's wheel, made of this working tree, and what it asks for: who is on a machine can read its environment.
 hub-wheel: $(STAMP)
@@ -128,5 +145,5 @@ hub-wheel: $(STAMP)
 
 # Without the rest: `make lock` has to work when pyproject.toml and the lock don't fit each other.
 $(BIN)/uv:
-	$(call new_environment,.venv)
+	$(call new_environment)
 	@$(BIN)/python $(PIP_INSTALL) uv -c $(LOCK)

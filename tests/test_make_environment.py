@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -80,6 +81,70 @@ def test_make_is_told_of_the_smaller_torch_before_it_fetches_one():
         ["make", "-n", "-B", "setup"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "TORCH_INDEX": "X"}
     )
     assert "--no-deps torch -c requirements.lock --index-url X" in asked.stdout, asked.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A fresh clone, as far as make looks at it."""
+    for name in ("Makefile", "make_environment.py", "pyproject.toml", "requirements.lock"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+        os.utime(tmp_path / name, (1000, 1000))
+    return tmp_path
+
+
+def planned(checkout: Path, *words: str) -> str:
+    """What make would do, without doing it."""
+    return subprocess.run(["make", "-n", *words], cwd=checkout, capture_output=True, text=True, check=True).stdout
+
+
+def installed(checkout: Path, stamp: str, when: int = 2000) -> None:
+    (checkout / ".venv").mkdir(exist_ok=True)
+    (checkout / ".venv" / stamp).touch()
+    os.utime(checkout / ".venv" / stamp, (when, when))
+
+
+def test_a_learner_gets_what_the_lessons_need_and_the_tests_all_of_it_later(checkout: Path):
+    assert "-e '.[lab]' -c requirements.lock" in planned(checkout, "start")
+    assert "[dev]" not in planned(checkout, "start")
+    installed(checkout, ".installed-for-learners")
+    assert "pip install" not in planned(checkout, "start")
+    assert "-e '.[dev]' -c requirements.lock" in planned(checkout, "test")
+
+
+def test_where_all_is_installed_a_learner_waits_for_nothing_until_the_versions_change(checkout: Path):
+    installed(checkout, ".installed")
+    assert "pip install" not in planned(checkout, "start") + planned(checkout, "test")
+    os.utime(checkout / "requirements.lock", (3000, 3000))
+    assert "-e '.[lab]'" in planned(checkout, "start")
+    assert "-e '.[dev]'" in planned(checkout, "test")
+
+
+def test_a_learner_sees_that_something_is_going_on(checkout: Path):
+    assert not [line for line in planned(checkout, "start").splitlines() if "pip install" in line and "--quiet" in line]
+
+
+def test_make_says_how_to_get_a_python_too(checkout: Path, tmp_path_factory: pytest.TempPathFactory):
+    programs = tmp_path_factory.mktemp("programs")  # nothing of the machine's own, but what the recipe needs
+    old = "import runpy, sys; sys.version_info = (3, 10, 13, 'final', 0); "
+    old += "runpy.run_path(sys.argv[1], run_name='__main__')"
+    (programs / "python3").write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit 1\nexec {sys.executable} -c "{old}" "$@"\n')
+    (programs / "python3").chmod(0o755)
+    done = subprocess.run(
+        [shutil.which("make") or "make", "start"],
+        cwd=checkout, env={"PATH": str(programs), "HOME": str(checkout)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "this is Python 3.10.13" in done.stderr
+    assert "https://www.python.org/downloads/" in done.stderr
+    (programs / "python3").unlink()
+    done = subprocess.run(
+        [shutil.which("make") or "make", "start"],
+        cwd=checkout, env={"PATH": str(programs), "HOME": str(checkout)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "no python3 was found. Get one from https://www.python.org/downloads/" in done.stderr
+    assert sorted(path.name for path in checkout.iterdir()) == sorted(
+        ["Makefile", "make_environment.py", "pyproject.toml", "requirements.lock"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Browser, Locator, Page, Route, expect, sync_playwright
 
+from tools.my_course import WHERE
+
 # Whose JupyterLab it is: another environment's where this names its Python.
 PYTHON = os.environ.get("LAB_PYTHON", sys.executable)
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
@@ -83,6 +85,7 @@ def running_lab(folder: Path, home: Path) -> Iterator[Lab]:
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         "IPYTHONDIR": str(home / "ipython"),
         "GRADER_PROGRESS": str(home / "progress.json"),
+        WHERE: str(folder),
         "OMP_NUM_THREADS": "1",
         # `nbgrader` and `python` of this environment, also where it isn't activated.
         "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ.get('PATH', '')}",

@@ -1,12 +1,26 @@
-"""JupyterLab for somebody who learns alone: `jupyter lab --config=jupyter/lab.py`. It opens the notebooks' folder,
-without teachers' tools (page_config.json) and without the question whether to fetch news, and saves the state of views
-with the notebook, so that they are alive on the next day (overrides.json)."""
+"""JupyterLab for somebody who learns alone: `jupyter lab --config=jupyter/lab.py`. It opens lesson 00 in the learner's
+folder, without teachers' tools (page_config.json) and without the question whether to fetch news, and saves the state
+of views with the notebook, so that they are alive on the next day (overrides.json).
 
+That folder is the package's `notebooks/`. In the repository, whose `notebooks/` are built, it is one with copies."""
+
+import sys
 from pathlib import Path
 
 c = get_config()  # noqa: F821
 
 HERE = Path(__file__).resolve().parent
+COURSE = next(folder for folder in HERE.parents if (folder / "notebooks").is_dir())
+FOLDER = COURSE / "notebooks"
+if (COURSE / "lessons").is_dir():  # the repository
+    sys.path.insert(0, str(COURSE))
+    from tools.my_course import folder_of, lay
 
-c.ServerApp.root_dir = str(next(folder for folder in HERE.parents if (folder / "notebooks").is_dir()) / "notebooks")
+    sys.path.remove(str(COURSE))
+    FOLDER = folder_of(COURSE)
+    for sentence in lay(COURSE / "notebooks", FOLDER):
+        print(sentence, flush=True)
+
+c.ServerApp.root_dir = str(FOLDER)
 c.LabApp.app_settings_dir = str(HERE)
+c.LabApp.default_url = "/lab/tree/00_start_here.ipynb"
