@@ -96,7 +96,7 @@ def test_an_output_that_went_missing_in_a_students_notebook_is_found(built: Repo
 def test_an_output_in_a_students_exercise_is_found(built: Repository):
     output = nbformat.v4.new_output("stream", text="4")
     _edit(built.notebooks / "01_toy.ipynb", lambda nb: _cell(nb, "double-check").outputs.append(output))
-    assert "notebooks/01_toy.ipynb cell double-check: it would change" in _found(built)
+    assert "notebooks/01_toy.ipynb: somebody has written in it, in the cell double-check" in _found(built)
 
 
 def test_a_check_without_its_report_is_found(built: Repository):
