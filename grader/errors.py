@@ -3,8 +3,9 @@
     CourseError              exit code 2: something that a person has to fix; nothing was checked
     ├─ BrokenNotebook          a notebook of a course's source/ can't be read
     ├─ LessonError             all that is wrong with the lessons
-    ├─ Interrupted           exit code 130: Ctrl+C ended the command
-    └─ CommandFailed         exit code 1: it was checked, and is not as it should be
+    ├─ UnknownLesson           the gradebook doesn't know a lesson, because it was never generated
+    ├─ Interrupted             exit code 130: Ctrl+C ended the command
+    └─ CommandFailed           exit code 1: it was checked, and is not as it should be; or a file can't be used
     Unreadable               what somebody handed in can't be read; the words are for the student
     ├─ FileTooLarge            more bytes than may be read
     └─ NotFollowed             a link in place of a file

@@ -167,3 +167,19 @@ def test_an_import_of_the_tests_is_an_error_with_the_line(tmp_path):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "run.py").write_text("import os\nfrom tests.judge import notebooks\n")
     assert importing_tests(tmp_path) == ["demo/run.py:2: imports tests.judge.notebooks"]
+
+
+def test_the_tree_of_errors_has_them_all():
+    """What the module says of its classes, and of how they descend from each other."""
+    text = (ROOT / "grader" / "errors.py").read_text()
+    tree = ast.parse(text)
+    classes = {node.name: ast.unparse(node.bases[0]) for node in tree.body if isinstance(node, ast.ClassDef)}
+    above: list[str] = []
+    drawn = {}
+    for line in (ast.get_docstring(tree, clean=False) or "").splitlines():
+        name = line.strip(" ├└─").partition(" ")[0]
+        if name in classes:
+            depth = (len(line) - len(line.lstrip(" ├└─"))) // 3
+            above[depth - 1 :] = [name]
+            drawn[name] = above[-2] if len(above) > 1 else ""
+    assert drawn == {name: base if base in classes else "" for name, base in classes.items()}

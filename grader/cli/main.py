@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -19,7 +22,8 @@ from grader.cli.feedback import feedback
 from grader.cli.learners import doctor, progress
 from grader.cli.own import exercise
 from grader.cli.regrade import override, regrade
-from grader.cli.teachers import autograde, collect, course, export, insights, roster
+from grader.cli.roster import roster
+from grader.cli.teachers import autograde, collect, course, export, insights
 from grader.cli.watch import watch
 from grader.errors import CommandFailed, Interrupted
 from grader.printable import printable, say
@@ -55,12 +59,17 @@ class Sections(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command. What click says of a wrong argument is made printable, since a shell fills in files' names.
-        `CommandFailed` in place of an error of the gradebook's database."""
+        `CommandFailed` in place of an error of the gradebook's database, or of a file that can't be used."""
+        words = [*ctx.args]  # click empties them
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
             error.message = printable(error.message)  # type: ignore[misc]  # click calls it final
             raise
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever reads what is printed has gone; click ends the command for that
+                raise
+            raise CommandFailed(unusable(error, words)) from error
         except Exception as error:
             if not type(error).__module__.startswith("sqlalchemy."):  # most commands don't import it
                 raise
@@ -70,6 +79,33 @@ class Sections(click.Group):
                 f"The gradebook can't be used ({cause(error)}). If another program has it open, run the command again. "
                 "If the file is damaged, put back a copy of it."
             ) from error
+
+
+# What helps when the system refuses a file, by the number of its error.
+_NO_ROOM = "Make room there, and run the command again."
+_CLOSED = "Ask its owner, or whoever runs this machine, to give you access to it."
+ADVICE = {
+    errno.ENOSPC: _NO_ROOM,
+    errno.EDQUOT: _NO_ROOM,
+    errno.EFBIG: _NO_ROOM,  # what a limit of the shell's says (`ulimit -f`)
+    errno.EROFS: "Nothing can be written there. Choose another place, or make that disk writable.",
+    errno.EACCES: _CLOSED,
+    errno.EPERM: _CLOSED,
+    errno.ENOENT: "Either it is missing, or the folder that it should be in is. Make that folder, or name another one.",
+    errno.EEXIST: "Move away what has this name, and run the command again.",
+    errno.EISDIR: "A folder has the name of this file. Move it away, and run the command again.",
+    errno.ENOTDIR: "A file has the name of this folder. Move it away, and run the command again.",
+}
+
+
+def unusable(error: OSError, said: Sequence[str]) -> str:
+    """What the system refused, with the path and what helps, in sentences. An error without a path, as of a full disk,
+    happened in the folder that the command line names; `said` is that line's rest."""
+    named = [name for name in (error.filename2, error.filename) if isinstance(name, str | bytes | os.PathLike)]
+    folder = next((word for word in said if os.path.isdir(word)), os.curdir)
+    path = os.fsdecode(named[0]) if named else os.path.abspath(folder)
+    why = error.strerror or str(error) or type(error).__name__
+    return f"{path} can't be used: {why}. {ADVICE.get(error.errno or 0, 'Run the command again when that is mended.')}"
 
 
 # What a learner may look for here.

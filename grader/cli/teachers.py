@@ -1,4 +1,4 @@
-"""The teachers' commands: `grader course`, `roster`, `collect`, `autograde`, `insights`, `export`."""
+"""The teachers' commands: `grader course`, `collect`, `autograde`, `insights`, `export`."""
 
 from __future__ import annotations
 
@@ -211,44 +211,6 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     page = page or folder / "insights.html"
     write_atomically(page, as_html(f"Insights into {folder.resolve().name}", shown, names))
     say(f"Also written as a page: {page}")
-
-
-@click.command()
-@FOLDER
-@click.argument("file", metavar="FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--column", "columns", metavar="NAME=HEADING", multiple=True, help="The heading that your list uses for NAME."
-)
-@stopped("Everybody who was on the roster is still there. Run the command again to enter the whole list.")
-def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
-    """Enter the people on a list from nbgrader, Moodle or Canvas into the course directory DIR. Nobody is removed.
-
-    Afterwards the people are in DIR/roster.csv and in nbgrader's table of students.
-    """
-    pairs = [column.partition("=") for column in columns]
-    wrong = [name for name, sign, heading in pairs if not (name and sign and heading)]
-    if wrong:
-        raise CourseError(f"--column {wrong[0]}: expected NAME=HEADING, for example --column id=Matrikelnummer")
-    with teachers_packages():
-        from grader.course.class_directory import course_layout
-        from grader.course.roster import read_list, update
-
-        layout = course_layout(folder)
-        people = read_list(file, {name: heading for name, _sign, heading in pairs})
-        change = update(folder, layout.db_url, layout.course_id, people)
-    say(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} on the roster.")
-    if not any(person.full_name for person in people):
-        say(
-            f"{file.name}: no names were read, but Moodle's zip files go by names. If the list has names, say in "
-            "which columns: --column first_name=HEADING --column last_name=HEADING"
-        )
-    if change.known_as:
-        said = joined(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
-        say(f"Already on the roster, as their number, login or address shows: {said}")
-    for ids in change.twice:
-        say(f"{' and '.join(ids)} are one person. Remove the id with no hand-in: grader course forget DIR ID")
-    if change.not_listed:
-        say(f"Not in {file.name}, but kept: {joined(change.not_listed)}")
 
 
 @click.command()

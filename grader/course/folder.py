@@ -13,7 +13,8 @@ HALF_MADE = (
 )
 # Where a course keeps what is neither nbgrader's nor a student's; below it the results, what a preview graded, the
 # audit log, students' other hand-ins, under which names a platform handed out the work, who got more time, what isn't
-# settled, when platforms say that work came, and what was there before the last collecting.
+# settled, when platforms say that work came, and what was there before the last collecting and the last reading of a
+# list of people.
 FOLDER = ".grader"
 RESULTS, PREVIEW = "results", "preview"
 REGRADES = "regrades"
@@ -21,6 +22,7 @@ EARLIER = "earlier"
 CAME_FROM = "came-from"
 EXTENSIONS = "extensions"
 TO_SETTLE, TIMES, COLLECTED = "to-settle", "hand-in-times", "collected"
+READINGS = "reading"
 
 
 def is_half_made(folder: Path) -> bool:

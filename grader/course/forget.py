@@ -30,6 +30,7 @@ from grader.course.folder import (
     EXTENSIONS,
     FOLDER,
     PREVIEW,
+    READINGS,
     REGRADES,
     RESULTS,
     TIMES,
@@ -203,7 +204,7 @@ def _released_names(folders: Iterable[Path]) -> Iterator[str]:
 def _without_lines(course: Path, student: str) -> Iterator[tuple[Path, Callable[[], object]]]:
     """The logs that have lines of the student, or lines that name them among others, and what writes them anew without
     these."""
-    kinds = (RESULTS, PREVIEW, REGRADES, EXTENSIONS, TO_SETTLE, TIMES, COLLECTED)
+    kinds = (RESULTS, PREVIEW, REGRADES, EXTENSIONS, TO_SETTLE, TIMES, COLLECTED, READINGS)
     for path in sorted(path for kind in kinds for path in (course / FOLDER / kind).rglob("*.jsonl")):
         kept, changed = [], False
         for line in path.read_bytes().splitlines(keepends=True):

@@ -10,7 +10,7 @@ import difflib
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,8 @@ from grader.atomic import write_atomically
 from grader.course.class_directory import can_be_a_student
 from grader.course.folder import mode_in
 from grader.course.headings import HEADINGS, IDS, SHORT, in_english, in_words_of, platform_of
-from grader.course.tables import CONTROL, FORMULA, as_csv, rows_of, without_mark
+from grader.course.last_reading import IN_THE_TABLE, note_reading
+from grader.course.tables import CONTROL, FORMULA, as_csv, rows_and_page, without_mark
 from grader.errors import CourseError
 from grader.nbgrader_settings import programs_on_path
 from grader.printable import printable
@@ -76,13 +77,44 @@ COLUMNS = tuple(field.name for field in fields(Person))
 FIELDS = {**{name: name for name in COLUMNS}, **HEADINGS}  # by heading
 
 
-def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Person]:
-    """The people of a list that a platform exports: nbgrader's, Moodle's or Canvas's, told by their headings.
-    `CourseError` for a file that is no such list, or has a line that can't be read, an id twice, or nobody.
+@dataclass(frozen=True)
+class PeopleList:
+    """The people of a list that a platform exported, and where in the file each of them is."""
 
-    `columns` says where a heading differs: what is read (a field of `Person`), and the heading that it has.
+    path: Path
+    people: tuple[Person, ...]
+    lines: tuple[int, ...]  # of each person, counted from 1
+    headings: Mapping[str, str]  # by field of `Person`, as the file has them
+    misshapen: tuple[tuple[int, str], ...] = ()  # lines with more cells than headings, in words
+    test_students: tuple[str, ...] = ()  # the names of those that Canvas makes itself, who are left out
+    problems: tuple[str, ...] = ()  # why nothing may be read from it, in words
+    guessed: str = ""  # its code page, where only its bytes tell that
+
+    def require_whole(self) -> None:
+        """Raise `CourseError` with all that is wrong with the list; nobody in it is wrong too."""
+        if self.problems:
+            listed = "\n".join(f"  {printable(problem)}" for problem in self.problems)
+            raise CourseError(f"{self.path}: nothing was read from it:\n{listed}")
+        if not self.people:
+            raise CourseError(f"{self.path}: there is nobody in it.")
+
+
+def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Person]:
+    """The people of a list, as `list_in` reads it. `CourseError` also for a line that can't be read, an id that is
+    there twice, or a list of nobody."""
+    listed = list_in(path, columns)
+    listed.require_whole()
+    return [*listed.people]
+
+
+def list_in(path: Path, columns: Mapping[str, str] | None = None, encoding: str = "") -> PeopleList:
+    """A list that a platform exports: nbgrader's, Moodle's or Canvas's, told by their headings. `CourseError` for a
+    file that is no such list; what else is wrong is among its `problems`.
+
+    `columns` says where a heading differs: what is read (a field of `Person`), and the heading that it has. `encoding`
+    is the file's code page, "" to tell it by its bytes.
     """
-    rows = rows_of(path)
+    rows, guessed = rows_and_page(path, encoding)
     given = [head.strip().casefold() for head in rows[0]] if rows else []
     heads = in_english(given)
     platform = platform_of(heads)
@@ -93,21 +125,27 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
         columns_at["canvas_id"] = heads.index("id")
     key = next((heads.index(head) for head in IDS.get(platform, ()) if head in heads), -1)
     columns_at |= {"id": key} | {kind: heads.index(heading) for kind, heading in wanted.items()}
-    people, problems = [], []
+    people, numbers, problems, misshapen, tests = [], [], [], [], []
     lines: defaultdict[str, list[str]] = defaultdict(list)
     for number, row in enumerate(rows[1:], 2):
+        if any(cell.strip() for at, cell in enumerate(row) if at >= len(given) or not given[at]):
+            misshapen.append((number, f"has a cell without a heading, of {len(row)}: are its cells in their columns?"))
         row_fields = {kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in columns_at.items()}
         if not any(map(str.strip, row)) or (
             platform == "Canvas" and is_no_person(row_fields["name"], row_fields["canvas_id"])
         ):
+            tests += [row_fields["name"]] if is_test_student(row_fields.get("name", "")) else []
             continue
         person = _person(row_fields)
         if problem := _problem(person):
             problems.append(f"line {number}: {problem}")
         people.append(person)
+        numbers.append(number)
         lines[person.id].append(str(number))
-    _require(path, problems, lines)
-    return people
+    problems += _twice(lines)
+    headings = {kind: rows[0][at].strip() for kind, at in columns_at.items() if at >= 0}
+    lists = (tuple(misshapen), tuple(tests), tuple(problems))
+    return PeopleList(path, tuple(people), tuple(numbers), headings, *lists, guessed)
 
 
 def _require_headings(
@@ -143,7 +181,12 @@ def _person(details: dict[str, str]) -> Person:
 def is_no_person(name: str, number: str) -> bool:
     """Whether a row of Canvas's is nobody's: of posting policies (without a name or a number), of points, of its test
     student."""
-    return not (name or number) or name.casefold() in ("points possible", "student, test", "test student")
+    return not (name or number) or name.casefold() == "points possible" or is_test_student(name)
+
+
+def is_test_student(name: str) -> bool:
+    """Whether Canvas gives this name to the student that it makes for a teacher to try things with."""
+    return name.casefold() in ("student, test", "test student")
 
 
 def _problem(person: Person) -> str:
@@ -163,18 +206,11 @@ def _problem(person: Person) -> str:
     return ""
 
 
-def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]) -> None:
-    """Raise `CourseError` with all problems of a list and with the ids that are in more than one line (`lines`: line
-    numbers by id), or if nobody is in it."""
+def _twice(lines: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Of the ids that are in more than one line, in words; `lines` has line numbers by id."""
     for who, own in lines.items():
         if who and len(own) > 1:
-            problems.append(f"lines {' and '.join(own)}: {who!r} is listed twice, but each id may be listed only once")
-    if problems:
-        raise CourseError(
-            f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(problem)}" for problem in problems)
-        )
-    if not lines:
-        raise CourseError(f"{path}: there is nobody in it.")
+            yield f"lines {' and '.join(own)}: {who!r} is listed twice, but each id may be listed only once"
 
 
 class Roster:
@@ -249,7 +285,7 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
     `CourseError`, and nothing is entered, if two of the list would be one person."""
     old = Roster.of(course).people
     new = dict(old)
-    same, twice = _same_people(old, people)
+    same, twice = same_people(old, people)
     known_as = {person.id: same[person.id] for person in people if same.get(person.id, person.id) != person.id}
     people = [replace(person, id=known_as.get(person.id, person.id)) for person in people]
     _require_one_each(people, known_as)
@@ -258,9 +294,11 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
         new[person.id] = replace(old.get(person.id, replace(person, added=f"{datetime.now(UTC):%Y-%m-%d}")), **details)
     programs_on_path()
     with Gradebook(db_url, course_id) as book:
+        if changed := [new[person.id] for person in people if new[person.id] != old.get(person.id)]:
+            note_reading(course, book, {who: vars(person) for who, person in old.items()}, map(vars, changed))
         for person in people:
             entry = new[person.id]
-            kept = {name: getattr(entry, name) for name in ("first_name", "last_name", "email", "lms_user_id")}
+            kept = {name: getattr(entry, name) for name in IN_THE_TABLE}
             book.update_or_create_student(entry.id, **{name: value for name, value in kept.items() if value})
     save(course, new.values())
     listed = {person.id for person in people}
@@ -281,11 +319,11 @@ def _keys(person: Person) -> set[str]:
     return {key.casefold() for key in keys if key and key != person.canvas_id}
 
 
-def _same_people(
+def same_people(
     old: Mapping[str, Person], people: Sequence[Person]
 ) -> tuple[dict[str, str], tuple[tuple[str, ...], ...]]:
-    """By the id that a list gives, the one that the roster has for this person; and the ids of each person whom it has
-    several times."""
+    """By the id that a list gives, the one that the roster (`old`) has for this person; and the ids of each person whom
+    it has several times."""
     by_key: defaultdict[str, set[str]] = defaultdict(set)
     for person in old.values():
         for key in _keys(person):

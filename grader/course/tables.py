@@ -6,13 +6,14 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from grader.course.code_pages import decoded
 from grader.errors import CourseError
 
-ENCODINGS = ("utf-8-sig", "cp1252")
-SIGNS = ",;\t"
+SIGNS = ",;\t|"
+SEPARATOR = re.compile(r"sep=(.)\r?\n")  # by this first line Excel is told the sign
 # A spreadsheet takes a text that begins so for a formula, and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", *"＝＋－＠")
 
@@ -21,26 +22,29 @@ CONTROL = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters and e
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """The rows of a file of values, whatever its encoding and the sign between them. `CourseError` if it can't be read
-    or is no such file."""
+    """The rows of a file of values, as `rows_and_page` reads them."""
+    return rows_and_page(path)[0]
+
+
+def rows_and_page(path: Path, encoding: str = "") -> tuple[list[list[str]], str]:
+    """The rows of a file of values, whatever the sign between them, and its code page where that was guessed, else "".
+    `encoding` is the code page that somebody named. `CourseError` if it can't be read or told, or is no such file."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise CourseError(f"{path}: {error.strerror}.") from None
-    for encoding in ENCODINGS if data[:2] not in (b"\xff\xfe", b"\xfe\xff") else ("utf-16",):
-        try:
-            text = data.decode(encoding)
-            break
-        except UnicodeDecodeError:
-            continue
-    else:
-        raise CourseError(f"{path}: this isn't text in UTF-8, UTF-16 or Windows-1252. Export it as CSV.")
-    first = text.partition("\n")[0]
-    sign = max(SIGNS, key=first.count)
+    text, guessed = decoded(path, data, encoding)
+    named = SEPARATOR.match(text)
+    text = text[named.end() :] if named else text
     try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True))
+        sign = named[1] if named else max(SIGNS, key=lambda sign: len(next(_reader(text, sign), [])))
+        return list(_reader(text, sign, strict=True)), guessed
     except csv.Error as error:
         raise CourseError(f"{path}: this isn't a CSV file: {error}.") from None
+
+
+def _reader(text: str, sign: str, strict: bool = False) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=strict)
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:

@@ -156,9 +156,11 @@ def test_two_of_one_name_are_both_told(tmp_path):
 def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(classroom, tmp_path):
     course = str(classroom.course)
     first = CliRunner().invoke(main, ["roster", course, str(listed(tmp_path, NBGRADER))])
-    assert first.output == "2 added, 0 changed; 2 on the roster.\n", first.output
+    back = f"To take this back: grader roster {course} --undo\n"
+    assert first.output == f"2 added, 0 changed; 2 on the roster.\n{back}", first.output
     second = CliRunner().invoke(main, ["roster", course, str(listed(tmp_path, CANVAS))])
-    assert second.output == "0 added, 1 changed; 2 on the roster.\nNot in list.csv, but kept: bo\n"
+    kept = "Left out: Student, Test, the name of the student that Canvas makes for trying things out.\nNot in list.csv"
+    assert second.output == f"0 added, 1 changed; 2 on the roster.\n{kept}, but kept: bo\n{back}"
     rows = list(csv.DictReader((classroom.course / FILE).open()))
     assert [row["id"] for row in rows] == ["ann", "bo"]
     assert (rows[0]["email"], rows[0]["canvas_id"]) == ("ann@example.org", "501")
@@ -204,7 +206,8 @@ def test_whoever_stands_in_the_roster_twice_is_told(classroom, tmp_path):
     save(course, [Person("1007", "Ann", "Lee", "ann@example.org", moodle="1007"), Person("ann", "Ann", "Lee")])
     text = "id,first_name,last_name,email\nann,Ann,Lee,ann@example.org\n"
     done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
-    assert "1007 and ann are one person. Remove the id with no hand-in: grader course forget DIR ID" in done.output
+    forget = f"grader course forget {course} ID"
+    assert f"1007 and ann are one person. Remove the id with no hand-in: {forget}" in done.output
 
 
 def test_two_people_of_a_list_do_not_become_one(classroom, tmp_path):
