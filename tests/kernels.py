@@ -1,7 +1,5 @@
 """Kernels that are forked from a process in which torch and matplotlib are imported, for which a new one takes two
-seconds of processor time: for stages that run many notebooks.
-
-    pytest -p tests.kernels --nbval ...
+seconds of processor time: for tests that run many notebooks.
 """
 
 from __future__ import annotations
@@ -97,11 +95,3 @@ def forked_kernels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(local_provisioner, "launch_kernel", ForkedKernel)
         yield
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """As a plugin: for the whole run, and for nbval's kernels too."""
-    if not config.option.collectonly:
-        forks = forked_kernels()
-        forks.__enter__()
-        config.add_cleanup(lambda: forks.__exit__(None, None, None))

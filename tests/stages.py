@@ -22,8 +22,8 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 # share is made once, and a notebook is one kernel. In the order of the folders: else files with few tests come last,
 # and those that grade whole classes are the longest.
 WORKERS = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
-# In this interpreter's kernel, whatever is installed as "python3", but forked.
-NBVAL = ["-p", "tests.kernels", "--nbval", "--nbval-current-env", "solutions", "notebooks"]
+# What anybody runs, without a plug-in and without a variable of ours: `pytest --nbval solutions notebooks`.
+NBVAL = ["pytest", "--nbval", "solutions", "notebooks", "-n", "2", "--dist", "loadfile"]
 # What of tests/judge runs as another user each time.
 OTHERS = ["tests/judge/test_honest.py"]
 # What takes long and rarely breaks: whole terms and classes, commands that are killed, several users.
@@ -73,7 +73,7 @@ STAGES: dict[str, list[list[str]]] = {
     "build": [["grader", "build", "--check"]],
     # As nobody where this is root, and as root where it isn't. `make test-other-user` runs all of tests/judge so.
     "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, *OTHERS]],
-    "outputs": [[*PYTEST, *WORKERS, *NBVAL]],
+    "outputs": [NBVAL],
     "marks": [[*PYTEST, "tests/test_notebooks.py"]],
     "browser": [[*PYTEST, "tests/browser"]],
     # The site, how long it took, and what is on its pages.
@@ -82,6 +82,8 @@ STAGES: dict[str, list[list[str]]] = {
     "slow": [[*PYTEST, *WORKERS, "--dist", "loadscope", *SLOW]],
     "release": [[*PYTEST, "tests/release"]],
 }
+# What runs as anybody would run it, without a variable of ours.
+PLAIN = ("outputs",)
 # `make test-slow` runs these, `make test` all others.
 LATER = ("slow", "release")
 # These need what others install, so they come first.
@@ -110,21 +112,32 @@ def show(line: str) -> None:
     print(line, end="", flush=True)
 
 
-def run_stage(commands: list[list[str]], tell: Callable[[str], object] = show) -> Outcome:
-    """Run a stage's commands, all of them, and `tell` the lines that they print."""
-    start, outcome = time.monotonic(), Outcome()
+def variables(*, plain: bool = False) -> dict[str, str]:
+    """The variables of a stage's commands. With `plain` they are those of whoever calls `make test`, in an environment
+    that is activated."""
+    environment = dict(os.environ)
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
+    if plain:
+        return environment
     # A test run is nobody's progress. Where this number is set, pytest doesn't cut what it says last of failed tests.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off", "BUILD_NUMBER": "1"}
+    environment |= {"OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off", "BUILD_NUMBER": "1"}
     # Some hundred Pythons start, and all would compile the same files.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.setdefault("SAMPLES", "first")  # see tests/exercises/test_submissions.py
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
+    return environment
+
+
+def run_stage(
+    commands: list[list[str]], tell: Callable[[str], object] = show, environment: dict[str, str] | None = None
+) -> Outcome:
+    """Run a stage's commands, all of them, and `tell` the lines that they print."""
+    start, outcome = time.monotonic(), Outcome()
     for command in commands:
         tell(f"$ {' '.join(['python' if part == sys.executable else part for part in command])}\n")
         with subprocess.Popen(
             command,
             cwd=ROOT,
-            env=environment,
+            env=environment or variables(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -190,10 +203,10 @@ def main(wanted: list[str]) -> int:
         running = {}
         for name in names:
             if name not in FIRST and not running:
-                running = {name: pool.submit(run_stage, STAGES[name], lines[name].append) for name in lines}
+                running = {one: pool.submit(run_stage, STAGES[one], lines[one].append) for one in lines}
             if name not in BESIDE:
                 print(f"\n=== {name} ===", flush=True)
-                outcomes[name] = run_stage(STAGES[name])
+                outcomes[name] = run_stage(STAGES[name], environment=variables(plain=name in PLAIN))
         for name, future in running.items():
             outcomes[name] = future.result()
             print(f"\n=== {name} ===\n{''.join(lines[name])}", flush=True)

@@ -77,6 +77,19 @@ def test_continuous_integration_runs_what_developers_run():
     assert "- run: .ci/run\n" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
 
 
+def test_outputs_are_compared_as_anybody_would(monkeypatch):
+    command, *more = stages.STAGES["outputs"]
+    assert command[:4] == ["pytest", "--nbval", "solutions", "notebooks"]
+    assert {part for part in command[4:] if part.startswith("-")} <= {"-n", "--dist"}
+    assert not more
+    monkeypatch.setattr(stages.os, "environ", {"PATH": "/bin"})
+    assert list(stages.variables(plain=True)) == ["PATH"]
+    assert stages.PLAIN == ("outputs",)
+    workflow = (ROOT / "deploy" / "course-ci.yml").read_text()
+    assert ".venv/bin/python -m pytest -q --nbval\n" in workflow
+    assert "env:" not in workflow
+
+
 def test_the_command_line_answers_from_anywhere(tmp_path: Path):
     grader = Path(sys.executable).parent / "grader"
     done = subprocess.run([grader, "build", "--check"], cwd=tmp_path, capture_output=True, text=True)

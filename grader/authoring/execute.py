@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,6 @@ async def execute(notebook: NotebookNode, lesson: Lesson) -> States:
         timeout=CELL_SECONDS,
         record_timing=False,
         store_widget_state=False,
-        coalesce_streams=True,
     )
     with tempfile.TemporaryDirectory() as folder:
         # Not client.execute(): it hooks into Ctrl-C, which several lessons at once would take from each other.
@@ -156,7 +156,7 @@ def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
     run."""
     cell, found = notebook.cells[index], []
     if "outputs" in cell:
-        cell.outputs = [kept for output in cell.outputs for kept in _without_widget(output)]
+        cell.outputs = _joined(kept for output in cell.outputs for kept in _without_widget(output))
     for output in cell.get("outputs", []):
         text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
         if lesson.in_notebook[index].timed:
@@ -167,6 +167,19 @@ def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
             message = f"the output has a memory address, which is different in every run: {ADDRESS.findall(text)[0]}"
             found.append(_problem(lesson, index, message))
     return found
+
+
+def _joined(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """Outputs in the order in which they came, where what was printed without anything between is one output: in how
+    many pieces it came differs from run to run."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        last = joined[-1] if joined else NotebookNode()
+        if output.output_type == last.get("output_type") == "stream" and output.name == last.name:
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def _without_widget(output: NotebookNode) -> list[NotebookNode]:

@@ -7,7 +7,6 @@ sentence stands in its place until `release`.
 from __future__ import annotations
 
 import io
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -23,16 +22,9 @@ WAITS = """\
 The result appears here once you have guessed above.
 If it doesn't, run this cell again. Where no buttons appear, add your guess:
 predict(..., guess={example}), or guess="show" to look without one."""
-# Where nobody can guess: a build, nbgrader and nbval (which pytest runs) show everything at once.
-NOBODY_GUESSES = ("NBGRADER_EXECUTION", "PYTEST_VERSION")
 
 Bundle = tuple[dict[str, Any], dict[str, Any]]  # data and metadata of an output
 Later = Callable[[], Bundle]
-
-
-def nobody_guesses() -> bool:
-    """Whether the notebook is run by something that has no buttons to press."""
-    return any(name in os.environ for name in NOBODY_GUESSES)
 
 
 @dataclass

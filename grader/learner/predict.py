@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 from grader.learner import progress
-from grader.learner.held import Bundle, holder, nobody_guesses
+from grader.learner.attended import is_attended
+from grader.learner.held import Bundle, holder
 from grader.markup import inline
 from grader.views.prediction import Prediction
 
@@ -101,8 +102,8 @@ def _is_open(name: str) -> bool:
     """Whether the answer of the prediction `name` may be seen."""
     shown = _shown.get(name)
     if shown is not None:
-        return nobody_guesses() or shown.guess is not None or shown.looked or shown.seen
-    return nobody_guesses() or name in progress.guesses() or name in progress.outcomes()
+        return not is_attended() or shown.guess is not None or shown.looked or shown.seen
+    return not is_attended() or name in progress.guesses() or name in progress.outcomes()
 
 
 def _example(name: str) -> str:
@@ -116,7 +117,7 @@ def _compared(name: str, outcome: Any) -> Comparison:
     shown = _shown.get(name)
     guess = shown.guess if shown is not None else progress.guesses().get(name)
     is_right = None if guess is None else _is_right(guess, outcome, shown)
-    if not nobody_guesses():
+    if is_attended():
         progress.record_outcome(name, is_right)
         if shown is not None:
             shown.seen = True

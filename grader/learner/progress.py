@@ -1,7 +1,8 @@
 """A learner's progress, in one small file that several notebooks can write and a crash can't damage.
 
-The file is `~/.attention-course/progress.json`, or what GRADER_PROGRESS names; GRADER_PROGRESS=off keeps nothing. Every
-change takes a lock and replaces the file atomically, so a reader sees the old state or the new one.
+The file is `~/.attention-course/progress.json`, or what GRADER_PROGRESS names; GRADER_PROGRESS=off keeps nothing. A
+notebook that a program runs, as nbval does, is nobody's progress: nothing is kept, and nothing that is kept is read.
+Every change takes a lock and replaces the file atomically, so a reader sees the old state or the new one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from filelock import FileLock
 
 from grader.atomic import write_atomically
 from grader.learner import here
+from grader.learner.attended import is_attended
 from grader.plain import made
 from grader.report import Report
 from grader.spec.exercise import Exercise
@@ -56,9 +58,9 @@ class Record:
 
 
 def location() -> Path | None:
-    """The path of the progress file; None if progress is off."""
+    """The path of the progress file; None if progress is off or a program runs the notebook."""
     named = os.environ.get("GRADER_PROGRESS", "")
-    if named == OFF:
+    if named == OFF or not is_attended():
         return None
     return Path(named).expanduser() if named else Path.home() / ".attention-course" / "progress.json"
 

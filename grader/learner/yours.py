@@ -11,7 +11,6 @@ import contextlib
 import io
 import json
 import linecache
-import os
 import random
 import re
 import sys
@@ -25,8 +24,8 @@ from typing import Any
 import torch
 
 from grader.exercises.registry import exercises
-from grader.learner import progress
 from grader.learner.alike import difference
+from grader.learner.attended import is_attended
 from grader.learner.here import MAX_BYTES
 from grader.learner.statements import Statement, statements
 from grader.report import Report
@@ -45,15 +44,15 @@ def use_yours(*given: Any) -> None:
     """Have the learner's own run in this notebook where the course's functions and classes are `given`.
 
     Each is taken from the notebook of its lesson in this folder if it passes its check there and is built as the
-    course's. One printed line says whose run and, of the course's, why. Where nbgrader or the build runs the cell, the
-    course's stay.
+    course's. One printed line says whose run and, of the course's, why. Where a program runs the notebook (nbval, the
+    build, nbgrader), the course's stay, and the line is the same for everybody.
     """
     names = sys._getframe(1).f_globals
     known = exercises()
     courses = {name: _courses(name, names[name]) for name in known if any(names.get(name) is thing for thing in given)}
     if len(courses) < len(given):
         raise ValueError(f"use_yours: got {len(given)} things; exercises among them: {', '.join(courses) or 'none'}")
-    if _is_off():
+    if not is_attended():
         print(_sentence([], dict.fromkeys(courses, "")))
         return
     chosen, why = dict(courses), dict[str, str]()
@@ -107,11 +106,6 @@ def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) ->
             else:
                 own[name] = space[name]
     return own, why
-
-
-def _is_off() -> bool:
-    """Whether the course's own are to run, whatever lies here: where marks are made, and where outputs are compared."""
-    return "NBGRADER_EXECUTION" in os.environ or progress.location() is None
 
 
 def _fault(exercise: Exercise, space: dict[str, Any], course: Any) -> str:

@@ -111,6 +111,12 @@ def test_the_solution_is_executed_from_top_to_bottom(solution):
     assert all("execution" not in cell.metadata for cell in code)
 
 
+def test_outputs_are_stored_in_the_order_in_which_they_came(solution):
+    (shown,) = (cell for cell in solution.cells if cell.source.startswith('print("first")'))
+    texts = [output.get("text") or output.data["text/plain"] for output in shown.outputs]
+    assert texts == ["first\n", "['four', 'one', 'three', 'two']", "then\nlast\n"]
+
+
 def test_points_come_from_the_specification(solution):
     checks = _by_role(solution, "check")
     assert [cell.metadata.nbgrader.points for cell in checks] == [2, 1.5]

@@ -19,6 +19,7 @@ from grader.authoring.lesson import Lesson
 from grader.authoring.model_solutions import LESSONS, lesson_of
 from grader.authoring.samples import Sample, submissions
 from grader.exercises.registry import exercises
+from grader.learner import yours
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["MultiHeadAttention", "split_heads", "merge_heads", "apply_rope", "FeedForward"]
@@ -42,9 +43,7 @@ OTHERWISE = {
 
 @pytest.fixture(autouse=True)
 def learners_folder(tmp_path, monkeypatch) -> Path:
-    """An empty folder, where nothing says that marks are made."""
-    monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    """An empty folder."""
     folder = tmp_path / "notebooks"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -220,10 +219,9 @@ def test_an_error_later_shows_the_learners_line(capsys):
     assert any(name.startswith("<07_transformer.ipynb") for name in linecache.cache)
 
 
-@pytest.mark.parametrize(("variable", "value"), [("NBGRADER_EXECUTION", "autograde"), ("GRADER_PROGRESS", "off")])
-def test_where_marks_are_made_or_outputs_compared_the_courses_run(variable, value, monkeypatch, capsys):
+def test_where_a_program_runs_the_notebook_the_courses_run(monkeypatch, capsys):
     write_solved()
-    monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(yours, "is_attended", lambda: False)
     line, space = run(capsys, "MultiHeadAttention", "FeedForward")
     assert line == "The course's code runs here: MultiHeadAttention, FeedForward."
     assert space["FeedForward"].__module__ == "__main__"

@@ -48,8 +48,6 @@ def ways() -> list[dict[str, str]]:
 
 @pytest.fixture(autouse=True)
 def learners_folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
