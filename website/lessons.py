@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 
 from grader import __version__
 from grader.authoring.lesson import Lesson
-from grader.authoring.notebook import ANSWER_HINT, BECAUSE
+from grader.authoring.notebook import ANSWER_HINT
 from grader.authoring.regions import is_mark
 from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
@@ -128,8 +128,7 @@ def _example(
         if PROSE in output.get("data", {}):
             output.data[PROSE] = text
     yield _code(cell.id, cell.source, outputs, {**fold, "tags": [*fold.get("tags", []), "remove-input"]})
-    source = cell.source.removeprefix(f"{ANSWER_HINT}\n").partition(BECAUSE)[0]
-    yield _code(f"{cell.id}-code", f"{source})" if text else source, [], _fold("input", *CODE))
+    yield _code(f"{cell.id}-code", cell.source.removeprefix(f"{ANSWER_HINT}\n"), [], _fold("input", *CODE))
 
 
 def _fold(what: str, show: str, hide: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from grader.atomic import write_atomically
-from grader.authoring import states
+from grader.authoring import answers, states
 from grader.authoring.cache import Cache, Executed, surroundings
 from grader.authoring.execute import execute
 from grader.authoring.lesson import Lesson, Problem, read_folder
@@ -130,6 +130,7 @@ async def _executed(repository: Repository, lesson: Lesson, cache: Cache | None)
 async def _build(
     repository: Repository, lesson: Lesson, cache: Cache | None, keep_outputs: bool, only_states: bool
 ) -> str:
+    answers.write(repository.answers / f"{lesson.number}.json", lesson)  # what compare_guess looks up when it is run
     if keep_outputs:
         text, verdict = dumps(_with_kept_outputs(repository, lesson)), "not run"
     else:
@@ -141,6 +142,7 @@ async def _build(
             return verdict
         text = executed.notebook
     notebook = loads(text)
+    answers.put(lesson, notebook)
     describe_pictures(notebook)
     notebook = with_install_cell(notebook, repository.wheel)
     built = ((repository.solutions, dumps(notebook)), (repository.notebooks, dumps(students_notebook(notebook))))
@@ -182,4 +184,7 @@ def left_over(repository: Repository) -> list[str]:
     names = repository.names()
     built = [*repository.solutions.glob("*.ipynb"), *repository.notebooks.glob("*.ipynb")]
     built += repository.states.glob("*.json")
-    return sorted(path.relative_to(repository.root).as_posix() for path in built if path.stem not in names)
+    numbers = {name[:2] for name in names}
+    extra = [path for path in built if path.stem not in names]
+    extra += [path for path in repository.answers.glob("*.json") if path.stem not in numbers]
+    return sorted(path.relative_to(repository.root).as_posix() for path in extra)

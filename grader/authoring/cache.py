@@ -25,8 +25,9 @@ def surroundings(root: Path) -> str:
 
 
 def _code(root: Path) -> Iterable[Path]:
+    """The package's files, without the texts of answers, which the build makes from the lessons."""
     files = [path for path in (root / "grader").rglob("*") if path.is_file()]
-    return sorted(path for path in files if "__pycache__" not in path.parts)
+    return sorted(path for path in files if not {"__pycache__", "answers"} & set(path.parts))
 
 
 class Executed(NamedTuple):

@@ -29,7 +29,6 @@ METADATA = {
 }
 EXAMPLE = "example"
 ANSWER_HINT = "# Run this cell, too. What it shows appears once you have guessed."
-BECAUSE = ', because=r"""'
 # The first cell of every notebook, for wherever one is opened without the course: Google Colab, VS Code. What it
 # installs is an address, or the wheel beside the notebook.
 INSTALL_ID = "install-the-course"
@@ -57,7 +56,7 @@ def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> N
     givens = iter(f"given-{number}" for number in range(1, len(lesson.cells) + 1))
     for cell, source, cell_id in zip(lesson.cells, filled(lesson), _ids(lesson), strict=True):
         if cell.explains:
-            _explain(notebook.cells[-1], source)
+            _hide(notebook.cells[-1])
         elif cell.is_code:
             metadata = _metadata(cell, exercises, givens)
             notebook.cells.append(nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata))
@@ -67,11 +66,10 @@ def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> N
     return notebook
 
 
-def _explain(answer: NotebookNode, text: str) -> None:
-    """Put the text of an answer into its cell, as the last argument of compare_guess, which ends it. The source is
-    collapsed: JupyterLab shows the first line of it."""
-    call = answer.source.rstrip().removesuffix(")").rstrip().removesuffix(",")
-    answer.source = f'{ANSWER_HINT}\n{call}{BECAUSE}\n{text}\n""")'
+def _hide(answer: NotebookNode) -> None:
+    """Collapse the source of a cell that answers a prediction: JupyterLab shows the first line of it. The text of the
+    answer is in no cell (`answers.py`)."""
+    answer.source = f"{ANSWER_HINT}\n{answer.source}"
     answer.metadata["jupyter"] = {"source_hidden": True}
 
 

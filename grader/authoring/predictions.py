@@ -61,7 +61,8 @@ def _followed(lesson: Lesson) -> Iterator[Problem]:
         call, is_explained = calls.get(id(cell)), after is not None and after.explains
         if cell.explains:
             above = calls.get(id(before))
-            message = _misplaced(cell, above.function if above else "")
+            is_below = above is not None and above.function == ANSWERS
+            message = "" if is_below else f"{EXPLAINS} must come directly below the cell with {ANSWERS}"
         elif call is None:
             message = ""
         elif call.function == ASKS:
@@ -75,18 +76,6 @@ def _followed(lesson: Lesson) -> Iterator[Problem]:
         if message:
             said = f'{call.function}("{call.name}"): ' if call else ""
             yield lesson.problem(cell, said + message, call.line if call else None)
-
-
-def _misplaced(text: LessonCell, above: str) -> str:
-    """What is wrong with the text of an answer below a cell that calls `above`; "" if nothing is."""
-    if above != ANSWERS:
-        return f"{EXPLAINS} must come directly below the cell with {ANSWERS}"
-    quotes = '"""' in text.source
-    return (
-        "the text of an answer can't contain three quotes in a row, because the build puts it between triple quotes"
-        if quotes
-        else ""
-    )
 
 
 def _named(lesson: Lesson, call: Call) -> str:
@@ -111,6 +100,11 @@ def _in_turn(call: Call, seen: Mapping[str, Call], asked: Mapping[str, Call]) ->
     if call.function == ANSWERS and call.name not in asked:
         return f'{ANSWERS}("{call.name}"): no cell above it calls {ASKS}("{call.name}", ...)'
     return ""
+
+
+def answered(cell: LessonCell) -> str:
+    """The name of the prediction that a code cell answers, "" if it answers none."""
+    return next((call.name for call in _calls_of(cell) if call.function == ANSWERS), "")
 
 
 def given_away(lesson: Lesson, notebook: NotebookNode) -> list[Problem]:

@@ -43,6 +43,11 @@ class Repository:
         return self.root / "website" / "states"
 
     @property
+    def answers(self) -> Path:
+        """The folder of the files with the texts of the predictions' answers, by the lessons' numbers."""
+        return self.root / "grader" / "learner" / "answers"
+
+    @property
     def cache(self) -> Path:
         """The folder in which the build keeps what executing the lessons gave."""
         return self.root / ".cache" / "build"

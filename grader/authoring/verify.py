@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from grader.authoring import states
+from grader.authoring import answers, states
 from grader.authoring.builder import left_over, read_lessons
 from grader.authoring.lesson import Lesson
 from grader.authoring.notebook import (
@@ -93,6 +93,10 @@ def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:
     yield from (f"{_shown(repository, solution)} {line}" for line in differences)
     file = repository.states / f"{lesson.name}.json"
     yield from (f"{_shown(repository, file)} {line}" for line in states.differences(stored, states.load(file)))
+    texts = repository.answers / f"{lesson.number}.json"
+    yield from (f"{_shown(repository, texts)} {line}" for line in answers.file_differences(lesson, texts))
+    ran = without_install_cell(stored)
+    yield from (f"{_shown(repository, solution)} {line}" for line in answers.differences(lesson, ran))
     found = _load(student)
     if found is None:
         yield f"{_shown(repository, student)}: this isn't a notebook that a build wrote"

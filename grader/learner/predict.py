@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from grader.learner import progress
@@ -16,6 +18,7 @@ from grader.markup import inline
 from grader.views.prediction import Prediction
 
 CAME_OUT = "Result"
+ANSWERS = Path(__file__).parent / "answers"  # of the lessons, by number: what the build writes there
 LOOK = "show"  # in place of a guess
 NEAR = 0.1  # how far a number may be off to count as right: this share of what is possible, or else of what came out
 # The predictions of this session: where nothing can be kept, the guess is still in its view.
@@ -57,9 +60,10 @@ def predict(
 def compare_guess(name: str, outcome: Any, because: str = "") -> None:
     """Show what was guessed at `predict(name, ...)` beside what came out, and then why it came out so.
 
-    outcome: the text of a choice, a number, or a tensor with one entry. because: markdown. In a notebook all that the
-    cell displays is seen after a guess (`grader/learner/held.py`). Raises nothing for what a learner does. Where a
-    build runs the cell, an outcome that is none of the choices is a ValueError.
+    outcome: the text of a choice, a number, or a tensor with one entry. because: markdown; without it, the course's own
+    text for a prediction of this name, if it has one. In a notebook all that the cell displays is seen after a guess
+    (`grader/learner/held.py`). Raises nothing for what a learner does. Where a build runs the cell, an outcome that is
+    none of the choices is a ValueError.
     """
     with suppress(AttributeError, RuntimeError, ValueError):  # no tensor, or one with several entries
         outcome = outcome.item()
@@ -68,8 +72,17 @@ def compare_guess(name: str, outcome: Any, because: str = "") -> None:
     if choices and str(outcome) not in choices and os.environ.get("NBGRADER_EXECUTION") == "build":
         raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {choices}")
     _show(partial(_compared, name, outcome))
+    because = because or _explanation(name)
     if because:
         _show(partial(Because, because))
+
+
+def _explanation(name: str) -> str:
+    """Why the outcome of the prediction `name` came out so, as its lesson says it; empty for another's prediction."""
+    try:
+        return str(json.loads((ANSWERS / f"{name[:2]}.json").read_text("utf-8")).get(name, ""))
+    except (OSError, ValueError):
+        return ""
 
 
 def _show(made: Callable[[], object]) -> None:

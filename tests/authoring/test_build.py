@@ -13,7 +13,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import compute_checksum
 
 from grader.authoring import Repository, build, builder, find_root, verify
-from grader.errors import CourseError, LessonError
+from grader.errors import CommandFailed, CourseError, LessonError
 
 from .conftest import EXERCISES, TOY, MakeCourse
 
@@ -140,12 +140,30 @@ def test_students_see_the_examples_outputs_and_no_others(solution, student):
 
 def test_the_cell_that_answers_a_prediction_is_there_without_its_output(solution, student):
     (shown,), (hidden,) = _by_role(solution, "answer"), _by_role(student, "answer")
-    assert shown.outputs[0].text == "Result: 1725\nOne carries, $1_0$.\n"
+    assert shown.outputs[0].text == "Result: 1725\n"
+    assert shown.outputs[1].data["text/markdown"] == "One carries, $1_0$."
     assert hidden.source == shown.source
     assert hidden.metadata["jupyter"] == {"source_hidden": True}
-    assert all("One carries" not in cell.source for cell in student.cells if cell is not hidden)
+    assert "One carries" not in nbformat.writes(student)
     assert (hidden.source, hidden.outputs, hidden.execution_count) == (shown.source, [], None)
     assert "raises-exception" not in hidden.metadata.get("tags", [])  # nbval runs it, and it has to run
+
+
+def test_the_text_of_an_answer_is_in_a_file_of_the_package_and_is_kept_up_without_a_run(built: Repository):
+    texts, lesson = built.answers / "01.json", built.lessons / "01_toy.py"
+    assert json.loads(texts.read_text("utf-8")) == {"01_sum": "One carries, $1_0$."}
+    lesson.write_text(TOY.replace("One carries", 'Two """carry"""'), "utf-8")
+    with pytest.raises(CommandFailed) as caught:
+        verify(built, ())
+    assert "answers/01.json 01_sum: the text of this answer would change" in str(caught.value)
+    assert re.search(r"solutions/01_toy.ipynb cell \w+: the text of its answer would change", str(caught.value))
+    build(built, (), jobs=1, use_cache=False, keep_outputs=True, tell=lambda _line: None)
+    assert json.loads(texts.read_text("utf-8")) == {"01_sum": 'Two """carry""", $1_0$.'}
+    assert 'Two \\"\\"\\"carry' in (built.solutions / "01_toy.ipynb").read_text("utf-8")
+    verify(built, ())
+    (built.answers / "07.json").write_text("{}")
+    with pytest.raises(CommandFailed, match=r"grader/learner/answers/07.json: no lesson has this name"):
+        verify(built, ())
 
 
 def test_only_students_cells_that_may_fail_are_tagged(solution, student):
@@ -191,7 +209,7 @@ def test_an_unchanged_lesson_is_not_run_again(built: Repository, monkeypatch: py
     "change",
     [
         lambda course: (course.lessons / "01_toy.py").write_text(TOY + "\n# %%\nprint(1)\n", "utf-8"),
-        lambda course: (course.root / "grader").mkdir() or (course.root / "grader" / "check.py").write_text("1"),
+        lambda course: (course.root / "grader" / "check.py").write_text("1"),
         lambda course: (
             (course.root / "grader" / "views").mkdir(parents=True)
             or (course.root / "grader/views/view.js").write_text("1")

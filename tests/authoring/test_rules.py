@@ -166,11 +166,6 @@ MISTAKES = {
         '# %% [markdown]\n# More.\n\n# %% [markdown] role="answer"',
         r'\d+: # %% \[markdown\] role="answer" must come directly below the cell with compare_guess',
     ),
-    "a text that would end the string around it": (
-        "# One carries",
-        '# """',
-        r"\d+: the text of an answer can't contain three quotes",
-    ),
     "an answer that goes on": (
         'compare_guess("01_sum", total)',
         'compare_guess("01_sum", total)\nprint(1)',

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 import traitlets
@@ -15,6 +17,7 @@ from grader.learner import predict as module
 from grader.learner import progress
 from grader.learner.progress import Record
 
+ROOT = Path(__file__).parents[2]
 CHOICES = ["row 0", "row 1", "neither"]
 
 
@@ -71,6 +74,22 @@ def test_the_text_comes_after_the_comparison(capsys):
     capsys.readouterr()
     compare_guess("01_row", "row 1", because="\nIts *sum* is.\n")
     assert capsys.readouterr().out.splitlines()[-2:] == ["As you guessed.", "Its *sum* is."]
+
+
+def test_the_courses_own_text_is_found_by_the_name_of_the_prediction(capsys):
+    predict("02_one_layer", "Are the rows equal?", ["all", "none"]).guess = "all"
+    compare_guess("02_one_layer", "all")
+    assert capsys.readouterr().out.splitlines()[-1] == module._explanation("02_one_layer").splitlines()[-1] != ""
+    assert module._explanation("02_rows_odd") == module._explanation("../02_one_layer") == ""
+
+
+def test_no_notebook_of_a_student_has_the_text_of_an_answer():
+    for path in sorted(module.ANSWERS.glob("*.json")):
+        (notebook,) = (ROOT / "notebooks").glob(f"{path.stem}_*.ipynb")
+        shown = "\n".join(cell.source for cell in nbformat.read(notebook, nbformat.NO_CONVERT).cells)
+        for name, text in json.loads(path.read_text()).items():
+            assert f'compare_guess("{name}"' in re.sub(r"compare_guess\(\s+", "compare_guess(", shown)
+            assert text[-60:] not in shown
 
 
 def test_how_often_guesses_were_right_and_how_sure_one_was(capsys):

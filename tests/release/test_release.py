@@ -140,9 +140,10 @@ def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
         ast.parse(source)
 
 
-def test_the_wheel_brings_the_words_of_mistakes(unpacked):
+@pytest.mark.parametrize("pattern", ["exercises/lesson_*/*.md", "learner/answers/*.json"])
+def test_the_wheel_brings_the_words_of_mistakes_and_of_answers(unpacked, pattern):
     packed = {name for name, _text in texts(unpacked)}
-    words = {path.relative_to(ROOT).as_posix() for path in (ROOT / "grader" / "exercises").glob("lesson_*/*.md")}
+    words = {path.relative_to(ROOT).as_posix() for path in (ROOT / "grader").glob(pattern)}
     assert words
     assert words <= packed
 
