@@ -42,6 +42,7 @@ SLOW = [
     *(f"tests/course/test_{name}.py" for name in ("forget", "sharing")),
     "tests/nbgrader_plugins/test_not_activated.py",
     "tests/nbgrader_plugins/test_nbgrader.py::test_without_a_sandbox_grading_refuses_unless_told_and_then_says_so",
+    "tests/judge/test_awkward.py::test_the_marks_of_stock_nbgrader_are_those_in_the_file",
     "tests/judge/test_pipe.py::test_fault_that_reaches_the_judge_is_a_flagged_result_and_the_next_is_graded",
     *(f"tests/authoring/test_{name}.py" for name in ("mutants", "new")),
     "tests/lessons/test_interrupted.py",

@@ -31,11 +31,12 @@ from grader.course.release import Release
 from grader.course.to_settle import unsettled
 from grader.errors import CommandFailed, SchedulerLost, Unreadable
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
-from grader.handed_in.hand_in import HandIn, hand_in, handed_out
+from grader.handed_in.hand_in import HandIn, hand_in, handed_out, of_another_lesson
 from grader.interrupt import not_interrupted
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.reader import small_form
 from grader.judge.result import SubmissionMark, SubmissionResult
+from grader.judge.words import cost
 from grader.printable import printable, say
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept. Run the command again."
@@ -220,7 +221,7 @@ class ClassRun:
         """Read what somebody handed in: the notebook that counts, without its outputs, which needn't lie in memory nor
         travel to the workers."""
         limits = self.settings.limits
-        chosen = hand_in(submission, self.expected, limits)
+        chosen = of_another_lesson(self.course, hand_in(submission, self.expected, limits))
         digest = "" if chosen.unreadable else hashlib.sha256(chosen.data).hexdigest()
         key = self.settings.key(submission.student, "\0".join((chosen.unreadable or digest, *chosen.remarks)))
         if digest:
@@ -407,8 +408,8 @@ class ClassRun:
                 self.outcome.problems.setdefault(student, record.result.unreadable)
             elif broken:
                 self.outcome.problems.setdefault(student, f"The check itself failed: {', '.join(broken)}.")
-            elif remarks := self.work[student].chosen.remarks:
-                self.outcome.problems.setdefault(student, " ".join(remarks))
+            elif odd := [*self.work[student].chosen.remarks, *(cost(*stop) for stop in record.result.stops.items())]:
+                self.outcome.problems.setdefault(student, " ".join(odd))
         return self.outcome
 
 

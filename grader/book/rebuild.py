@@ -13,6 +13,7 @@ from grader.course.release import Release
 from grader.errors import Unreadable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
+from grader.judge.plan import as_code
 from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, read
 from grader.judge.result import SubmissionResult
 from grader.judge.words import as_html, as_text, footer, preface, test_as_html
@@ -36,7 +37,7 @@ def rebuild(
     made = _Cells(outline, result, release)
     for sentence in preface(result):
         made.markdown(f"**Note.** {_escaped(sentence)}")
-    for cell in cells:
+    for cell in as_code(outline, cells)[0]:
         made.take(cell)
     made.put_back()
     made.markdown(f"*{footer(result)}*")
@@ -146,7 +147,7 @@ class _Cells:
             self.text += len(source)
             source = source if self.text <= MOST_TEXT else LEFT_OUT
         found = self.outline.match(cell) if cell.kind in ("markdown", "code") else None
-        if found is not None and self._is_graders(found) and found not in self.placed:
+        if found is not None and self._is_graders(found) and found not in self.placed and self._fits(found, cell):
             self._place(found, source)
         elif cell.kind == "markdown":
             self.markdown(source)
@@ -156,6 +157,10 @@ class _Cells:
     def _is_graders(self, i: int) -> bool:
         """Whether the instructor's cell at an index is one that nbgrader knows."""
         return "nbgrader" in self.outline.cell_metadata[i] and self.outline.cells[i].role in GRADERS
+
+    def _fits(self, i: int, cell: NotebookCell) -> bool:
+        """Whether a cell may stand in the place of the instructor's: what is kept as text beside code may not."""
+        return cell.kind == "code" or self.outline.cells[i].kind == "markdown"
 
     def put_back(self) -> None:
         """Put in every graded cell that the submission lacks, so that nothing is left without a mark."""

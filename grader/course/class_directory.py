@@ -20,7 +20,7 @@ from grader.course.sharing import share
 from grader.errors import CourseError, FileTooLarge, Unreadable
 from grader.exercises.own import own_files
 from grader.judge.fingerprint import GradingSettings
-from grader.judge.limits import Limits
+from grader.judge.limits import Limits, limits_from
 from grader.judge.outline import Outline
 from grader.judge.reader import too_large
 from grader.judge.result import CARRY_FORWARD
@@ -98,9 +98,14 @@ def secret_of(root: Path, config: Config) -> bytes:
 
 def limits_of(config: Config) -> Limits:
     """The limits on what a submission of the course may use; `CourseError` for a setting that is no limit."""
+    return checked_limits(config.JudgingExporter.get("limits", {}))
+
+
+def checked_limits(setting: object) -> Limits:
+    """The limits that a course's setting gives; `CourseError` for one that is no limit."""
     try:
-        return Limits(**config.JudgingExporter.get("limits", {}))
-    except TypeError as error:
+        return limits_from(setting)
+    except ValueError as error:
         raise CourseError(f"{CONFIG}.py: c.JudgingExporter.limits: {error}") from None
 
 

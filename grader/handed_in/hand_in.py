@@ -74,12 +74,13 @@ def handed_out(outline: Outline) -> HandedOut:
 
 @dataclass(frozen=True)
 class HandIn:
-    """The notebook that counts: its bytes, or why it can't be read ("": it can). `remarks` are sentences about what was
-    odd."""
+    """The notebook that counts: its bytes, or why it can't be read or is no use ("": it can and is). `remarks` are
+    sentences about what was odd. `of_lesson`: it holds exercises of the lesson, as far as that can be told."""
 
     data: bytes
     unreadable: str = ""
     remarks: tuple[str, ...] = ()
+    of_lesson: bool = True
 
 
 def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn:
@@ -104,7 +105,17 @@ def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn
         return HandIn(kept, remarks=tuple(_remarks(own, chosen, counts, len(digests), unreadable, files)))
     if unreadable:
         return HandIn(data, unreadable if files == [own] else f"{unreadable} {_listed(files)}")
-    return HandIn(data, remarks=(f"{own} has none of this lesson's exercises. {_listed(files)}",))
+    return HandIn(data, remarks=(f"{own} has none of this lesson's exercises. {_listed(files)}",), of_lesson=False)
+
+
+def of_another_lesson(course: ClassDirectory, chosen: HandIn) -> HandIn:
+    """`chosen` as it is, or where it is another lesson's notebook, one that says whose and is not to be run: it would
+    earn nothing, and take the time of all that lesson's cells."""
+    other = "" if chosen.of_lesson else lesson_held(course, [chosen.data])
+    if other in ("", course.lesson):
+        return chosen
+    why = f"Not run: the notebook has the exercises of {other} and none of {course.lesson}."
+    return HandIn(chosen.data, why, chosen.remarks, of_lesson=False)
 
 
 def _notebooks(own: PurePath, files: Sequence[PurePath]) -> list[PurePath]:

@@ -14,7 +14,7 @@ from grader.errors import CourseError, Unreadable
 from grader.handed_in.hand_in import hand_in, handed_out
 from grader.insights.page import LessonInsights
 from grader.insights.similarity import ModelSolution, Pair, own_code, similar_pairs
-from grader.insights.summary import summarise
+from grader.insights.summary import stops_of, summarise
 from grader.judge.reader import read
 
 
@@ -35,7 +35,7 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
     marks = marks_in(course.layout, course.lesson, course.config)
     results = {student: record.result for student, record in records.items()}
     summary = summarise([*results.values()], [marks.get(who) or result.by_judge() for who, result in results.items()])
-    return LessonInsights(course.lesson, summary, tuple(_pairs(course, records)))
+    return LessonInsights(course.lesson, summary, tuple(_pairs(course, records)), stops_of(results))
 
 
 def _pairs(course: ClassDirectory, graded: Container[str]) -> list[Pair]:

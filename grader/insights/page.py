@@ -13,28 +13,33 @@ import jinja2
 from markupsafe import Markup
 
 from grader.insights.similarity import MODEL, WORD_FOR_WORD, Pair
-from grader.insights.summary import Summary
+from grader.insights.summary import StopRow, Summary
 from grader.markup import inline
-from grader.printable import printable
+from grader.printable import joined, printable
 
 SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
 
 
 @dataclass(frozen=True)
 class LessonInsights:
-    """What is known of one lesson of a course: its full name, the results counted, the submissions that look alike."""
+    """What is known of one lesson of a course: its full name, the results counted, the submissions that look alike, the
+    errors that stopped cells and cost points."""
 
     name: str
     summary: Summary
     pairs: tuple[Pair, ...] = ()
+    stops: tuple[StopRow, ...] = ()
 
     def without_names(self) -> LessonInsights:
         """A copy in which numbers stand for students, given in the order in which they appear."""
         models = {name: name for name in (MODEL, WORD_FOR_WORD)}
-        order = dict.fromkeys(who for pair in self.pairs for who in (pair.left, pair.right) if who not in models)
-        known = models | {who: f"submission {i}" for i, who in enumerate(order, start=1)}
+        alike = (who for pair in self.pairs for who in (pair.left, pair.right))
+        order = dict.fromkeys((*alike, *(who for row in self.stops for who in row.students)))
+        numbers = enumerate((who for who in order if who not in models), start=1)
+        known = models | {who: f"submission {i}" for i, who in numbers}
         pairs = tuple(replace(pair, left=known[pair.left], right=known[pair.right]) for pair in self.pairs)
-        return replace(self, pairs=pairs)
+        stops = tuple(replace(row, students=tuple(known[who] for who in row.students)) for row in self.stops)
+        return replace(self, pairs=pairs, stops=stops)
 
 
 def percent(share: float) -> str:
@@ -51,7 +56,8 @@ def percent(share: float) -> str:
 
 def as_text(lesson: LessonInsights) -> str:
     """A lesson's insights as text for a terminal."""
-    return "\n".join([*_exercises(lesson.summary), *_mistakes(lesson.summary), *_pairs(lesson.pairs)])
+    summary = lesson.summary
+    return "\n".join([*_exercises(summary), *_mistakes(summary), *_stops(lesson.stops), *_pairs(lesson.pairs)])
 
 
 def table(summary: Summary) -> str:
@@ -80,6 +86,16 @@ def _mistakes(summary: Summary) -> list[str]:
     rows = [f"{row.count:5}  {row.mistake:32} {row.exercise}" for row in summary.mistakes[:SHOWN]]
     more = len(summary.mistakes) - SHOWN
     return ["", "times  mistake                          exercise", *rows, *([f"       and {more} more"] * (more > 0))]
+
+
+def _stops(stops: Sequence[StopRow]) -> list[str]:
+    if not stops:
+        return []
+    lines = ["", "lines at which cells stopped, and which cost points"]
+    for row in stops[:SHOWN]:
+        lines.append(f"{len(row.students):5}  {printable(row.line)}: {printable(row.why)}")
+        lines.append(f"       in {joined(row.exercises)}; {joined(tuple(map(printable, row.students)))}")
+    return [*lines, *([f"       and {len(stops) - SHOWN} more"] * (len(stops) > SHOWN))]
 
 
 def _pairs(pairs: Sequence[Pair]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
@@ -49,6 +49,17 @@ class MistakeRow:
 
 
 @dataclass(frozen=True)
+class StopRow:
+    """An error at which cells stopped, and which cost points: what stands in the line, what was wrong, the exercises
+    that lack points because of it, and the submissions, each by the student's id."""
+
+    line: str
+    why: str
+    exercises: tuple[str, ...]
+    students: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Summary:
     """The results of a lesson, counted. `graded`, `unreadable` and `full` are numbers of submissions: all, those that
     can't be read, those with all points; `mean` is their mean mark in points, of `points`. `broken` counts checks that
@@ -85,6 +96,18 @@ def summarise(results: Sequence[SubmissionResult], marks: Sequence[SubmissionMar
         exercises=tuple(_row(name, found[name], earned[name]) for name in names if earned[name]),
         mistakes=_mistakes([result for every in found.values() for result in every]),
     )
+
+
+def stops_of(results: Mapping[str, SubmissionResult]) -> tuple[StopRow, ...]:
+    """The errors at which cells stopped and which cost points, by students' results; the most frequent first."""
+    rows: dict[tuple[str, str], StopRow] = {}
+    for student, result in results.items():
+        for stop, exercises in result.stops.items():
+            before = rows.get((stop.line, stop.why), StopRow(stop.line, stop.why, (), ()))
+            every = tuple(dict.fromkeys((*before.exercises, *exercises)))
+            students = tuple(dict.fromkeys((*before.students, student)))
+            rows[stop.line, stop.why] = StopRow(stop.line, stop.why, every, students)
+    return tuple(sorted(rows.values(), key=lambda row: -len(row.students)))
 
 
 def _row(name: str, every: list[ExerciseResult], earned: list[tuple[float, float]]) -> ExerciseRow:

@@ -8,9 +8,10 @@ has anyway.
 from __future__ import annotations
 
 from grader.judge.clean_text import clean
-from grader.judge.result import ExerciseResult, PartResult
+from grader.judge.result import ExerciseResult, PartResult, Stop
 from grader.report import PartReport, Report
 from grader.spec.exercise import NOT_JUDGED
+from grader.subject import Raised
 
 GENERAL = "Your code passes on the practice inputs but not on others. It must work for all sizes and values."
 BY_KIND = {
@@ -26,6 +27,7 @@ BY_KIND = {
     **NOT_JUDGED,
 }
 MESSAGE_BYTES = 1500
+STOP_BYTES = 200  # of each text of a stop
 
 
 def judged(report: Report, practice: Report | None, printed: str, output_bytes: int) -> ExerciseResult:
@@ -46,6 +48,13 @@ def judged(report: Report, practice: Report | None, printed: str, output_bytes: 
         output=clean(printed, output_bytes),
         broken=bool(report.broken),
     )
+
+
+def stop_of(raised: Raised) -> Stop:
+    """The error at which a cell stopped, as it is told: what a student's code raised, and no more of it than fits in a
+    sentence."""
+    line, error, message = (clean(text, STOP_BYTES) for text in (raised.line, raised.name, raised.message))
+    return Stop(raised.line_number, line, error, message)
 
 
 def _valid(score: float) -> float:

@@ -13,7 +13,7 @@ from grader.errors import Unreadable
 from grader.exercises.registry import exercises
 from grader.judge import plan
 from grader.judge.clean_text import clean
-from grader.judge.disclosure import BY_KIND, judged
+from grader.judge.disclosure import BY_KIND, judged, stop_of
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
 from grader.judge.outline import Outline, visible
@@ -252,11 +252,13 @@ def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseRe
     """The result of an exercise as it now is in the student's process; `secret_seed` decides its inputs."""
     if not runner.ready():
         return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
-    seconds = runner.seconds_for_check(exercise)
+    seconds, runner.subject.stop = runner.seconds_for_check(exercise), None
     report = evaluate(exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, exercises=runner.known)
+    stop = None if report.passed else runner.subject.stop
     practice = report if report.passed else _practice_report(runner, exercise)
     printed = (runner.printed_by(exercise.name), practice.output if practice else "")
-    return judged(report, practice, "\n".join(text for text in printed if text), runner.limits.output_bytes)
+    result = judged(report, practice, "\n".join(text for text in printed if text), runner.limits.output_bytes)
+    return replace(result, stop=stop and stop_of(stop))
 
 
 def _practice_report(runner: Runner, exercise: Exercise) -> Report | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 
 MIB = 2**20
 
@@ -40,3 +42,26 @@ class Limits:
         within them has the same result as within the whole ones; anything else has to be graded again."""
         check, cell, submission = self.check_seconds / 2, self.cell_seconds / 2, self.submission_seconds / 6
         return replace(self, check_seconds=check, cell_seconds=cell, submission_seconds=submission, patience=1.0)
+
+
+def limits_from(settings: object) -> Limits:
+    """The limits that a course sets, by their names; `ValueError` says which setting is none, what it got and what was
+    expected.
+
+    >>> limits_from({"check_seconds": "20"})
+    Traceback (most recent call last):
+    ...
+    ValueError: check_seconds: got '20', expected a number above 0
+    """
+    names = {field.name: type(field.default) for field in fields(Limits)}
+    if not isinstance(settings, Mapping):
+        raise ValueError(f"got {settings!r:.80}, expected a dict of limits and their numbers")
+    for name, number in settings.items():
+        if name not in names:
+            raise ValueError(f"got {name!r:.80}, expected one of {', '.join(names)}")
+        whole = names[name] is int
+        fits = isinstance(number, int if whole else int | float) and not isinstance(number, bool)
+        if not fits or not 0 < number < math.inf:
+            expected = "a whole number above 0" if whole else "a number above 0"
+            raise ValueError(f"{name}: got {number!r:.80}, expected {expected}")
+    return Limits(**settings)

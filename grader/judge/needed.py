@@ -17,7 +17,7 @@ from grader.subject.names import names_of
 
 # Code with one of these may look up any name.
 LOOKS_UP = frozenset(
-    {"globals", "locals", "vars", "eval", "exec", "getattr", "__import__", "__main__", "import_module"}
+    {"globals", "locals", "vars", "eval", "exec", "getattr", "__import__", "__main__", "import_module", "get_ipython"}
 )
 # Called for what they show.
 SHOWS = frozenset({"print", "display", "check", "predict", "compare_guess", "set_printoptions", "show"})

@@ -23,7 +23,8 @@ EXAMPLES = ("example", "", *SKIPPED)
 class Outline:
     """What grading needs of the instructor's notebook: its code cells, and the text cells that nbgrader knows. `own`
     are the files of the course's own exercises among them; `metadata` is the notebook's, `cell_metadata` that of each
-    cell. `digest` is the SHA-256, in hex, of all of it: a change of the prose or of an output is no other digest."""
+    cell. `digest` is the SHA-256, in hex, of what a mark depends on: the cells' texts, ids and marks of nbgrader's and
+    the course's, and the `own` files. What an editor writes besides when it saves a notebook makes no other digest."""
 
     cells: tuple[NotebookCell, ...]
     own: OwnFiles = ()
@@ -38,14 +39,14 @@ class Outline:
         document = json.loads(notebook)
         found = [(cell, raw) for raw in document["cells"] if (cell := cell_of(raw)) is not None]
         found = [(cell, raw) for cell, raw in found if cell.kind == "code" or cell.grade_id]
-        cells = [{key: raw[key] for key in ("cell_type", "id", "metadata", "source") if key in raw} for _, raw in found]
-        whole = {**document, "cells": cells, **({"own_exercises": dict(own)} if own else {})}
+        cells = [[cell.kind, cell.source, cell.id, _marks_of(raw)] for cell, raw in found]
+        decides = {"cells": cells, "own_exercises": dict(own)}
         return cls(
             tuple(cell for cell, _raw in found),
             tuple(sorted(own)),
             document.get("metadata", {}),
             tuple(raw.get("metadata", {}) for _cell, raw in found),
-            hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest(),
+            hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest(),
         )
 
     def notebook(self) -> dict[str, Any]:
@@ -91,6 +92,11 @@ class Outline:
             if key and key in index:
                 return index[key]
         return None
+
+
+def _marks_of(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What a cell's metadata say of its part in grading."""
+    return {key: value for key, value in raw.get("metadata", {}).items() if key in ("course", "nbgrader")}
 
 
 def normal(source: str) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from grader.judge.outline import EXAMPLES, SKIPPED, Outline, normal
-from grader.judge.reader import OWN_TEST, NotebookCell
+from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,50 @@ class Plan:
 
 def make(outline: Outline, cells: Sequence[NotebookCell]) -> Plan:
     """What is run and checked, in order: the submission's cells, placed by the instructor's outline."""
-    return _Planner(outline, [cell for cell in cells if cell.kind == "code"]).plan()
+    code, notes = as_code(outline, cells)
+    return _Planner(outline, [cell for cell in code if cell.kind == "code"], notes).plan()
+
+
+# What one key of a notebook's editor makes of a cell of code.
+KINDS = {"markdown": "Markdown", "raw": "raw"}
+ANSWERS = ("solution", OWN_ANSWER)
+
+
+def as_code(outline: Outline, cells: Sequence[NotebookCell]) -> tuple[list[NotebookCell], list[str]]:
+    """The cells with those as code again that are code in the instructor's notebook and text here, and a sentence on
+    each of them. Where there is such a cell as code too, the text was meant as text; and so was an example's that isn't
+    the course's own any more."""
+    places = [outline.match(cell) for cell in cells]
+    found = {place for place, cell in zip(places, cells, strict=True) if cell.kind == "code"}
+    made, notes = [], []
+    for place, cell in zip(places, cells, strict=True):
+        kind = KINDS.get(cell.kind)
+        if kind and place is not None and place not in found and _was_code(outline, place, cell, cells):
+            found.add(place)
+            own = outline.cells[place]
+            name = f"the answer `{own.exercise or own.grade_id}`" if own.role in ANSWERS else "the course's"
+            notes.append(f"A cell of {name} was a {kind} cell, and its text was run as code.")
+            cell = replace(cell, kind="code")
+        made.append(cell)
+    return made, notes
+
+
+def _was_code(outline: Outline, place: int, cell: NotebookCell, cells: Sequence[NotebookCell]) -> bool:
+    """Whether a cell of text is an answer in code that no other cell gives, or one of the course's examples."""
+    own = outline.cells[place]
+    if own.role in ANSWERS:
+        given = (other.source for other in cells if other.kind == "code" and own.exercise in other.source)
+        return own.kind == "code" and not (own.exercise and any(defines(source, own.exercise) for source in given))
+    return own.kind == "code" and own.role in EXAMPLES and normal(cell.source) == outline.texts[place]
 
 
 class _Planner:
-    def __init__(self, outline: Outline, cells: list[NotebookCell]) -> None:
+    def __init__(self, outline: Outline, cells: list[NotebookCell], notes: list[str]) -> None:
         self.outline, self.cells = outline, cells
         self.texts = [normal(cell.source) for cell in cells]
         self.matches = [outline.match(cell, text) for cell, text in zip(cells, self.texts, strict=True)]
         self.roles = [self._role(found) for found in self.matches]
-        self.notes: list[str] = []
+        self.notes = notes
 
     def _role(self, found: int | None) -> tuple[str, str]:
         return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)

@@ -36,11 +36,28 @@ class PartResult:
 
 
 @dataclass(frozen=True)
+class Stop:
+    """The error at which a cell of the student's stopped: in which line of the cell, counted from 1 (0: not known),
+    what stands there, the error's class and its message."""
+
+    line_number: int
+    line: str
+    error: str
+    message: str
+
+    @property
+    def why(self) -> str:
+        """What was wrong, in the error's own words where it has any."""
+        return self.message or self.error
+
+
+@dataclass(frozen=True)
 class ExerciseResult:
     """One exercise. `score` is 0 to 1. `diagnosis` is the id of the mistake it looks like or None, with its `symptom`
     and `hints`; `first_fix` the earlier exercise that comes first. `output` is what the student's code printed;
     `broken`: the check itself failed, for a teacher to look at. `carried` is the share of `score` that a second check
-    gave, with the course's own `carried_with` in place of the student's."""
+    gave, with the course's own `carried_with` in place of the student's. `stop`: it lacks points because it misses a
+    name that an earlier cell would have defined, had it not stopped there; None where that isn't so."""
 
     name: str
     points: float
@@ -55,6 +72,7 @@ class ExerciseResult:
     broken: bool = False
     carried: float = 0.0
     carried_with: tuple[str, ...] = ()
+    stop: Stop | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
@@ -180,9 +198,21 @@ class SubmissionResult:
     def __getitem__(self, name: str) -> ExerciseResult:
         return next(exercise for exercise in self.exercises if exercise.name == name)
 
+    @property
+    def stops(self) -> dict[Stop, tuple[str, ...]]:
+        """The lines at which cells stopped and which cost points, each with the exercises that lack them."""
+        found: dict[Stop, tuple[str, ...]] = {}
+        for exercise in self.exercises:
+            if exercise.stop is not None:
+                found[exercise.stop] = (*found.get(exercise.stop, ()), exercise.name)
+        return found
+
     def to_plain(self) -> dict[str, Any]:
         """The result as dicts, tuples, text and numbers, for the log and the pipe."""
-        exercises = tuple({**vars(e), "parts": tuple(dict(vars(part)) for part in e.parts)} for e in self.exercises)
+        exercises = tuple(
+            {**vars(e), "parts": tuple(dict(vars(part)) for part in e.parts), "stop": e.stop and dict(vars(e.stop))}
+            for e in self.exercises
+        )
         return {**vars(self), "exercises": exercises, "tests": tuple(dict(vars(test)) for test in self.tests)}
 
     @classmethod

@@ -14,7 +14,7 @@ from grader.judge.limits import Limits
 from grader.judge.plan import RunStep, TestStep
 from grader.spec.evaluate import SECONDS
 from grader.spec.exercise import Exercise
-from grader.subject import Outcome, Request
+from grader.subject import Outcome, Raised, Request
 from grader.subject.forked import ForkedSubject
 from grader.subject.protocol import Answer
 from grader.subject.zygote import Zygote
@@ -32,10 +32,14 @@ class Timed:
     def __init__(self, inner: ForkedSubject, deadline: float, patience: float) -> None:
         self._inner, self._deadline, self._patience = inner, deadline, patience
         self.clock: Callable[[], float] = lambda: time.monotonic() / patience
+        # The first stop of an earlier cell that a request met since this was None.
+        self.stop: Raised | None = None
 
     def ask(self, request: Request) -> Outcome:
         left = max(self._deadline - time.monotonic(), LEAST_SECONDS) / self._patience
-        return self._inner.ask(replace(request, seconds=min(request.seconds, left), patience=self._patience))
+        outcome = self._inner.ask(replace(request, seconds=min(request.seconds, left), patience=self._patience))
+        self.stop = self.stop or outcome.stop
+        return outcome
 
     def answer_with(self, answer: Answer) -> None:
         self._inner.answer_with(answer)

@@ -3,14 +3,15 @@ the submission as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 import nh3
 
 from grader.judge.clean_text import clean
-from grader.judge.result import UNSAFE, ExerciseResult, PartResult, SubmissionResult, TestResult
+from grader.judge.result import UNSAFE, ExerciseResult, PartResult, Stop, SubmissionResult, TestResult
 from grader.markup import inline
+from grader.printable import joined
 from grader.report.words import MARKS, NOT_JUDGED, first_failure, first_fix, grouped, had_to_come, unwritten
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
@@ -48,6 +49,8 @@ def _reasons(result: ExerciseResult) -> Iterator[str]:
     none where there is nothing of the kind."""
     if result.first_fix:
         yield first_fix(result.name, result.first_fix, result.first_fix_why)
+    if result.stop:
+        yield stopped(result.stop)
     if result.carried:
         yield carried(result)
     if result.symptom:
@@ -69,6 +72,8 @@ def findings(result: ExerciseResult) -> str:
     parts.append(_rows(result) if nothing is None else f"<p>{inline(nothing.message)}</p>")
     if result.first_fix:
         parts.append(f"<p>{inline(first_fix(result.name, result.first_fix, result.first_fix_why))}</p>")
+    if result.stop:
+        parts.append(f"<p>{inline(stopped(result.stop))}</p>")
     if result.carried:
         parts.append(f"<p>{inline(carried(result))}</p>")
     if result.symptom:
@@ -78,6 +83,19 @@ def findings(result: ExerciseResult) -> str:
     if result.output:
         parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
+
+
+def stopped(stop: Stop) -> str:
+    """Why a name is missing that an earlier cell would have defined, as sentences."""
+    where = f"line {stop.line_number}, `{stop.line}`" if stop.line else f"line {stop.line_number}"
+    why = stop.why.rstrip(".")
+    return f"A name is missing here because an earlier cell stopped at its {where}. The error was this: {why}."
+
+
+def cost(stop: Stop, exercises: Sequence[str]) -> str:
+    """Which points an earlier cell's stop cost, as a sentence for a list."""
+    where = f"line {stop.line_number}, `{stop.line}`" if stop.line else f"line {stop.line_number}"
+    return f"A cell stopped at its {where}: {stop.why.rstrip('.')}. This cost points in {joined(exercises)}."
 
 
 def carried(result: ExerciseResult) -> str:
@@ -136,6 +154,7 @@ def preface(result: SubmissionResult) -> list[str]:
         said.append(result.unreadable)
     if result.confinement == UNSAFE:
         said.append(WITHOUT_SANDBOX)
+    said += [cost(stop, exercises) for stop, exercises in result.stops.items()]
     return [*said, *(clean(sentence, 300) for sentence in result.notes)]
 
 

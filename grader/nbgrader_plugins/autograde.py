@@ -15,19 +15,26 @@ from traitlets import Bool, Dict, Enum, Unicode
 
 from grader.book.gradebook import UNKNOWN, LessonGradebook, record, release_of
 from grader.book.rebuild import RESULT, own_cells, rebuild
-from grader.course.class_directory import ClassDirectory, Submission, outline_of, submissions_of, submitted_folder
+from grader.course.class_directory import (
+    ClassDirectory,
+    Submission,
+    checked_limits,
+    outline_of,
+    submissions_of,
+    submitted_folder,
+)
 from grader.course.files import read_secret
 from grader.course.lateness import timestamp
 from grader.course.sharing import share
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, SandboxUnavailable
 from grader.exercises.registry import exercises
 from grader.handed_in.earlier import BEST, attempts, counts, put_best
-from grader.handed_in.hand_in import HandIn, hand_in, handed_out
+from grader.handed_in.hand_in import HandIn, hand_in, handed_out, of_another_lesson
 from grader.handed_in.links import remove_links
 from grader.judge.judge import Judge
-from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.result import CARRY_FORWARD, SubmissionResult
+from grader.judge.words import cost
 
 
 class JudgingExporter(NotebookExporter):
@@ -56,9 +63,9 @@ class JudgingExporter(NotebookExporter):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._limits = Limits(**self.limits)
         self._outlines: dict[Path, Outline] = {}
         try:
+            self._limits = checked_limits(self.limits)
             share(self._coursedir(), self.secret_file)
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
             if getattr(self.parent, "assignments", None):
@@ -111,6 +118,8 @@ class JudgingExporter(NotebookExporter):
         """What the judge says of a submission, and the notebook in it that counts."""
         outline = self._outline(lesson, submission.name)
         chosen = hand_in(submission, handed_out(outline), self._limits)
+        if not chosen.of_lesson:
+            chosen = of_another_lesson(ClassDirectory(Path(self._coursedir().root), lesson), chosen)
         result = self._judge.grade(chosen.data, outline, submission.student, chosen.unreadable)
         return result.with_remarks(chosen.remarks), chosen
 
@@ -135,8 +144,8 @@ class JudgingExporter(NotebookExporter):
         folder = submitted_folder(self._coursedir(), about["student"], about["assignment"])
         submission = Submission(about["student"], folder, about["notebook"])
         result, chosen = self._judged(submission, about["assignment"])
-        for remark in chosen.remarks:
-            self.log.warning("%s: %s", about["student"], remark)
+        for said in (*chosen.remarks, *(cost(*stop) for stop in result.stops.items())):
+            self.log.warning("%s: %s", about["student"], said)
         with Gradebook(about["db_url"]) as gradebook:
             release = release_of(gradebook.find_notebook(about["notebook"], about["assignment"]))
         outline = self._outline(about["assignment"], about["notebook"])

@@ -3,34 +3,88 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import linecache
+import os
+import re
+import shlex
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-# Cell magics whose body is Python that defines names; the body of any other is not run.
+# Cell magics whose body is Python that defines names. The body of any other isn't run, but for the one of a file.
 TRANSPARENT = frozenset({"time", "capture", "prun"})
+_TRANSPARENT = re.compile(rf"%%({'|'.join(sorted(TRANSPARENT))})\b([^\n]*)")
+FILES = ("writefile", "file")
 
 
 class Shell:
-    """What `get_ipython()` returns. It runs the code of timing magics and ignores everything else."""
+    """What `get_ipython()` returns. It runs the code of timing magics, writes the files of `%%writefile`, knows the
+    folder and the environment, and ignores everything else."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        self._namespace = namespace
+        self.user_ns = namespace
 
     def run_line_magic(self, name: str, line: str, *_rest: object) -> Any:
-        if name in ("time", "timeit"):
-            code = line.split(" ", 2)[-1] if line.startswith("-") else line
-            exec(compile_cell(code, "<magic>"), self._namespace)
-        return None
+        run = {"time": self._time, "timeit": self._repeat, "run": self._file, "cd": self._folder, "pwd": self._folder}
+        run |= {"env": _variable, "set_env": _variable}
+        return run[name](line.strip()) if name in run else Silence()
 
     def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
         if name in TRANSPARENT:
-            exec(compile_cell(cell, "<magic>"), self._namespace)
-        return None
+            self.run_cell(cell)
+        if name in FILES:
+            _write(line, cell)
+
+    def run_cell(self, source: str, *_options: object) -> None:
+        """Run Python as a cell that is no cell of the notebook."""
+        exec(compile_cell(source, "<magic>"), self.user_ns)
+
+    ex = run_cell
+
+    def _time(self, line: str) -> Any:
+        try:
+            code = compile(line, "<magic>", "eval", dont_inherit=True)
+        except SyntaxError:
+            return self.run_cell(line)
+        return eval(code, self.user_ns)
+
+    def _repeat(self, line: str) -> Silence:
+        """What is timed, once; what `-o` gives of its times tells nothing."""
+        self.run_cell(re.sub(r"^(-\w+ *\d* +)+", "", line))
+        return Silence()
+
+    def _file(self, line: str) -> None:
+        path = Path(next(word for word in shlex.split(line) if not word.startswith("-")))
+        exec(compile(path.read_text(encoding="utf-8"), str(path.resolve()), "exec", dont_inherit=True), self.user_ns)
+
+    def _folder(self, line: str) -> str:
+        if line:
+            os.chdir(os.path.expanduser(line.strip("'\"")))
+        return os.getcwd()
 
     def __getattr__(self, _name: str) -> Any:
         return Silence()
+
+
+def _variable(line: str) -> Any:
+    """What `%env NAME=VALUE` sets, or `%env NAME` shows."""
+    name, equals, value = (part.strip() for part in line.partition("="))
+    if not equals and " " in name:  # %env NAME VALUE
+        name, equals, value = name.partition(" ")
+    if equals:
+        os.environ[name] = value
+    return os.environ.get(name, "")
+
+
+def _write(line: str, text: str) -> None:
+    """What `%%writefile` does: write a cell's text to a file, or with `-a` append it."""
+    words = shlex.split(line)
+    path = os.path.expanduser(next(word for word in words if not word.startswith("-")))
+    with open(path, "a" if {"-a", "--append"} & set(words) else "w", encoding="utf-8") as file:
+        file.write(text)
+    importlib.invalidate_caches()  # the file may be imported at once
 
 
 class Silence:
@@ -67,25 +121,60 @@ def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
 
 def compile_cell(source: str, name: str, definitions_only: bool = False) -> CodeType:
     """Compile a cell under the file name `name`; with `definitions_only` its functions, classes and imports alone.
-    IPython's transformer is used only if it isn't plain Python (magics, `!`, `?`). SyntaxError if that doesn't help."""
+    Its code is a coroutine's where it has an `await` of its own. SyntaxError if it isn't Python, magics aside."""
+    return compiled(parse_cell(source, name, definitions_only), name)
+
+
+def parse_cell(source: str, name: str, definitions_only: bool = False) -> ast.Module:
+    """The statements of a cell; the arguments are `compile_cell`'s. IPython's transformer is used only if it isn't
+    plain Python (magics, `!`, `?`)."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    tree = ast.parse(plain_python(source), name)
+    if definitions_only:
+        tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
+    return tree
+
+
+def compiled(tree: ast.Module | ast.Expression, name: str, flags: int = 0) -> CodeType:
+    """The code of a tree, without this file's `from __future__` but with these `flags`."""
+    mode = "exec" if isinstance(tree, ast.Module) else "eval"
+    code: CodeType = compile(tree, name, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | flags, dont_inherit=True)
+    return code
+
+
+def is_python(source: str) -> bool:
+    """Whether a cell is Python without magics. `ValueError` and `RecursionError` are the parser's own."""
     try:
-        return _code(source, name, definitions_only)
+        ast.parse(source)
     except SyntaxError:
-        transformed = _without_magics(source)
-        if transformed == source:
-            raise
-        return _code(transformed, name, definitions_only)
+        return False
+    return True
 
 
-def _code(source: str, name: str, definitions_only: bool) -> CodeType:
-    """Compile without inheriting this file's `from __future__`; with `definitions_only` functions, classes and imports
-    alone."""
-    if not definitions_only:
-        return compile(source, name, "exec", dont_inherit=True)
-    tree = ast.parse(source, name)
-    tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
-    return compile(tree, name, "exec", dont_inherit=True)
+def plain_python(source: str) -> str:
+    """A cell as Python alone. What `%%time` and its like stand above is the cell itself, so that its names, its lines
+    and its `await` are what they would be without; its own line is empty then."""
+    if is_python(source):
+        return source
+    source = _without_timing(source)
+    return source if is_python(source) else _without_magics(source)
+
+
+def _without_timing(source: str) -> str:
+    """A cell with the magics at its top that only time it or keep what it prints taken away, line by line.
+
+    >>> _without_timing("%%capture out\\n%%time\\nx = 1")
+    'out = get_ipython().captured()\\n\\nx = 1'
+    """
+    lines = source.split("\n")
+    for number, line in enumerate(lines):
+        if found := _TRANSPARENT.match(line):
+            names = [word for word in found[2].split() if word.isidentifier()]
+            keeps = found[1] == "capture" and bool(names)
+            lines[number] = f"{names[-1]} = get_ipython().captured()" if keeps else ""
+        elif line.strip():
+            break
+    return "\n".join(lines)
 
 
 def _without_magics(source: str) -> str:

@@ -22,9 +22,10 @@ from torch import Tensor, nn
 
 from grader.subject import settings
 from grader.subject.callbacks import answered
-from grader.subject.cells import compile_cell
+from grader.subject.cells import compile_cell, is_python
 from grader.subject.errors import Missing
-from grader.subject.names import does_nothing, names_of, words_of
+from grader.subject.names import does_nothing, names_of, words_in, words_of
+from grader.subject.notebook import Notebook
 from grader.subject.protocol import MAX_NAME, OUTPUT_CHARACTERS, Answer, Outcome, Request
 from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
@@ -46,7 +47,7 @@ class Executor:
         self.namespace = namespace
         self.answer = answer
         self.modules: dict[str, nn.Module] = {}
-        self.cells = 0
+        self.notebook = Notebook(namespace)
         self.log = Log()
         self.settings: tuple[str, ...] = ()
 
@@ -67,11 +68,11 @@ class Executor:
             with _Guarded(request, output), time_limit(request.seconds, request.patience):
                 facts = getattr(self, f"_{request.op}")(request)
         except Missing as error:
-            facts = {"status": "missing", "value": str(error)}
+            facts = {"status": "missing", "value": str(error), "stop": self.notebook.stop_of(str(error))}
         except TimeLimit as limit:
             facts = {"status": "waited" if limit.waited else "time-limit"}
         except BaseException as error:  # a student's code may raise anything, SystemExit and KeyboardInterrupt too
-            facts = {"status": "raised", "raised": describe_exception(error)}
+            facts = {"status": "raised", "raised": describe_exception(error), "stop": self.notebook.stop_of(error)}
         return Outcome(
             **facts,
             settings=self.settings,
@@ -90,10 +91,8 @@ class Executor:
         return self.namespace[target]
 
     def _run(self, request: Request) -> dict[str, Any]:
-        self.cells += 1
-        code = compile_cell(request.source, f"<cell {self.cells}>", "definitions" in request.args)
-        exec(code, self.namespace)
-        return {}
+        errors = self.notebook.run(request.source, "definitions" in request.args)
+        return {"status": "raised", "raised": errors[0]} if errors else {}
 
     def _names(self, request: Request) -> dict[str, Any]:
         names: set[str] = set()
@@ -105,7 +104,8 @@ class Executor:
             words = words_of(code)
             if "eval" in words and "eval" not in names_of(code).uses:
                 words.remove("eval")  # `model.eval()` looks no name up
-            names |= words
+            # Behind a magic, names are text.
+            names |= words if is_python(source) else words - {"get_ipython"} | words_in(source)
         return {"value": _short(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:

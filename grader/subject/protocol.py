@@ -89,12 +89,14 @@ class Outcome:
     has a gradient. `settings`: what the call changed in torch itself (the keys of `grader.subject.settings.SETTINGS`);
     it has been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
     `operations`, how many operators torch ran, repetitions included; `largest`, the most elements of a storage that
-    torch made, and `largest_shape`, its tensor's shape.
+    torch made, and `largest_shape`, its tensor's shape. `stop`: where a name is missing, the error at which an earlier
+    cell stopped that would have defined it.
     """
 
     status: Status = "ok"
     value: Any = None
     raised: Raised | None = None
+    stop: Raised | None = None
     changed: tuple[int, ...] = ()
     gradients: dict[str, Tensor | None] | None = None
     settings: tuple[str, ...] = ()
@@ -119,10 +121,10 @@ def to_plain(message: Request | Outcome) -> dict[str, Any]:
         if value is default or (type(value) is type(default) and type(value) in _SIMPLE and value == default):
             continue
         data[name] = value
-    raised = data.get("raised")
-    if raised is not None:
-        data["raised"] = dict(vars(raised))
-    return data
+    return data | {name: dict(vars(data[name])) for name in _ERRORS if data.get(name) is not None}
+
+
+_ERRORS = ("raised", "stop")
 
 
 _SIMPLE = frozenset({int, str})
@@ -141,9 +143,8 @@ def outcome_from(data: Any, request: Request) -> Outcome:
         raise ValueError("an outcome's value is malformed")
     if (status == "raised") != (raised is not None):
         raise ValueError("an outcome's raised is malformed")
-    if raised is not None:
-        raised = Raised(**raised)
-    return Outcome(**{**data, "raised": raised, "output": data.get("output", "")[:OUTPUT_CHARACTERS]})
+    errors = {name: Raised(**data[name]) for name in _ERRORS if data.get(name) is not None}
+    return Outcome(**{**data, **errors, "output": data.get("output", "")[:OUTPUT_CHARACTERS]})
 
 
 def _is_value(value: Any, status: str, request: Request) -> bool:
@@ -234,6 +235,7 @@ def _are_places(value: Any, request: Request) -> bool:
 _SOUND: dict[str, Callable[[Any, Request], bool]] = {
     "status": lambda value, _: type(value) is str and value in STATUSES,
     "raised": _is_raised,
+    "stop": _is_raised,
     "changed": _are_places,
     "gradients": _are_gradients,
     "settings": lambda value, _: _are_names(value, tuple),

@@ -80,6 +80,7 @@ def main(control: socket.socket, limits: Confinement | None) -> None:
     warm_up()
     for name in limits.modules if limits else ():
         importlib.import_module(name)
+    _take_any_backend()
     _make_ordinary_calls()
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
@@ -99,6 +100,14 @@ def _count_memory_in_use(large: int) -> None:
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_MMAP_THRESHOLD, large)
         mallopt(M_ARENA_MAX, 1)
+
+
+def _take_any_backend() -> None:
+    """Let `matplotlib.use` name a backend that needs a screen. In a kernel that raises nothing before pyplot is
+    imported, which is so here from the start."""
+    if matplotlib := sys.modules.get("matplotlib"):
+        use = matplotlib.use
+        matplotlib.use = lambda backend, **_force: use(backend, force=False)  # type: ignore[attr-defined]
 
 
 def _make_ordinary_calls() -> None:
@@ -222,6 +231,7 @@ def _confine(confiner: Confiner, channel: Channel, descriptor: int, less_memory:
         channel.send(str(error))
         raise
     if confiner.limits.scratch:
+        sys.path.insert(0, "")  # as in a kernel: a module that a cell writes can be imported
         # What copies a file's mode and times too can't, and copies without.
         shutil.copymode = shutil.copystat = _nothing
 

@@ -127,6 +127,23 @@ def test_which_lesson_a_notebook_is_of_takes_one_reading(monkeypatch, course):
     assert len(reads) == len(works)
 
 
+def test_another_lesson_s_notebook_is_named_and_not_run(course):
+    other = "02_trainable_attention"
+    (course.root / "source" / other).mkdir(exist_ok=True)
+    shutil.copy(SOLVED.with_name(f"{other}.ipynb"), course.root / "source" / other)
+    lesson, limits, folder = hand_in.handed_out(course.outline()), course.limits(), course.root / "submitted" / "ann"
+    (folder / LESSON).mkdir(parents=True)
+    (folder / LESSON / f"{LESSON}.ipynb").write_bytes(SOLVED.with_name(f"{other}.ipynb").read_bytes())
+    chosen = hand_in.hand_in(course.submission("ann"), lesson, limits)
+    assert (chosen.unreadable, chosen.of_lesson) == ("", False)
+    told = hand_in.of_another_lesson(course, chosen)
+    assert told.unreadable == f"Not run: the notebook has the exercises of {other} and none of {LESSON}."
+    assert told.remarks == (f"{LESSON}.ipynb has none of this lesson's exercises. Handed in: {LESSON}.ipynb.",)
+    (folder / LESSON / f"{LESSON}.ipynb").write_bytes(SOLVED.read_bytes())
+    right = hand_in.hand_in(course.submission("ann"), lesson, limits)
+    assert hand_in.of_another_lesson(course, right) is right
+
+
 @pytest.mark.parametrize(("days", "late"), [(0, ["bo"]), (40, [])])
 def test_canvas_late_is_not_said_of_whoever_has_an_extension(course, tmp_path, days, late):
     with Gradebook(course.layout.db_url, "attention") as gradebook:

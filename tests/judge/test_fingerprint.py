@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from grader.exercises.registry import exercises
 from grader.judge import fingerprint
+from grader.judge.outline import Outline
+from tools import notebooks as nb
 
 
 def exercises_of(lesson: str) -> list[str]:
@@ -53,6 +56,52 @@ def test_a_change_regrades_the_lessons_whose_marks_depend_on_it(copy, file, chan
         changed.write("\n# changed\n")
     after = fingerprint.code_version(FIRST), fingerprint.code_version(LAST)
     assert (before[0] != after[0], before[1] != after[1]) == (changes_first, changes_last)
+
+
+def _edited(change) -> str:
+    """The digest of an instructor's notebook after a change of its JSON."""
+    document = json.loads(nb.instructor())
+    change(document)
+    return Outline.of(json.dumps(document).encode()).digest
+
+
+AS_IT_IS = _edited(lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["metadata"].update(
+            language_info={"name": "python", "version": "3.13.1"}, kernelspec={"name": "mine"}
+        ),
+        lambda d: d.update(nbformat_minor=4, signature="x"),
+        lambda d: [
+            cell["metadata"].update(collapsed=True, execution={"iopub": "now"}, tags=["a"]) for cell in d["cells"]
+        ],
+        lambda d: [cell.update(source=cell["source"].splitlines(keepends=True)) for cell in d["cells"]],
+        lambda d: [cell.update(execution_count=3, outputs=[{"output_type": "stream"}]) for cell in d["cells"]],
+        lambda d: d["cells"].insert(0, {"cell_type": "markdown", "metadata": {}, "source": "# Prose"}),
+    ],
+)
+def test_what_an_editor_writes_when_it_saves_a_notebook_grades_nobody_again(change):
+    assert _edited(change) == AS_IT_IS
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["cells"][3].update(source="x = 1"),
+        lambda d: d["cells"][3].update(id="another"),
+        lambda d: d["cells"][3].update(cell_type="markdown", metadata={"nbgrader": {"grade_id": "x"}}),
+        lambda d: [
+            cell["metadata"]["nbgrader"].update(points=9) for cell in d["cells"] if "nbgrader" in cell["metadata"]
+        ],
+        lambda d: d["cells"][0]["metadata"]["course"].update(role="given"),
+        lambda d: d["cells"].reverse(),
+    ],
+)
+def test_what_decides_a_mark_in_the_instructor_s_notebook_makes_another_digest(change):
+    assert _edited(change) != AS_IT_IS
 
 
 def test_data_beside_a_module_counts(copy):
