@@ -10,13 +10,14 @@ from html import escape
 from pathlib import Path
 
 from grader.authoring.lesson import Lesson
+from grader.authoring.links import to_lessons
 from grader.authoring.prose import about
 from grader.markup import inline
 from grader.spec.answers import Question
 from grader.spec.exercise import Exercise, Mistake, axes_in_words
 from website.course import Course, points_of
 from website.lessons import without_marks
-from website.references import linked, to_terms
+from website.references import to_terms
 
 HEADING = re.compile(r"(?m)^### Exercise(?: \d+)?: `(\w+)`\n")
 NEXT = re.compile(r"(?m)^##+ ")
@@ -55,9 +56,8 @@ def _statement(course: Course, exercise: Exercise) -> str:
             text = STATED.sub("", cell.source[found.end() :], count=1)
             after = NEXT.search(text)
             text = text[: after.start()] if after else text
-            return to_terms(
-                course, linked(text, "", lambda number: f"../lessons/{course.by_number[number].name}.ipynb")
-            ).strip()
+            names = {number: f"../lessons/{other.name}" for number, other in course.by_number.items()}
+            return to_terms(course, to_lessons(text, "", names)).strip()
     return ""
 
 

@@ -23,7 +23,7 @@ from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
 from website.course import Course, points_of
 from website.pictures import Pictures
-from website.references import address_of, linked, place_of, to_terms, words_of
+from website.references import address_of, place_of, to_terms, words_of
 
 # What the fold of a cell's output says, closed and open.
 ANSWER = ("What came out, and why", "Hide what came out")
@@ -31,6 +31,7 @@ CODE = ("The code behind it", "Hide the code")
 TRIED = ("What it shows once your code is right", "Hide what it shows")
 SHOWN = ("What it shows", "Hide what it shows")  # where it differs from run to run, whoever wrote what
 PROSE = "text/markdown"
+PNG = "image/png"
 TITLE = re.compile(r"(?m)^# \d\d · .*$")
 
 
@@ -49,7 +50,7 @@ def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookN
     page = nbformat.v4.new_notebook(metadata=solved.metadata)
     marked = _with_terms(course, lesson, [_prose_of(cell) for cell in solved.cells])
     for number, (cell, students_cell) in enumerate(zip(solved.cells, students.cells, strict=True)):
-        text = _with_links(course, lesson, marked[number])
+        text = to_terms(course, marked[number])
         if cell.cell_type == "markdown":
             page.cells += _prose(course, lesson, cell.id, text, first=number == 0)
             continue
@@ -69,13 +70,6 @@ def _prose_of(cell: NotebookNode) -> str:
     if cell.cell_type == "markdown":
         return str(cell.source)
     return next((str(output.data[PROSE]) for output in cell.outputs if PROSE in output.get("data", {})), "")
-
-
-def _with_links(course: Course, lesson: Lesson, source: str) -> str:
-    def address(number: str) -> str:
-        return f"{course.by_number[number].name}.ipynb"
-
-    return to_terms(course, linked(source, lesson.number, address))
 
 
 def _prose(course: Course, lesson: Lesson, name: str, text: str, first: bool) -> Iterator[NotebookNode]:
@@ -116,10 +110,11 @@ def _example(
     if cell.source.startswith("predict("):
         yield _code(cell.id, cell.source, outputs, {"tags": ["remove-input"]})
         return
-    is_hidden, is_collapsed = role in ("answer", "try") and outputs, "jupyter" in cell.metadata
+    timed, is_collapsed = "nbval-ignore-output" in cell.metadata.get("tags", ()), "jupyter" in cell.metadata
+    # A plot that differs from run to run gives nothing away, and the text below speaks of it.
+    is_told = role == "try" and not text and timed and any(PNG in output.get("data", {}) for output in cell.outputs)
     fold: dict[str, Any] = {}
-    if is_hidden:
-        timed = "nbval-ignore-output" in cell.metadata.get("tags", ())
+    if role in ("answer", "try") and outputs and not is_told:
         fold = _fold("output", *(ANSWER if text or role == "answer" else SHOWN if timed else TRIED))
     if not is_collapsed:
         yield _code(cell.id, cell.source, outputs, fold)

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import grader.views
 from grader.authoring.lesson import Lesson, LessonCell, Problem
+from grader.authoring.links import CODE, blanked
 from grader.errors import LessonError
 from grader.learner.statements import parse
 from website.course import GLOSSARY, Course, line_of
 
-# What isn't searched for words to link: code, formulas, comments, tags, links, headings, the summary of a fold.
-CODE = re.compile(r"(?ms)^(?:```|~~~).*?^(?:```|~~~)[ ]*$|`+[^`\n]+`+")
-CLOSED = re.compile(
-    rf"{CODE.pattern}|\$\$.*?\$\$|\$[^$\n]+\$"
-    r"|<!--.*?-->|<summary>.*?</summary>|<[^>\n]+>|!?\[[^\]]*\]\([^)]*\)|^#+ .*?$"
-)
-LESSONS = re.compile(r"\b[Ll]essons?\s+(\d\d)((?:(?:,| and| or| to| and of)\s+(?:lesson\s+)?\d\d\b)*)(?!\d)")
-NUMBER = re.compile(r"\b\d\d\b")
 LINK = re.compile(r"(?<!!)\[(?P<words>[^\]]*)\]\((?P<to>[^)\s]+)\)")
 TO_TERM = "#term-"
 KEYS = ("lesson", "words", "meaning")  # of a term of the glossary
@@ -39,20 +32,16 @@ def _problems(course: Course, lesson: Lesson) -> Iterator[Problem]:
         if cell.is_code:
             yield from _views(lesson, cell)
             continue
-        for match in LESSONS.finditer(_blanked(cell.source)):
-            for number in NUMBER.finditer(match[0]):
-                if number[0] not in course.by_number:
-                    line = line_of(cell, match.start() + number.start())
-                    yield lesson.problem(cell, f"there is no lesson {number[0]}", line)
-        for match in LINK.finditer(_blanked(cell.source, CODE)):
+        for match in LINK.finditer(blanked(cell.source, CODE)):
             to, line = match["to"], line_of(cell, match.start())
             if to.startswith(TO_TERM) and to not in map(address_of, course.terms):
                 term = to.removeprefix(TO_TERM)
                 yield lesson.problem(cell, f"there is no term {term!r} in website/glossary.toml", line)
-            elif not to.startswith((TO_TERM, "https://", "http://")):
-                yield lesson.problem(
-                    cell, f"the link to {to!r} leads to no page; a lesson links to #term-… or https://…", line
-                )
+            elif to.removesuffix(".ipynb") not in course.lessons and not to.startswith(
+                (TO_TERM, "https://", "http://")
+            ):
+                what = "#term-…, to another lesson's notebook or to https://…"
+                yield lesson.problem(cell, f"the link to {to!r} leads to no page; a lesson links to {what}", line)
 
 
 def _views(lesson: Lesson, cell: LessonCell) -> Iterator[Problem]:
@@ -110,34 +99,10 @@ def place_of(words: str, sources: list[str]) -> tuple[int, int, int] | None:
     said = r"\s+".join(re.escape(word) for word in words.split())
     for pattern in (rf"(?i)(?<=\*){said}(?=[\w:,.]{{0,2}}\*)", rf"(?i)(?<!\w){said}(?=\w{{0,2}}(?!\w))"):
         for number, source in enumerate(sources):
-            found = re.search(pattern, _blanked(source))
+            found = re.search(pattern, blanked(source))
             if found:
                 return number, found.start(), found.end()
     return None
-
-
-def linked(source: str, lesson: str, to_lesson: Callable[[str], str]) -> str:
-    """The text `source` of a lesson with "lesson 03" as a link. `to_lesson` gives the address for a number, "" for
-    none."""
-
-    def link(match: re.Match[str]) -> str:
-        return NUMBER.sub(lambda number: _link(number[0]), match[0])
-
-    def _link(number: str) -> str:
-        address = "" if number == lesson else to_lesson(number)
-        return f"[{number}]({address})" if address else number
-
-    return open_text(source, lambda text: LESSONS.sub(link, text))
-
-
-def open_text(source: str, change: Callable[[str], str]) -> str:
-    """A markdown text in which `change` was made wherever links may stand: not in code, formulas, HTML, links or
-    headings."""
-    pieces, at = [], 0
-    for closed in CLOSED.finditer(source):
-        pieces += [change(source[at : closed.start()]), closed[0]]
-        at = closed.end()
-    return "".join([*pieces, change(source[at:])])
 
 
 def address_of(term: str) -> str:
@@ -157,8 +122,3 @@ def to_terms(course: Course, source: str) -> str:
         return f"{{term}}`{match['words']} <{terms[match['to']]}>`" if match["to"] in terms else match[0]
 
     return LINK.sub(link, source)
-
-
-def _blanked(source: str, closed: re.Pattern[str] = CLOSED) -> str:
-    """A text as long as it was, with a NUL for each character where no links may stand (which `closed` matches)."""
-    return closed.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), source)

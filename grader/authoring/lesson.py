@@ -78,7 +78,8 @@ class LessonCell:
 @dataclass(frozen=True)
 class Lesson:
     """A lesson: `name` such as "01_self_attention", `path` in the repository, its file's `text` as the author wrote it,
-    its cells. `problems` are errors in the cells' headers; `about` and `picture` come from the lesson's own header."""
+    its cells. `problems` are errors in the cells' headers; `about` and `picture` come from the lesson's own header.
+    `names`: the names of all lessons by number, if it was read with them."""
 
     name: str
     path: str
@@ -87,6 +88,7 @@ class Lesson:
     problems: tuple[Problem, ...] = ()
     about: str = ""
     picture: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def problem(self, cell: LessonCell, message: str, line: int | None = None) -> Problem:
         """An error in a cell; without `line`, at its marker."""
@@ -134,13 +136,17 @@ def read_folder(folder: Path) -> dict[str, Lesson]:
 
 def _with_tables(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
     """A lesson with the table of all other lessons and that of the letters in place of their marks."""
-    others = [f"| {other.number} {other.title} | {other.about} |" for other in lessons if other is not lesson]
+    others = [
+        f"| [{other.number} {other.title}]({other.name}.ipynb) | {other.about} |"
+        for other in lessons
+        if other is not lesson
+    ]
     tables = {
         LESSONS_MARK: ["| lesson | about |", "| --- | --- |", *others],
         LETTERS_MARK: letters_table(),
     }
     cells = [cell if cell.is_code else replace(cell, source=_filled(cell.source, tables)) for cell in lesson.cells]
-    return replace(lesson, cells=tuple(cells))
+    return replace(lesson, cells=tuple(cells), names={other.number: other.name for other in lessons})
 
 
 def letters_table() -> list[str]:

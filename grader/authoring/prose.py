@@ -14,6 +14,7 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell
+from grader.authoring.links import to_lessons
 from grader.authoring.regions import cut
 from grader.authoring.states import is_view
 
@@ -34,6 +35,7 @@ SENTENCE = re.compile(r"(?<=[.!?:])\s")
 FOLD = re.compile(r"(?s)<details>.*?</details>")
 BLANK = re.compile(r'(?m)^\s+"\w+": \.\.\.,')
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 # What is no prose: code, comments and tags, formulas, tables, headings, the address of a link, marks. The order counts.
 NO_PROSE = (
     (re.compile(r"(?ms)^```.*?^```$"), ""),
@@ -42,7 +44,7 @@ NO_PROSE = (
     (re.compile(r"(?s)\$\$.*?\$\$"), ""),
     (re.compile(r"\$[^$\n]+\$"), ""),
     (re.compile(r"(?m)^(?:\|.*|#+ .*)$"), ""),
-    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (LINK, r"\1"),
     (re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}"), ""),
 )
 
@@ -137,7 +139,7 @@ def _rounded(minutes: float) -> int:
 
 def filled(lesson: Lesson) -> Iterator[str]:
     """The sources of a lesson's cells, in the prose with what the build adds: under the heading of every numbered part
-    a bar and its time, the time of the lesson and of each exercise, and pictures in words folded away.
+    a bar and its time, the time of the lesson and of each exercise, pictures in words folded away, links to lessons.
     """
     found = times(lesson)
     parts = iter(enumerate(found.parts, 1))
@@ -152,7 +154,8 @@ def filled(lesson: Lesson) -> Iterator[str]:
         source = DIFFICULTY.sub(
             lambda match: f"{match[1]} · {about(found.exercises.get(match[2], 0))}", "".join(sections)
         )
-        yield IN_WORDS.sub(_folded, source.replace(TIME_MARK, time))
+        source = IN_WORDS.sub(_folded, source.replace(TIME_MARK, time))
+        yield to_lessons(source, lesson.number, lesson.names)
 
 
 def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) -> str:
@@ -176,7 +179,7 @@ def _folded(match: re.Match[str]) -> str:
 
 def in_words(markdown: str) -> str:
     """The first sentences of a folded picture in words, until they say enough; empty where the text has none."""
-    folded, words = FOLDED_WORDS.search(markdown), ""
+    folded, words = FOLDED_WORDS.search(LINK.sub(r"\1", markdown)), ""
     for sentence in SENTENCE.split(" ".join(folded[1].replace("`", "").replace("*", "").split())) if folded else ():
         words = f"{words} {sentence}".strip()
         if len(words) >= ENOUGH:

@@ -52,7 +52,10 @@ def test_a_lesson_gets_the_table_of_all_others(tmp_path: Path):
     for name, text in {"01_toy": HEADING, "02_more": "# %% [markdown]\n# # 02 · More\n#\n# <!-- lessons -->\n"}.items():
         (tmp_path / f"{name}.py").write_text(text, "utf-8")
     lesson = read_folder(tmp_path)["02_more"]
-    assert lesson.cells[0].source == "# 02 · More\n\n| lesson | about |\n| --- | --- |\n| 01 Toys | twice a number |"
+    assert (
+        lesson.cells[0].source
+        == "# 02 · More\n\n| lesson | about |\n| --- | --- |\n| [01 Toys](01_toy.ipynb) | twice a number |"
+    )
     assert "twice a number" in lesson.whole  # so that a changed table builds the lesson anew
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from grader.authoring.links import to_lessons
 from grader.errors import CourseError, LessonError
 from tests.website.conftest import ROOT
 from website.course import Course
 from website.guides import guide
-from website.references import check_references, linked, place_of
+from website.references import check_references, place_of
 
 LESSON = (ROOT / "lessons" / "00_start_here.py").read_text("utf-8")
 PLACE = "# **Time:** <!-- time -->."
@@ -127,8 +128,11 @@ def test_a_document_with_a_link_that_leads_to_no_file(tmp_path):
 
 
 def test_lessons_become_links_outside_of_code():
-    text = linked("Lessons 01, 02 and 03; `lesson 01`; lesson 04.", "03", lambda number: f"{number}.html")
-    assert text == "Lessons [01](01.html), [02](02.html) and 03; `lesson 01`; lesson [04](04.html)."
+    names = {number: f"{number}_name" for number in ("01", "02", "03", "04")}
+    text = to_lessons("Lessons 01, 02 and 03; `lesson 01`; **Next lesson:** 04.", "03", names)
+    assert text == (
+        "Lessons [01](01_name.ipynb), [02](02_name.ipynb) and 03; `lesson 01`; **Next lesson:** [04](04_name.ipynb)."
+    )
 
 
 def test_a_term_is_found_where_it_is_set_off():
