@@ -162,7 +162,8 @@ def _settings(config: Path, folder: Path | None) -> list[str]:
     """The folder that JupyterLab would show with this configuration, and the address that it would open."""
     read = (
         "import sys; from traitlets.config.loader import PyFileConfigLoader as Loader; "
-        "c = Loader(sys.argv[1]).load_config(); print(c.ServerApp.root_dir); print(c.LabApp.default_url)"
+        "c = Loader(sys.argv[1]).load_config(); print(c.ServerApp.root_dir); print(c.LabApp.default_url); "
+        "assert c.JupyterNotebookApp.app_settings_dir == c.LabApp.app_settings_dir"
     )
     environment = {**os.environ, **({WHERE: str(folder)} if folder else {})}
     done = subprocess.run(

@@ -23,4 +23,5 @@ if (COURSE / "lessons").is_dir():  # the repository
 
 c.ServerApp.root_dir = str(FOLDER)
 c.LabApp.app_settings_dir = str(HERE)
+c.JupyterNotebookApp.app_settings_dir = str(HERE)  # behind JupyterLab's button "Notebook"
 c.LabApp.default_url = "/lab/tree/00_start_here.ipynb"
