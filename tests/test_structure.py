@@ -29,6 +29,7 @@ ORDER = (
     "views",
     "learner",
     "judge",
+    "platforms",
     "course",
     "book",
     "source",

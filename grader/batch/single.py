@@ -110,47 +110,6 @@ class SingleResult:
         total = f"{self.lesson}: {about['mark']:g} of {about['points']:g} points"
         return "\n\n".join([*texts, "\n".join([*map(printable, about["notes"]), total])])
 
-    def as_gradescope(self, visibility: str = "visible") -> dict[str, Any]:
-        """Gradescope's results.json: a test for each exercise. `visibility` is Gradescope's word for who sees them and
-        when."""
-        about = self.as_json()
-        return {
-            "score": about["mark"],
-            "execution_time": about["seconds"],
-            "output": "\n".join(about["notes"]),
-            "visibility": visibility,
-            "stdout_visibility": "hidden",
-            "tests": [
-                {
-                    "name": row["name"],
-                    "score": row["mark"],
-                    "max_score": row["points"],
-                    "status": "passed" if row["mark"] == row["points"] else "failed",
-                    "output": row["text"],
-                    "output_format": "text",
-                    "visibility": visibility,
-                }
-                for row in about["exercises"]
-            ],
-        }
-
-    def as_prairielearn(self) -> dict[str, Any]:
-        """PrairieLearn's results.json, with the score as a share, 0 to 1. A notebook that can't be read, or a fault of
-        ours, is no attempt there."""
-        about = self.as_json()
-        if self.problem:
-            return {"gradable": False, "format_errors": list(dict.fromkeys([self.problem, *about["notes"]]))}
-        return {
-            "gradable": True,
-            "score": round(about["mark"] / about["points"], 6) if about["points"] else 0.0,
-            "message": f"{about['mark']:g} of {about['points']:g} points",
-            "output": "\n".join(about["notes"]),
-            "tests": [
-                {"name": row["name"], "points": row["mark"], "max_points": row["points"], "output": row["text"]}
-                for row in about["exercises"]
-            ],
-        }
-
 
 def _parts(result: ExerciseResult) -> list[dict[str, Any]]:
     """Each part of an exercise as plain data, with the points that it earned (`mark`) of those that it could

@@ -52,9 +52,9 @@ def uncollect(root: Path, lesson: str) -> TakenBack:
     `CourseError` if there is no such collecting, `CommandFailed` if the gradebook can't be written."""
     course = ClassDirectory(root, lesson)
     course.share()
-    when, collected = last_collecting(course)
-    outcome = TakenBack(course.lesson, when)
     with locked(course.root), ResultsLog(course.root, course.lesson) as log, ExitStack() as stack:
+        when, collected = last_collecting(course)
+        outcome = TakenBack(course.lesson, when)
         layout, files, back = course.layout, Autograded(course), {}
         for who, was in collected.items():
             if digest_of(course, who) == was.put:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from grader.cli.platforms import OneOfPlatforms
 from grader.cli.teachers import NO_SOLUTIONS, teachers_packages
 from grader.errors import CommandFailed, CourseError
 from grader.interrupt import stopped
+from grader.platforms.registry import by_key
 from grader.printable import json_text, say
 
 VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
-FORMS = ("text", "json", "gradescope", "prairielearn")
 
 
 @click.command()
@@ -21,7 +22,14 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
     "--lesson", default="", help="The lesson's name or number.  [default: worked out from the exercises in NOTEBOOK]"
 )
 @click.option("--json", "as_document", is_flag=True, help="The same as --as json.")
-@click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True, help="What to print.")
+@click.option(
+    "--as",
+    "form",
+    type=OneOfPlatforms("gives_result", ("text", "json")),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to FILE instead.")
 @click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows results.")
 @click.option("--limit", "limits", metavar="NAME=NUMBER", multiple=True, help="A limit, for example check_seconds=20.")
@@ -84,10 +92,9 @@ def grade(
                 raise CourseError(NO_SOLUTIONS)
             seed = read_secret(secret.parent, secret.name) if secret else b""
             graded = grade_one(path, Settings(solutions, limits_of(limits), lesson, seed, carry_forward, unsafe))
-    if form == "gradescope":
-        document = graded.as_gradescope(visibility)
-    else:
-        document = graded.as_prairielearn() if form == "prairielearn" else graded.as_json()
+    document = graded.as_json()
+    if form not in ("text", "json"):
+        document = by_key(form).result(document, visibility)
     text = graded.as_text() if form == "text" and not as_document else json_text(document)
     if output is None:
         say(text)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from grader.cli.platforms import OneOfPlatforms
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.interrupt import stopped
+from grader.platforms.registry import by_key
 from grader.printable import json_text, say
 
 
@@ -20,7 +22,7 @@ from grader.printable import json_text, say
 @click.option(
     "--zip",
     "platform",
-    type=click.Choice(["moodle", "canvas"]),
+    type=OneOfPlatforms("takes_feedback"),
     help="Pack pages as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
@@ -46,7 +48,7 @@ def feedback(
                 course = ClassDirectory(folder, name)
                 course.share()
                 outcome = write_feedback(course, students, force)
-                packed = zips.pack(course, platform, outcome) if platform else None
+                packed = zips.pack(course, by_key(platform), outcome) if platform else None
                 outcomes.append((outcome, packed))
     if as_document:
         say(json_text([asdict(made) | (asdict(packed) if packed else {}) for made, packed in outcomes]))

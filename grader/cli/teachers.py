@@ -11,8 +11,10 @@ from pathlib import Path
 
 import click
 
+from grader.cli.platforms import OneOfPlatforms
 from grader.errors import CourseError, Interrupted
 from grader.interrupt import stopped
+from grader.platforms.registry import by_key
 from grader.printable import joined, json_text, printable, say
 
 NO_SOLUTIONS = (
@@ -225,6 +227,13 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
 @click.option(
     "--is", "settled", metavar="NAME=ID", multiple=True, help="Who handed NAME in, if it may have been several people."
 )
+@click.option(
+    "--worksheet",
+    "worksheets",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The platform's list of this assignment, which says who is who: Moodle's grading worksheet.",
+)
 @click.option("--anyway", is_flag=True, help="Take the files in even if most of them belong to another lesson.")
 @click.option("--undo", is_flag=True, help="Undo the last collection of LESSON, with its files, times and marks.")
 @click.option(
@@ -240,6 +249,7 @@ def collect(
     files: tuple[Path, ...],
     counts: str | None,
     settled: tuple[str, ...],
+    worksheets: tuple[Path, ...],
     anyway: bool,
     undo: bool,
     everybody: bool,
@@ -261,6 +271,7 @@ def collect(
     if wrong := [text for text, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
         raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
+        from grader.batch.run import locked
         from grader.course.class_directory import ClassDirectory
         from grader.handed_in.collect import collect as take
         from grader.handed_in.collected import as_text
@@ -268,7 +279,10 @@ def collect(
 
         directory = ClassDirectory(folder, lesson)
         whose = {name: student for name, _sign, student in pairs}
-        outcome = take(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
+        with locked(directory.root):
+            directory.share()
+            rule = counts or setting(directory)
+            outcome = take(directory, files, rule, anyway=anyway, settled=whose, worksheets=worksheets)
     say(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody))
     if outcome.unknown or outcome.odd or outcome.no_notebook:
         raise SystemExit(1)
@@ -286,7 +300,7 @@ def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
 
 @click.command()
 @FOLDER
-@click.option("--to", "kind", type=click.Choice(["moodle", "canvas", "csv", "json"]), required=True)
+@click.option("--to", "kind", type=OneOfPlatforms("takes_marks", ("csv", "json")), required=True)
 @click.option(
     "--from",
     "exported",
@@ -307,11 +321,13 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     marked by hand; CSV and JSON show which of these it is. Set weights, best-of and excuses with `c.CourseMarks`
     in nbgrader_config.py.
     """
-    if kind == "canvas" and exported is None:
+    platform = None if kind in ("csv", "json") else by_key(kind)
+    if platform and platform.wants_export and exported is None:
         raise CourseError(
-            "Canvas's import needs Canvas's own ids, so export the gradebook there and name that file with --from FILE."
+            f"{platform.title}'s import needs {platform.title}'s own ids, so export the gradebook there and name that "
+            "file with --from FILE."
         )
-    if pseudonyms and kind not in ("csv", "json"):
+    if platform and pseudonyms:
         raise CourseError(f"--pseudonyms: {kind} has to know whose marks they are. Use --to csv or --to json.")
     with teachers_packages():
         from grader.atomic import write_atomically
@@ -323,12 +339,9 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
         marks = marks_of(folder, layout, layout.config)
         if pseudonyms:
             marks = pseudonymous(marks, secret_of(folder, layout.config))
-    left_out: list[str] = []
-    key = ""
-    if exported is not None and kind == "canvas":
-        text, left_out = files.as_canvas(marks, exported)
-    elif kind == "moodle":
-        text, key, left_out = files.as_moodle(marks)
+    made = None
+    if platform:
+        text, made = files.for_platform(platform, marks, exported if platform.wants_export else None)
     else:
         text = files.as_table(marks) if kind == "csv" else files.as_json(marks)
     output = output or folder / f"marks-{kind}.{'json' if kind == 'json' else 'csv'}"
@@ -337,8 +350,8 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     lessons = "1 lesson" if len(marks.possible) == 1 else f"{len(marks.possible)} lessons"
     say(f"{output}: {len(marks.people)} people, {lessons}: {said or 'nothing yet'}")
-    if key:
-        say(f"Moodle identifies people by the column {key!r}.")
-    if left_out:
-        why = f"Without {key}" if key else "Not on the roster"
-        say(f"{why}, so left out: {joined(left_out)}")
+    if platform and made and made.key:
+        say(f"{platform.title} identifies people by the column {made.key!r}.")
+    if made and made.left_out:
+        why = f"Without {made.key}" if made.key else "Not on the roster"
+        say(f"{why}, so left out: {joined(made.left_out)}")

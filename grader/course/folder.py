@@ -13,8 +13,8 @@ HALF_MADE = (
 )
 # Where a course keeps what is neither nbgrader's nor a student's; below it the results, what a preview graded, the
 # audit log, students' other hand-ins, under which names a platform handed out the work, who got more time, what isn't
-# settled, when platforms say that work came, and what was there before the last collecting and the last reading of a
-# list of people.
+# settled, when platforms say that work came, what was there before the last collecting and the last reading of a
+# list of people, and who worked together.
 FOLDER = ".grader"
 RESULTS, PREVIEW = "results", "preview"
 REGRADES = "regrades"
@@ -23,6 +23,7 @@ CAME_FROM = "came-from"
 EXTENSIONS = "extensions"
 TO_SETTLE, TIMES, COLLECTED = "to-settle", "hand-in-times", "collected"
 READINGS = "reading"
+GROUPS = "groups"
 
 
 def is_half_made(folder: Path) -> bool:

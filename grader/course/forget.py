@@ -29,6 +29,7 @@ from grader.course.folder import (
     EARLIER,
     EXTENSIONS,
     FOLDER,
+    GROUPS,
     PREVIEW,
     READINGS,
     REGRADES,
@@ -204,7 +205,7 @@ def _released_names(folders: Iterable[Path]) -> Iterator[str]:
 def _without_lines(course: Path, student: str) -> Iterator[tuple[Path, Callable[[], object]]]:
     """The logs that have lines of the student, or lines that name them among others, and what writes them anew without
     these."""
-    kinds = (RESULTS, PREVIEW, REGRADES, EXTENSIONS, TO_SETTLE, TIMES, COLLECTED, READINGS)
+    kinds = (RESULTS, PREVIEW, REGRADES, EXTENSIONS, TO_SETTLE, TIMES, COLLECTED, READINGS, GROUPS)
     for path in sorted(path for kind in kinds for path in (course / FOLDER / kind).rglob("*.jsonl")):
         kept, changed = [], False
         for line in path.read_bytes().splitlines(keepends=True):

@@ -20,11 +20,13 @@ from nbgrader.api import Gradebook
 from grader.atomic import write_atomically
 from grader.course.class_directory import can_be_a_student
 from grader.course.folder import mode_in
-from grader.course.headings import HEADINGS, IDS, SHORT, in_english, in_words_of, platform_of
 from grader.course.last_reading import IN_THE_TABLE, note_reading
 from grader.course.tables import CONTROL, FORMULA, as_csv, rows_and_page, without_mark
 from grader.errors import CourseError
 from grader.nbgrader_settings import programs_on_path
+from grader.platforms.moodle_languages import in_english, in_words_of
+from grader.platforms.platform import Platform
+from grader.platforms.registry import known_headings, of_list, platforms
 from grader.printable import printable
 
 FILE = "roster.csv"
@@ -74,7 +76,7 @@ def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
 
 
 COLUMNS = tuple(field.name for field in fields(Person))
-FIELDS = {**{name: name for name in COLUMNS}, **HEADINGS}  # by heading
+SHORT = {"first": "first_name", "last": "last_name"}  # as people write them in --column
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,12 @@ def list_in(path: Path, columns: Mapping[str, str] | None = None, encoding: str 
     rows, guessed = rows_and_page(path, encoding)
     given = [head.strip().casefold() for head in rows[0]] if rows else []
     heads = in_english(given)
-    platform = platform_of(heads)
+    platform = of_list(heads)
     wanted = {SHORT.get(kind, kind): in_words_of(head, given, heads) for kind, head in (columns or {}).items()}
     _require_headings(path, heads, platform, wanted, given)
-    columns_at = {FIELDS[head]: heads.index(head) for head in reversed(heads) if head in FIELDS}
-    if platform == "Canvas":
-        columns_at["canvas_id"] = heads.index("id")
-    key = next((heads.index(head) for head in IDS.get(platform, ()) if head in heads), -1)
+    known = {**known_headings(), **{name: name for name in COLUMNS}, **platform.headings}
+    columns_at = {known[head]: heads.index(head) for head in reversed(heads) if head in known}
+    key = next((heads.index(head) for head in platform.ids if head in heads), -1)
     columns_at |= {"id": key} | {kind: heads.index(heading) for kind, heading in wanted.items()}
     people, numbers, problems, misshapen, tests = [], [], [], [], []
     lines: defaultdict[str, list[str]] = defaultdict(list)
@@ -131,10 +132,8 @@ def list_in(path: Path, columns: Mapping[str, str] | None = None, encoding: str 
         if any(cell.strip() for at, cell in enumerate(row) if at >= len(given) or not given[at]):
             misshapen.append((number, f"has a cell without a heading, of {len(row)}: are its cells in their columns?"))
         row_fields = {kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in columns_at.items()}
-        if not any(map(str.strip, row)) or (
-            platform == "Canvas" and is_no_person(row_fields["name"], row_fields["canvas_id"])
-        ):
-            tests += [row_fields["name"]] if is_test_student(row_fields.get("name", "")) else []
+        if not any(map(str.strip, row)) or platform.is_nobody(row_fields):
+            tests += [row_fields["name"]] if platform.is_test(row_fields) else []
             continue
         person = _person(row_fields)
         if problem := _problem(person):
@@ -149,7 +148,7 @@ def list_in(path: Path, columns: Mapping[str, str] | None = None, encoding: str 
 
 
 def _require_headings(
-    path: Path, heads: Sequence[str], platform: str, wanted: Mapping[str, str], given: Sequence[str]
+    path: Path, heads: Sequence[str], platform: Platform, wanted: Mapping[str, str], given: Sequence[str]
 ) -> None:
     """Raise `CourseError` if a list lacks a heading that is needed. `heads` are its headings in English, `given` as the
     file has them; `wanted` has by field of `Person` the heading that somebody named."""
@@ -159,13 +158,13 @@ def _require_headings(
             f"--column {unknown[0]}=…: there is no column {unknown[0]!r}; the columns are {', '.join(COLUMNS)}."
         )
     missing = [heading for heading in wanted.values() if heading not in heads]
-    if missing or ("id" not in wanted and not any(head in heads for head in IDS[platform])):
+    if missing or ("id" not in wanted and not any(head in heads for head in platform.ids)):
         expected = f"a heading {missing[0]!r}" if missing else "a column that identifies people"
+        lists = "; ".join(f"{each.title}: {each.list_has}" for each in platforms() if each.list_has)
         raise CourseError(
-            f"{path}: expected {expected}, got the headings {', '.join(given) or '(none)'}. nbgrader's list has `id`, "
-            "Moodle's has `Username`, `ID number` or `Email address`, and Canvas's has `Student` and `ID`. For other "
-            "headings: --column id=HEADING --column first_name=HEADING --column last_name=HEADING "
-            "--column email=HEADING"
+            f"{path}: expected {expected}, got the headings {', '.join(given) or '(none)'}. The lists that are known "
+            f"have these headings ({lists}). For other headings: --column id=HEADING --column first_name=HEADING "
+            "--column last_name=HEADING --column email=HEADING"
         )
 
 
@@ -176,17 +175,6 @@ def _person(details: dict[str, str]) -> Person:
         known = {kind: value for kind, value in details.items() if value or kind == "id"}
         details = {"first_name": first.strip(), "last_name": last.strip(), **known}
     return Person(**details)
-
-
-def is_no_person(name: str, number: str) -> bool:
-    """Whether a row of Canvas's is nobody's: of posting policies (without a name or a number), of points, of its test
-    student."""
-    return not (name or number) or name.casefold() == "points possible" or is_test_student(name)
-
-
-def is_test_student(name: str) -> bool:
-    """Whether Canvas gives this name to the student that it makes for a teacher to try things with."""
-    return name.casefold() in ("student, test", "test student")
 
 
 def _problem(person: Person) -> str:
@@ -219,15 +207,15 @@ class Roster:
     def __init__(self, people: Iterable[Person]) -> None:
         self.people = {person.id: person for person in people}
         self._names: defaultdict[str, set[str]] = defaultdict(set)
-        self._numbers: defaultdict[str, set[str]] = defaultdict(set)
+        self._keys: defaultdict[str, set[str]] = defaultdict(set)
+        self._nearly: defaultdict[str, set[str]] = defaultdict(set)
         for person in self.people.values():
             for name in _names_of(person):
                 self._names[name].add(person.id)
-            for number in (person.canvas_id, person.sis_user_id, person.lms_user_id, person.moodle):
-                self._numbers[plain(number)].add(person.id)
-            for key in (person.id, person.email, person.sis_login_id):
-                self._numbers[plain(key)].add(person.id)
-        for known in (self._names, self._numbers):
+            for key in _own_keys(person):
+                self._keys[key.casefold()].add(person.id)
+                self._nearly[plain(key)].add(person.id)
+        for known in (self._names, self._keys, self._nearly):
             known.pop("", None)
 
     @classmethod
@@ -236,16 +224,35 @@ class Roster:
         path = course / FILE
         return cls(read_list(path) if path.is_file() else ())
 
-    def find(self, *keys: str) -> list[str]:
-        """The ids of those to whom the first known key belongs: an id, a number, an address, or a name. More than one
-        if it can't be told whom; none if no key is known."""
-        for key in keys:
-            if found := self._numbers.get(plain(key)) or self._names.get(plain(key)):
-                return sorted(found)
-        return []
+    def by_number(self, column: str, number: str) -> list[str]:
+        """The ids of those who have this number, or address, in this column of the roster: exactly so, but for
+        capitals."""
+        wanted = number.casefold()
+        return sorted(
+            who for who, person in self.people.items() if wanted and getattr(person, column).casefold() == wanted
+        )
+
+    def by_id(self, key: str) -> list[str]:
+        """The ids of those who have this id, or else this login, address or number of the university, but for capitals.
+        Numbers that a platform gives for itself are none of these."""
+        return [key] if key in self.people else sorted(self._keys.get(key.casefold(), ()))
+
+    def by_name(self, name: str) -> list[str]:
+        """The ids of those who are called this, or else whose id, login or address is nearly this."""
+        return sorted(self._names.get(plain(name)) or self._nearly.get(plain(name)) or ())
+
+    def find(self, *words: str) -> list[str]:
+        """The ids of those to whom the first known word belongs, which is an id or a name. More than one if it can't be
+        told whom; none if no word is known."""
+        return next(filter(None, (self.by_id(word) or self.by_name(word) for word in words)), [])
 
     def __len__(self) -> int:
         return len(self.people)
+
+
+def _own_keys(person: Person) -> tuple[str, ...]:
+    """What of somebody is the same on all platforms: ids and numbers of the university, logins, addresses."""
+    return (person.id, person.moodle, person.sis_user_id, person.sis_login_id, person.email)
 
 
 def _names_of(person: Person) -> set[str]:
@@ -315,8 +322,7 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
 def _keys(person: Person) -> set[str]:
     """What tells that two entries are one person: numbers of the university, logins, addresses. Canvas's own number
     isn't one of these, since it may be somebody else's elsewhere."""
-    keys = (person.id, person.moodle, person.sis_user_id, person.sis_login_id, person.email)
-    return {key.casefold() for key in keys if key and key != person.canvas_id}
+    return {key.casefold() for key in _own_keys(person) if key and key != person.canvas_id}
 
 
 def same_people(

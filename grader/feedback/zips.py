@@ -1,40 +1,36 @@
-"""Feedback as Moodle and Canvas take it back: a zip whose names are those under which they handed out the work.
-
-Moodle ("Upload multiple feedback files in a zip") reads a folder's name at its underscores: the second part is the
-number of the participant. Canvas ("Re-upload submissions") takes the first two numbers between underscores in a file's
-name: the student and the file that they handed in. It then shows our file under the name of theirs, whatever we call
-it (canvas-lms issue 2406), so what goes there is a notebook.
-"""
+"""Feedback as platforms take it back: a zip whose names are those under which they handed out the work."""
 
 from __future__ import annotations
 
 import io
 import zipfile
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import mode_in
 from grader.feedback.fresh import FeedbackReport, shown_by
 from grader.feedback.page import Feedback
-from grader.handed_in.settled import came_from
-from grader.handed_in.whose import CANVAS, MOODLE
+from grader.handed_in.came_from import names_of
+from grader.platforms.platform import Platform
+from grader.platforms.registry import platforms
 from grader.printable import joined
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A zip file by its path, how many students are in it, and the ids of those who aren't: nothing of theirs came from
-    that platform."""
+    """A zip of feedback for a platform."""
 
     path: str
-    count: int
-    left_out: tuple[str, ...]
+    count: int  # of the students who are in it
+    left_out: tuple[str, ...]  # the ids of those whose work came from no platform
+    elsewhere: tuple[str, ...] = ()  # the ids of those whose work came from another platform
 
     def as_text(self) -> str:
         """Which zip was written and who isn't in it, as text for a terminal."""
         lines = [f"{self.path}: {self.count} packed"]
+        if self.elsewhere:
+            lines.append(f"Not packed, since their work came from another platform: {joined(self.elsewhere)}")
         if self.left_out:
             lines.append(
                 "Not packed, since `grader collect` took no work from this platform for these students: "
@@ -43,44 +39,40 @@ class Packed:
         return "\n".join(lines)
 
 
-def pack(course: ClassDirectory, platform: str, made: FeedbackReport) -> Packed:
-    """Pack the feedback of all students that a run of `write_feedback` went through into a zip for a platform, "moodle"
-    or "canvas". `CommandFailed` if the gradebook, which Canvas's needs, can't be written now."""
-    path = course.root / f"feedback-{course.lesson}-{platform}.zip"
-    shown = shown_by(course.layout, course.lesson, course.config) if platform == "canvas" else {}
-    data, left_out, count = io.BytesIO(), [], 0
+def pack(course: ClassDirectory, platform: Platform, made: FeedbackReport) -> Packed:
+    """Pack the feedback of all students that a run of `write_feedback` went through into a zip for a platform.
+    `CommandFailed` if the gradebook, which a notebook of feedback needs, can't be written now."""
+    path = course.root / f"feedback-{course.lesson}-{platform.key}.zip"
+    as_notebook = platform.takes_feedback == "notebook"
+    shown = shown_by(course.layout, course.lesson, course.config) if as_notebook else {}
+    left_out: list[str] = []
+    elsewhere: list[str] = []
+    data, count = io.BytesIO(), 0
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for student in sorted([*made.made, *made.unchanged]):
-            name = name_in(platform, came_from(course, student), course.lesson)
+            name = name_in(platform, course, student)
             if not name:
-                left_out.append(student)
-                continue
-            if platform == "moodle":
-                page = course.folder(course.layout.feedback_directory, student) / f"{course.lesson}.html"
-                archive.writestr(name, page.read_bytes())
-            else:
+                others = [name_in(other, course, student) for other in platforms()]
+                (elsewhere if any(others) else left_out).append(student)
+            elif as_notebook:
                 notebook = course.folder(course.layout.autograded_directory, student) / f"{course.lesson}.ipynb"
                 marks = shown[student][course.lesson]
                 feedback = Feedback(notebook.read_bytes(), marks, course.lesson, student, course.config)
                 archive.writestr(name, feedback.notebook())
-            count += 1
+            else:
+                page = course.folder(course.layout.feedback_directory, student) / f"{course.lesson}.html"
+                archive.writestr(name, page.read_bytes())
+            count += bool(name)
     write_atomically(path, data.getvalue(), mode_in(course.root))
-    return Packed(str(path), count, tuple(left_out))
+    return Packed(str(path), count, tuple(left_out), tuple(elsewhere))
 
 
-def name_in(platform: str, came_from: str, lesson: str) -> str:
-    """The name that a file of feedback has in the zip, by the one that the work had; "" if that is no name of the
-    platform's.
-
-    >>> name_in("moodle", "Ann Lee_12_assignsubmission_file_/work.ipynb", "01")
-    'Ann Lee_12_assignsubmission_file_/01.html'
-    >>> name_in("canvas", "all/leeann_LATE_501_9001_work-1.ipynb", "01"), name_in("canvas", "ann/work.ipynb", "01")
-    ('leeann_LATE_501_9001_work-1.ipynb', '')
-    """
-    path = PurePosixPath(came_from)
-    if platform == "canvas":
-        return path.name if CANVAS.fullmatch(path.name) else ""
-    for part in path.parts:
-        if match := MOODLE.fullmatch(part):
-            return f"{match['folder']}/{lesson}.html"
+def name_in(platform: Platform, course: ClassDirectory, student: str) -> str:
+    """The name that a student's feedback has in the zip, by the one that their last work had on a platform; "" if that
+    was another platform."""
+    for given in names_of(course.root, course.lesson, student):
+        part = given.rpartition("/")[0] or given  # earlier versions kept a file's name behind it
+        names = {other.key: other.feedback_name(part, course.lesson) for other in platforms()}
+        if any(names.values()):
+            return names[platform.key]
     return ""

@@ -8,81 +8,90 @@ import io
 import os
 import stat
 import zipfile
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath
 
 from grader.course.files import UntrustedFolder, read_regular
+from grader.course.roster import Roster
 from grader.errors import Unreadable
+from grader.platforms.platform import Author, Found, Odd, Source, is_notebook, splits
+from grader.platforms.registry import authors, platforms
 
 # In one student's folder; what lies near its top comes first. A virtual environment has more.
 MAX_FILES = 50_000
 MAX_ZIPS = 10  # that are opened, of one student
 MAX_LIST = 8 << 20  # bytes of the list of contents in such a zip: of some 80,000 files
 MAX_NAME = 255  # characters of a file's or folder's name, as on any disk
-NOT_IN_ONE = PurePosixPath()
 LINK = "it is a link, and links aren't followed"
 
 
 @dataclass(frozen=True)
-class ArchiveFile:
-    """A file. `path` is where it lies in the zip or folder; `time` is UTC. One within a zip that a student handed in
-    has that zip's `path` and time, since whatever that zip says the student wrote, and lies `inside` it. `key` is what
-    the platform's zip says of its bytes (`grader.handed_in.times.key_of`); empty for a file that no zip has."""
-
-    path: PurePosixPath
-    time: datetime
-    size: int
-    read: Callable[[], bytes] = field(compare=False)
-    inside: PurePosixPath = NOT_IN_ONE
-    key: str = ""
-
-    @property
-    def whole_path(self) -> PurePosixPath:
-        """Where it lies, in a student's zip too."""
-        return self.path / self.inside
-
-
-Odd = dict[str, str]  # the name of a file, and what is odd about it
-IsAuthors = Callable[[str], bool]  # whether a folder of this name belongs to somebody
-
-
-@dataclass(frozen=True)
 class Archive:
-    """The files of one source, whose `name` is its file's. `depth` is how many folders lie around all of it: the next
-    name in a path is the one that the platform gave to a student's work."""
+    """The files of one source."""
 
-    name: str
-    entries: tuple[ArchiveFile, ...]
-    depth: int = 0
+    name: str  # of the source's file
+    entries: tuple[Found, ...]
+    depth: int = 0  # how many folders lie around all of it: the next name in a path is the one of a student's work
+    is_zip: bool = False  # whether the names are those in a zip
+    is_nobodys: bool = False  # a zip without a platform's names: whoever made it wrote what is in it
 
     def below(self, path: PurePosixPath) -> PurePosixPath:
         """The rest of a path from where the students' names stand."""
         return PurePosixPath(*path.parts[self.depth :])
 
 
-def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
-    """What is in `source`, a zip, a folder or a notebook, and in the zips that students handed in there. Of a file at
-    most `most` bytes are read. What can't be read is noted in `odd`; `is_authors` tells the folders of students by
-    their names."""
-    outer = _outer(source, most, is_authors, odd)
-    return replace(outer, entries=tuple(_with_inner(outer, most, odd)))
+def given(source: Path, most: int, roster: Roster, odd: Odd) -> Archive:
+    """What is in `source`, a zip, a folder or a notebook, and in the zips that students handed in there, with the
+    authors as the platform has them. Of a file at most `most` bytes are read. What can't be read is noted in `odd`."""
+    outer = _outer(source, most, roster, odd)
+    known = _authors(outer, roster, source.is_dir(), odd)
+    named = {platform.key: platform for platform in platforms()}
+    entries = []
+    for entry in _with_inner(outer, most, odd):
+        author = known[outer.below(entry.path).parts[0]]
+        from_zip = outer.is_zip and named[author.platform].has_times
+        time, is_platforms = author.time or entry.time, bool(author.time) or from_zip
+        entries.append(replace(entry, author=author, time=time, is_platforms=is_platforms))
+    is_nobodys = outer.is_zip and not any(named[author.platform].pattern for author in known.values())
+    return replace(outer, entries=tuple(entries), is_nobodys=is_nobodys)
 
 
-def _outer(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
+def _authors(outer: Archive, roster: Roster, is_folder: bool, odd: Odd) -> dict[str, Author]:
+    tops: dict[str, bool] = {}
+    lists: defaultdict[str, list[Found]] = defaultdict(list)
+    for entry in outer.entries:
+        top, *rest = outer.below(entry.path).parts
+        tops[top] = tops.get(top, False) or bool(rest)
+        if not rest:
+            lists[top].append(entry)
+    return authors(Source(outer.name, is_folder, tops, lambda word: bool(roster.find(word)), lists, odd))
+
+
+def _outer(source: Path, most: int, roster: Roster, odd: Odd) -> Archive:
     if source.is_dir():
-        return _in_folder(source, most, is_authors, odd)
+        return _in_folder(source, most, roster, odd)
+    path, about = PurePosixPath(source.name), source.stat()
+    read = lambda: read_regular(source, most)  # noqa: E731
+    alone = Archive(source.name, (Found(source.name, path, utc(about.st_mtime), about.st_size, read),))
     if zipfile.is_zipfile(source):
-        return _in_zip(source, most, is_authors, odd)
-    if source.suffix.lower() == ".ipynb":
-        path, about = PurePosixPath(source.name), source.stat()
-        return Archive(
-            source.name, (ArchiveFile(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
-        )
+        # One that is called after somebody came from them: what it says of names and times they wrote.
+        author = _authors(alone, roster, False, {})[source.name]
+        is_theirs = author.key or roster.find(*author.words)
+        return alone if is_theirs else _in_zip(source, most, roster, odd)
+    if is_notebook(source.name):
+        return alone
     odd[str(source)] = "it isn't a zip file, a folder or a notebook; if it is meant to be a zip, it is broken"
     return Archive(source.name, ())
+
+
+def _is_somebodys(name: str, roster: Roster) -> bool:
+    """Whether a folder has a name that platforms give to one student's work."""
+    patterns = [platform.pattern for platform in platforms() if platform.pattern]
+    known = (name, *(rest for _assignment, rest in splits(name)))
+    return any(pattern.fullmatch(name) for pattern in patterns) or any(map(roster.find, known))
 
 
 def is_hidden(name: str) -> bool:
@@ -91,20 +100,20 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or name == "__MACOSX"
 
 
-def _goes_around(tops: Iterable[tuple[str, bool]], is_authors: IsAuthors) -> str:
+def _goes_around(tops: Iterable[tuple[str, bool]], roster: Roster) -> str:
     """The one folder in which all the rest lies, or "" if there is none or it is somebody's; `tops` are names, and
     whether each is a folder."""
     shown = {(name, folder) for name, folder in tops if not is_hidden(name)}
     folders = {name for name, folder in shown if folder}
-    notebooks = [name for name, folder in shown if not folder and name.lower().endswith(".ipynb")]
+    notebooks = [name for name, folder in shown if not folder and is_notebook(name)]
     alone = next(iter(folders)) if len(folders) == 1 and not notebooks else ""
-    return "" if is_authors(alone) else alone
+    return "" if _is_somebodys(alone, roster) else alone
 
 
 # --- a zip file -------------------------------------------------------------------------------------------------------
 
 
-def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
+def _in_zip(source: Path, most: int, roster: Roster, odd: Odd) -> Archive:
     try:
         archive = zipfile.ZipFile(source)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -113,7 +122,7 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive
     entries = []
     for path, info in _contents(archive, f"{source.name}: ", odd):
         read = lambda info=info: _unpacked(archive, info, most)  # noqa: E731
-        entries.append(ArchiveFile(path, _zip_time(info), info.file_size, read, key=f"{info.CRC:08x}-{info.file_size}"))
+        entries.append(Found(source.name, path, _zip_time(info), info.file_size, read))
     depth = 0
     while entries:
         tops = {
@@ -121,11 +130,11 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive
             for entry in entries
             if entry.path.parts[depth:]
         }
-        if not _goes_around(tops, is_authors):
+        if not _goes_around(tops, roster):
             break
         depth += 1
     # A loose file beside the folder around it all is none of the students'.
-    return Archive(source.name, tuple(entry for entry in entries if len(entry.path.parts) > depth), depth)
+    return Archive(source.name, tuple(entry for entry in entries if len(entry.path.parts) > depth), depth, True)
 
 
 def _contents(archive: zipfile.ZipFile, shown: str, odd: Odd) -> Iterator[tuple[PurePosixPath, zipfile.ZipInfo]]:
@@ -177,7 +186,7 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime:
 # --- a zip in a student's work ----------------------------------------------------------------------------------------
 
 
-def _with_inner(outer: Archive, most: int, odd: Odd) -> Iterator[ArchiveFile]:
+def _with_inner(outer: Archive, most: int, odd: Odd) -> Iterator[Found]:
     """The files, those of a student's zips in place of these: a folder that was zipped and handed in is the commonest
     accident. One level deep, a limited number of one student's, and each only if it isn't larger than `most` bytes."""
     opened: Counter[str] = Counter()
@@ -202,22 +211,22 @@ class _LastZip:
     """Keeps open the zip that was opened last: to read all of its files it is unpacked once."""
 
     def __init__(self) -> None:
-        self._opened: tuple[ArchiveFile, zipfile.ZipFile] | None = None
+        self._opened: tuple[Found, zipfile.ZipFile] | None = None
 
-    def of(self, entry: ArchiveFile) -> zipfile.ZipFile:
+    def of(self, entry: Found) -> zipfile.ZipFile:
         if self._opened is None or self._opened[0] is not entry:
             self._opened = entry, _opened(entry.read())
         return self._opened[1]
 
 
-def _inner(entry: ArchiveFile, last: _LastZip, most: int, shown: str, odd: Odd) -> Iterator[ArchiveFile]:
+def _inner(entry: Found, last: _LastZip, most: int, shown: str, odd: Odd) -> Iterator[Found]:
     refused: Odd = {}
     for count, (path, info) in enumerate(_contents(last.of(entry), f"{shown}/", refused)):
         if count == MAX_FILES:
             odd[shown] = f"only {MAX_FILES} of its files were looked at"
             break
         read = lambda info=info: _unpacked(last.of(entry), info, most)  # noqa: E731
-        yield ArchiveFile(entry.path, entry.time, info.file_size, read, inside=path)
+        yield Found(entry.source, entry.path, entry.time, info.file_size, read, inside=path)
     if refused:
         first, why = next(iter(refused.items()))
         odd[first] = why + (f" (one of {len(refused)} files refused in this zip)" if refused.keys() - {first} else "")
@@ -240,23 +249,22 @@ def _opened(data: bytes) -> zipfile.ZipFile:
 # --- a folder ---------------------------------------------------------------------------------------------------------
 
 
-def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
-    """The files of a folder. A clone of a repository is one student's, whatever is in it: its own name is the
-    platform's."""
+def _in_folder(source: Path, most: int, roster: Roster, odd: Odd) -> Archive:
+    """The files of a folder. A clone of a repository is one student's, and so is a folder that is called after one,
+    whatever is in it."""
     source = source.absolute()
-    if (source / ".git").exists():
-        source, tops = source.parent, [source.name]
-        return Archive(tops[0], tuple(_files(source, tops, most, odd)))
+    if (source / ".git").exists() or roster.find(source.name):
+        return Archive(source.name, tuple(_files(source.parent, source.name, [source.name], most, odd)))
     around: list[str] = []
     while True:
         folder = source.joinpath(*around)
         listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in _listed(folder)]
-        alone = _goes_around(listed, is_authors)
+        alone = _goes_around(listed, roster)
         if not alone or (folder / alone / ".git").exists():
             break
         around.append(alone)
     tops = ["/".join([*around, name]) for name, folder in sorted(listed) if not (folder and is_hidden(name))]
-    return Archive(source.name, tuple(_files(source, tops, most, odd)), len(around))
+    return Archive(source.name, tuple(_files(source, source.name, tops, most, odd)), len(around))
 
 
 def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -264,7 +272,7 @@ def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
         yield from entries
 
 
-def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[ArchiveFile]:
+def _files(source: Path, called: str, tops: Iterable[str], most: int, odd: Odd) -> Iterator[Found]:
     """The files in each of the folders `tops`, those near its top first and at most a limited number; what isn't read
     is noted in `odd`."""
     for top in tops:
@@ -281,16 +289,16 @@ def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[A
                 continue
             count += 1
             if count > MAX_FILES:
-                odd[f"{source.name}: {top}"] = f"only {MAX_FILES} of its files were looked at, those near its top"
+                odd[f"{called}: {top}"] = f"only {MAX_FILES} of its files were looked at, those near its top"
                 break
             if stat.S_ISLNK(about.st_mode):
-                if path == top or path.lower().endswith(".ipynb"):
-                    odd[f"{source.name}: {path}"] = LINK
+                if path == top or is_notebook(path):
+                    odd[f"{called}: {path}"] = LINK
             else:
                 inside = PurePosixPath(path)
                 folder = UntrustedFolder(source, PurePath(inside.parent))
                 read = lambda folder=folder, name=inside.name: folder.read(name, most)  # noqa: E731
-                yield ArchiveFile(inside, utc(about.st_mtime), about.st_size, read)
+                yield Found(called, inside, utc(about.st_mtime), about.st_size, read)
 
 
 def utc(seconds: float) -> datetime:

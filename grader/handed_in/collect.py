@@ -1,5 +1,5 @@
 """Takes in what a learning platform gives: zip files and folders, whose names say who handed in what.
-docs/grading.md has the table of the names."""
+docs/platforms.md has the table of the names."""
 
 from __future__ import annotations
 
@@ -7,46 +7,33 @@ import contextlib
 import os
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 
-from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import UntrustedFolder
-from grader.course.folder import CAME_FROM, folder_of, mode_in
-from grader.course.lateness import in_time_until, is_late, last_in_time, timestamp
+from grader.course.groups import groups_of, save_groups
+from grader.course.lateness import in_time_until, is_late, last_in_time, rule_of, timestamp
 from grader.course.roster import Roster
+from grader.course.tables import rows_of
 from grader.errors import CourseError, Unreadable
-from grader.handed_in.archive import given, is_hidden, utc
+from grader.handed_in.archive import Archive, given, is_hidden, utc
 from grader.handed_in.before import Before
+from grader.handed_in.came_from import note_name
 from grader.handed_in.collected import NAMED, Collected
-from grader.handed_in.earlier import BEST, archive_hand_in, put
+from grader.handed_in.earlier import BEST, archive_hand_in, kept_hand_ins, put, put_time
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
-from grader.handed_in.settled import Settling
-from grader.handed_in.times import ArchiveTimes, times_of_a_download
-from grader.handed_in.whose import EXCHANGE, METADATA, Author, Whose, by_student, is_somebodys
+from grader.handed_in.reading import Notebook, Reading
+from grader.handed_in.times import HandInTimes, times_of_a_download
+from grader.handed_in.whose import Owner, Whose, by_student, claim
+from grader.platforms.exchange import PLATFORM as EXCHANGE
+from grader.platforms.platform import Author, Found, is_notebook
+from grader.platforms.registry import platforms, worksheet
 
-# Of one student's notebooks so many are read, and so many times the bytes that one may have.
-MOST_NOTEBOOKS, MOST_ROOM = 100, 2
 _AFTER_GRADING = "the one with the best mark, once they are graded"
-
-
-@dataclass(frozen=True)
-class Found:
-    """A notebook in what was given. `path` names it, `came_from` is the name that the platform gave to the work it lies
-    in; `time` is when it was handed in (UTC, as far as known), `late` says whether the platform says so. A file's own
-    time is the time of a copy: `times` may know the platform's."""
-
-    path: str
-    came_from: str
-    time: datetime
-    late: bool
-    size: int
-    read: Callable[[], bytes] = field(compare=False)
-    times: ArchiveTimes | None = field(default=None, compare=False)
 
 
 def collect(
@@ -56,255 +43,331 @@ def collect(
     *,
     anyway: bool = False,
     settled: Mapping[str, str] | None = None,
+    worksheets: Sequence[Path] = (),
 ) -> Collected:
     """Put the notebooks of `sources` in place under `submitted/`, and earlier ones under `.grader/earlier/`. Which of
     several `counts`: "last", "last-in-time" (by the student's own due date), "first", or "best", put in place when they
-    are graded. `settled` has ids by `label` where the roster can't tell. `CourseError`, and nothing is taken, without a
-    roster, or where more students' work is of other lessons than of this one, unless `anyway`."""
+    are graded. `settled` has ids by label where the roster can't tell, `worksheets` are platforms' lists of this
+    assignment. `CourseError`, and nothing is taken, without a roster, or where more students' work is of other lessons
+    than of this one, unless `anyway`."""
     roster = Roster.of(course.root)
     if not len(roster):
         raise CourseError(
             f"{course.root} has no roster yet, so it isn't known who is who. First: grader roster COURSE FILE.csv"
         )
-    outcome, until = Collected(course.lesson), in_time_until(course.layout, course.lesson)
-    theirs: defaultdict[str, list[Found]] = defaultdict(list)
-    settling = Settling(course, roster, settled or {})
-    sorting = _Sorting(course, roster, settling, outcome)
-    for source in sources:
-        for student, notebook in sorting.notebooks(source):
-            theirs[student].append(notebook)
-    settling.require_used(outcome.unknown)
+    outcome = Collected(course.lesson)
+    most, listed = course.limits().notebook_bytes, _listed(worksheets)
+    archives = [(source, given(source, most, roster, outcome.odd)) for source in sources]
+    whose = Whose(course, roster, settled or {}, listed)
+    owners = whose.decide(entry.author for _source, archive in archives for entry in archive.entries)
+    sorting = _Sorting(course, roster, owners, outcome)
+    for source, archive in archives:
+        sorting.sort(source, archive)
+    whose.require_used(outcome.unknown)
+    groups = sorting.share_in_groups(listed, whose)
+    collecting = _Collecting(course, sorting, Reading(most, outcome.odd), counts, outcome)
     if not anyway:
-        _refuse_another_lesson(course, sources, theirs)
-    work = [
-        (notebook.path.partition(": ")[0], student, notebook.time)
-        for student, found in theirs.items()
-        for notebook in found
-    ]
-    outcome.odd.update(times_of_a_download(work, until))
-    before = Before(course)
-    for student, found in sorted(theirs.items()):
-        due = until(student)
-        if due != until(""):  # a platform knows nothing of an extension that the gradebook has
-            found = [replace(notebook, late=False) for notebook in found]
-        _take(course, student, found, due, counts, before, outcome)
-    handed_in, may_be = {submission.student for submission in course.submissions()[0]}, settling.save()
-    sorting.times.save()
+        collecting.refuse_another_lesson(sources)
+    collecting.note_times()
+    before = Before(course, sorting.theirs)
+    save_groups(course.root, course.lesson, groups_of(course.root, course.lesson) | groups)
+    may_be = whose.save()
+    collecting.take(before)
     before.save()
-    outcome.sort_others(sorting.others, {*theirs}, roster.people)
+    handed_in = {submission.student for submission in course.submissions()[0]}
+    outcome.sort_others(sorting.others, {*sorting.theirs}, roster.people)
     outcome.to_settle = sorted(may_be - handed_in)
     outcome.missing = sorted(set(roster.people) - handed_in - may_be - outcome.no_notebook.keys())
     return outcome
 
 
-# --- which lesson it is -----------------------------------------------------------------------------------------------
-
-
-def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], theirs: Mapping[str, list[Found]]) -> None:
-    """Raise `CourseError` where more students' work is of other lessons than of this one: a slip in the lesson's name
-    would hand out a class of zeros."""
-    lessons = Counter(filter(None, (_lesson_held(course, student, found) for student, found in theirs.items())))
-    own = lessons.pop(course.lesson, 0)
-    if sum(lessons.values()) <= own:
-        return
-    (likely, _count), *_others = lessons.most_common()
-    counts = ", ".join(f"{count} to {lesson}" for lesson, count in lessons.most_common())
-    typed = [os.path.relpath(course.root), likely, *map(str, sources)]
-    raise CourseError(
-        f"{', '.join(source.name for source in sources)}: nothing was taken. Judging by their exercises, the "
-        f"students' notebooks belong mostly to other lessons: {counts}, and {own} to {course.lesson}. "
-        "You probably meant:\n"
-        f"  grader collect {shlex.join(typed)}\n"
-        f"If you do mean {course.lesson}, add --anyway."
-    )
-
-
-def _lesson_held(course: ClassDirectory, student: str, found: list[Found]) -> str:
-    """The lesson of which one student's notebooks hold the most exercises, the course's lesson if they hold any of it;
-    "" if they hold no lesson's."""
-    room = MOST_ROOM * course.limits().notebook_bytes
-    return lesson_held(course, [notebook.data for notebook in _read(found, room, student, Collected(course.lesson))])
+def _listed(worksheets: Sequence[Path]) -> dict[str, dict[str, Author]]:
+    """By platform and its key who is who in its lists of this assignment; `CourseError` for a file that is none."""
+    listed: defaultdict[str, dict[str, Author]] = defaultdict(dict)
+    for path in worksheets:
+        platform, people = worksheet(rows_of(path))
+        if not people:
+            raise CourseError(
+                f"{path}: this isn't a list of one assignment that a platform made. In Moodle it is the grading "
+                "worksheet (View all submissions, Download grading worksheet), whose first column has entries such as "
+                "'Participant 601'."
+            )
+        listed[platform].update(people)
+    return listed
 
 
 # --- who wrote which file ---------------------------------------------------------------------------------------------
 
 
 class _Sorting:
-    """Tells whose the files of the sources are. `others` gets the names of files that are no notebooks, by student, or
-    by a name that is nobody's; `times` the times of a platform's archive."""
+    """Sorts the files of the sources by their owners: `theirs` has notebooks by student, `waiting` those of work that
+    may be several people's, by these and the work's label; `others` has the names of files that are no notebooks, by
+    student or by a name that is nobody's. What is nobody's or odd is noted in the outcome."""
 
-    def __init__(self, course: ClassDirectory, roster: Roster, settling: Settling, outcome: Collected) -> None:
-        self._course, self._roster, self._settling, self._outcome = course, roster, settling, outcome
-        self.times = ArchiveTimes(course)
+    def __init__(
+        self, course: ClassDirectory, roster: Roster, owners: Mapping[Author, Owner], outcome: Collected
+    ) -> None:
+        self._course, self._roster, self._owners, self._outcome = course, roster, owners, outcome
+        self.theirs: defaultdict[str, list[Found]] = defaultdict(list)
+        self.waiting: defaultdict[tuple[str, tuple[str, ...]], list[Found]] = defaultdict(list)
         self.others: defaultdict[str, list[str]] = defaultdict(list)
+        self._listings = {platform.listing for platform in platforms() if platform.listing}
+        # Not in a loop: nbgrader's class takes a while to make.
+        self._checks_owners = CollectRegularFiles(coursedir=course.layout, config=course.config).check_owner
 
-    def notebooks(self, source: Path) -> Iterator[tuple[str, Found]]:
-        """The notebooks of one source, each with the id of who wrote it. What is nobody's or odd is noted in the
-        outcome."""
-        outcome, most = self._outcome, self._course.limits().notebook_bytes
-        all_of_it = given(source, most, lambda name: is_somebodys(name, self._roster), outcome.odd)
-        whose = Whose(all_of_it, self._roster, outcome.odd)
-        claims: defaultdict[str, list[str]] = defaultdict(list)
-        strange: defaultdict[str, list[tuple[Author, list[str], str]]] = defaultdict(list)
-        for entry in all_of_it.entries:
-            path, whole = all_of_it.below(entry.path), all_of_it.below(entry.whole_path)
-            is_list, is_notebook = whole.name == METADATA, whole.suffix.lower() == ".ipynb"
-            hidden = whole.name.startswith("._") or (is_hidden(whole.name) and not is_notebook)
+    def sort(self, source: Path, archive: Archive) -> None:
+        """Sort the files of one source."""
+        outcome, claims = self._outcome, defaultdict[str, list[str]](list)
+        strange: defaultdict[str, list[tuple[Author, str]]] = defaultdict(list)
+        named: set[str] = set()
+        for entry in archive.entries:
+            path, whole = archive.below(entry.path), archive.below(entry.whole_path)
+            is_list, is_work = whole.name in self._listings, is_notebook(whole.name)
+            hidden = whole.name.startswith("._") or (is_hidden(whole.name) and not is_work)
             if hidden or (is_list and not whole.parts[1:]):
                 continue
-            author = whose.author(path)
-            who = self._settling.ids(path.parts[0], author)
-            if is_notebook and entry.key and who:
-                self.times.note(entry.key, entry.time, who)
-            shown, inside = f"{source.name}: {entry.whole_path}", "/".join(whole.parts[1:])
-            if len(who) != 1:
-                if not is_list and not is_notebook:
-                    strange[path.parts[0]].append((author, who, inside))
-                if is_notebook:
-                    outcome.unknown[shown] = self._settling.why_not(path.parts[0], author, who)
+            owner, inside = self._owners[entry.author], "/".join(whole.parts[1:])
+            if not owner.who:
+                if is_work:
+                    outcome.unknown[entry.name] = owner.why
+                    named.add(path.parts[0])
+                    if owner.may_be:
+                        self.waiting[entry.author.label, owner.may_be].append(entry)
+                elif not is_list:
+                    strange[path.parts[0]].append((entry.author, inside))
                 continue
-            if (is_notebook or is_list) and (claim := whose.claim(whole, who[0])):
-                claims[who[0]].append(claim)
-            if refused := self._not_theirs(source, entry.path, path, who[0]):
-                outcome.odd[shown] = refused
-            elif is_notebook:
-                kept = None if entry.key or author.time else self.times
-                time = author.time or entry.time
-                yield who[0], Found(shown, path.parts[0], time, author.late, entry.size, entry.read, kept)
+            if (is_work or is_list) and (said := claim(whole, owner.who, self._roster)):
+                claims[owner.who].append(said)
+            if refused := self._not_theirs(source, entry, path, owner.who):
+                outcome.odd[entry.name] = refused
+            elif is_work:
+                self.theirs[owner.who].append(entry)
             elif not is_list:
-                self.others[who[0]].append(inside or str(whole))
+                self.others[owner.who].append(inside or str(whole))
+            if archive.is_nobodys and is_work and owner.who not in outcome.by_zip:
+                outcome.by_zip.append(owner.who)
         outcome.odd.update(by_student(claims))
-        self._name(source.name, strange, {path.partition(": ")[2] for path in outcome.unknown})
+        self._name(archive.name, {top: files for top, files in strange.items() if top not in named})
+        for top in strange.keys() & named:
+            self.others[top] += [inside for _author, inside in strange[top] if inside]
 
-    def _name(
-        self, source: str, strange: Mapping[str, list[tuple[Author, list[str], str]]], named: Collection[str]
-    ) -> None:
+    def _name(self, source: str, strange: Mapping[str, list[tuple[Author, str]]]) -> None:
         """Note work that is nobody's, or may be several people's, and has no notebook in it. `strange` has such files
-        by the platform's name for the work; `named` are notebooks that have been noted."""
+        by the platform's name for the work."""
         for top, files in strange.items():
-            author, who, _inside = files[0]
-            names = [inside for _author, _who, inside in files if inside]
-            if any(path == top or f"{top}/" in path for path in named) or not (names or who or author.sure):
+            author, _inside = files[0]
+            names, owner = [inside for _author, inside in files if inside], self._owners[author]
+            if not (names or owner.may_be or author.key):
                 self.others[top] += names
             else:
                 listed = f" (no notebook in it: {', '.join(names[:NAMED])})" if names else " (no notebook)"
-                self._outcome.unknown[f"{source}: {top}"] = self._settling.why_not(top, author, who) + listed
+                self._outcome.unknown[f"{source}: {top}"] = owner.why + listed
 
-    def _not_theirs(self, source: Path, path: PurePosixPath, below: PurePosixPath, who: str) -> str:
+    def _not_theirs(self, source: Path, entry: Found, below: PurePosixPath, who: str) -> str:
         """Why a folder of nbgrader's exchange isn't taken as the work of `who`; "" if it is, or is no such folder.
         Anybody may make one with anybody's name."""
-        course = self._course
-        if not EXCHANGE.fullmatch(below.parts[0]) or not source.is_dir():
+        if entry.author.platform != EXCHANGE.key or not self._checks_owners:
             return ""
-        if not CollectRegularFiles(coursedir=course.layout, config=course.config).check_owner:
-            return ""
-        folder = source.joinpath(*path.parts[: len(path.parts) - len(below.parts) + 1])
+        folder = source.joinpath(*entry.path.parts[: len(entry.path.parts) - len(below.parts) + 1])
         return foreign_owner(folder.lstat().st_uid, who)
+
+    def share_in_groups(self, listed: Mapping[str, Mapping[str, Author]], whose: Whose) -> dict[str, str]:
+        """Give each group's work to those of its members who have none in the sources, as far as a platform's list
+        names them. Returns the groups by student, of those who worked together."""
+        members: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        works: dict[tuple[str, str], list[Found]] = {}
+        for who, found in self.theirs.items():
+            for entry in found:
+                if entry.author.group:
+                    members[entry.author.platform, entry.author.group].add(who)
+                    works.setdefault((entry.author.platform, entry.author.group), found)
+        for platform, people in listed.items():
+            for key, row in people.items():
+                who = whose.listed(platform, key) if (platform, row.group) in works else ""
+                if who and who not in self.theirs:
+                    own = replace(row, platform=platform, key=key)
+                    self.theirs[who] = [replace(entry, author=own) for entry in works[platform, row.group]]
+                if who:
+                    members[platform, row.group].add(who)
+        return {who: group for (_platform, group), people in members.items() for who in people if len(people) > 1}
 
 
 # --- which one counts -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """A notebook that may count; `path` is empty for the one that is there already."""
+class _Collecting:
+    """Takes the sorted notebooks in, student by student."""
 
-    time: datetime
-    path: str
-    data: bytes
-    late: bool = False
+    def __init__(
+        self, course: ClassDirectory, sorting: _Sorting, reading: Reading, counts: str, outcome: Collected
+    ) -> None:
+        self._course, self._sorting, self._reading, self._outcome = course, sorting, reading, outcome
+        self._counts, self._times = counts, HandInTimes(course)
+        self._until = in_time_until(course.layout, course.lesson)
+        self._lesson, self._limits = handed_out(course.outline()), course.limits()
 
+    def refuse_another_lesson(self, sources: Sequence[Path]) -> None:
+        """Raise `CourseError` where more students' work is of other lessons than of this one: a slip in the lesson's
+        name would hand out a class of zeros."""
+        course, held = self._course, {}
+        for student, found in self._sorting.theirs.items():
+            works = [data for _found, data in self._reading.notebooks(student, found)]
+            if lesson := lesson_held(course, works):
+                held[student] = lesson
+        lessons = Counter(held.values())
+        own = lessons.pop(course.lesson, 0)
+        if sum(lessons.values()) <= own:
+            return
+        (likely, _count), *_others = lessons.most_common()
+        counts = ", ".join(f"{count} to {lesson}" for lesson, count in lessons.most_common())
+        typed = [os.path.relpath(course.root), likely, *map(str, sources)]
+        raise CourseError(
+            f"{', '.join(source.name for source in sources)}: nothing was taken. Judging by their exercises, the "
+            f"students' notebooks belong mostly to other lessons: {counts}, and {own} to {course.lesson}. "
+            "You probably meant:\n"
+            f"  grader collect {shlex.join(typed)}\n"
+            f"If you do mean {course.lesson}, add --anyway."
+        )
 
-def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collected) -> list[_Candidate]:
-    """The notebooks in which something is answered or, if there is none, those that hold this lesson's exercises; all
-    if there is none of these either. What is passed over is noted in the outcome."""
-    lesson, limits = handed_out(course.outline()), course.limits()
-    answers = {id(notebook): answers_in(notebook.data, lesson, limits) for notebook in found}
-    for enough, why in (
-        (lambda answers: any(answers.values()), "it has no answers"),
-        (bool, "it has none of this lesson's exercises"),
-    ):
-        own = [notebook for notebook in found if enough(answers[id(notebook)])]
-        if own:
-            for other in found:
-                if other not in own and other.path:
-                    said = why if answers[id(other)] else "it has none of this lesson's exercises"
-                    outcome.odd[other.path] = f"{said}; {own[-1].path or 'the one collected earlier'} is taken"
-            return own
-    return found
+    def note_times(self) -> None:
+        """Keep the time of everything that was given, before anything is put in place: whatever then cuts a collecting
+        off, the next one knows when each notebook came."""
+        work = []
+        for student, found in self._sorting.theirs.items():
+            for there in self._in_place(student):
+                self._times.note(there.data, there.time, False, [student])
+            for notebook, data in self._reading.notebooks(student, found):
+                self._times.note(data, notebook.time, notebook.is_platforms, [student])
+                work.append((notebook.source, student, notebook.time))
+        for (label, people), found in self._sorting.waiting.items():
+            for notebook, data in self._reading.notebooks(label, found):
+                if notebook.is_platforms:
+                    self._times.note(data, notebook.time, True, people)
+        self._times.save()
+        self._outcome.odd.update(times_of_a_download(work, self._until))
 
+    def take(self, before: Before) -> None:
+        """Put the work of everybody in place."""
+        for student, found in sorted(self._sorting.theirs.items()):
+            if here := [self._dated(student, *pair) for pair in self._reading.notebooks(student, found)]:
+                before.note(student)
+                self._take(student, here)
 
-def _take(
-    course: ClassDirectory,
-    student: str,
-    found: list[Found],
-    due: datetime | None,
-    counts: str,
-    before: Before,
-    outcome: Collected,
-) -> None:
-    here = list(_read(found, MOST_ROOM * course.limits().notebook_bytes, student, outcome))
-    if not here:
-        return
-    before.note(student)
-    _note_origin(course, student, max(found, key=lambda notebook: notebook.time).came_from)
-    target = course.folder(course.layout.submitted_directory, student)
-    folder, notebook = UntrustedFolder(target), f"{course.lesson}.ipynb"
-    there: list[_Candidate] = []
-    with contextlib.suppress(Unreadable, FileNotFoundError):
-        data = folder.read(notebook, course.limits().notebook_bytes)
-        there = [_Candidate(timestamp(folder) or utc((target / notebook).stat().st_mtime), "", data)]
-    candidates = sorted(_of_lesson([*here, *there], course, outcome), key=lambda notebook: notebook.time)
-    chosen = _counting(candidates, due, counts)
-    if len({notebook.data for notebook in candidates}) > 1:
-        outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one collected earlier"
-    new = [
-        archive_hand_in(course, student, other.time, other.data)
-        for other in (*here, *there)
-        if other.data != chosen.data
-    ]
-    if there and there[0].data == chosen.data:
-        if counts == BEST and any(new):
+    def _dated(self, student: str, found: Found, data: bytes) -> Notebook:
+        """A notebook with its platform's time, or, of a copy, the time that a platform once had for these bytes."""
+        if found.is_platforms:
+            return Notebook(data, found.time, found)
+        known = self._times.of(data, student)
+        if known and known != found.time and student not in self._outcome.copied:
+            self._outcome.copied.append(student)
+        return Notebook(data, known or found.time, found)
+
+    def _take(self, student: str, here: list[Notebook]) -> None:
+        course, outcome, counts = self._course, self._outcome, self._counts
+        due, there = self._until(student), self._in_place(student)
+        there_too = {notebook.data for notebook in there}  # the same work once more, which keeps its time
+        own = self._of_lesson([*there, *(notebook for notebook in here if notebook.data not in there_too)])
+        several = len({notebook.data for notebook in own}) > 1
+        if counts == BEST:
+            here = _one_of_each_upload(here, own)
+            own = [notebook for notebook in own if notebook in (*there, *here)]
+        candidates = sorted(own, key=lambda notebook: notebook.time)  # of equal times the one that came later is last
+        chosen = _counting(candidates, due, counts)
+        if given := _given_name(here, chosen):
+            note_name(course.root, course.lesson, student, given)
+        if several:
+            waits = counts == BEST and len({notebook.data for notebook in candidates}) > 1
+            outcome.twice[student] = _AFTER_GRADING if waits else chosen.path or "the one collected earlier"
+        new = [
+            archive_hand_in(course, student, other.time, other.data)
+            for other in (*here, *there)
+            if other.data != chosen.data
+        ]
+        if chosen.data in there_too:
+            self._repair_time(student, there[0])
+            if counts == BEST and any(new):
+                outcome.taken.append(student)
+            else:
+                known = counts == BEST or any(notebook.data == chosen.data for notebook in here)
+                (outcome.unchanged if known else outcome.earlier).append(student)
+        else:
+            put(course, student, chosen.time, chosen.data)
             outcome.taken.append(student)
-        else:
-            known = counts == BEST or any(notebook.data == chosen.data for notebook in here)
-            (outcome.unchanged if known else outcome.earlier).append(student)
-    else:
-        put(course, student, chosen.time, chosen.data)
-        outcome.taken.append(student)
-    if chosen.late or is_late(chosen.time, due):
-        outcome.late.append(student)
+        says_late = any(notebook.late for notebook in here if notebook.data == chosen.data)
+        if self._is_late(student, chosen.time, says_late, due):
+            outcome.late.append(student)
+
+    def _in_place(self, student: str) -> list[Notebook]:
+        """The notebook that is in place, if one is, with the time at which it came."""
+        course = self._course
+        target, notebook = course.folder(course.layout.submitted_directory, student), f"{course.lesson}.ipynb"
+        folder = UntrustedFolder(target)
+        with contextlib.suppress(Unreadable, FileNotFoundError):
+            data = folder.read(notebook, self._limits.notebook_bytes)
+            stated = timestamp(folder)
+            known = self._times.of(data, student, only_platforms=False)
+            if stated is None or (known and self._is_anothers(student, stated, data)):
+                return [Notebook(data, known or stated or utc((target / notebook).stat().st_mtime))]
+            return [Notebook(data, stated)]
+        return []
+
+    def _is_anothers(self, student: str, time: datetime, data: bytes) -> bool:
+        """Whether a time is that of another of the student's hand-ins: a collecting was cut off between the time and
+        the notebook. Any other time a teacher has written, who knows better than the platform's file."""
+        kept = any(other == time and there != data for other, there in kept_hand_ins(self._course, student))
+        return kept or self._times.is_only_anothers(data, student, time)
+
+    def _repair_time(self, student: str, there: Notebook) -> None:
+        target = self._course.folder(self._course.layout.submitted_directory, student)
+        if timestamp(UntrustedFolder(target)) != there.time:
+            put_time(self._course, student, there.time)
+
+    def _of_lesson(self, found: list[Notebook]) -> list[Notebook]:
+        """Those of the notebooks that have answers to the lesson's exercises; if none has, those that hold any of
+        them, or all. What is passed over is noted in the outcome."""
+        answers = {id(notebook): answers_in(notebook.data, self._lesson, self._limits) for notebook in found}
+        for enough, why in (
+            (lambda answers: any(answers.values()), "it has no answers"),
+            (bool, "it has none of this lesson's exercises"),
+        ):
+            own = [notebook for notebook in found if enough(answers[id(notebook)])]
+            if own:
+                for other in found:
+                    if other not in own and other.path:
+                        said = why if answers[id(other)] else "it has none of this lesson's exercises"
+                        self._outcome.odd[other.path] = (
+                            f"{said}; {own[-1].path or 'the one collected earlier'} is taken"
+                        )
+                return own
+        return found
+
+    def _is_late(self, student: str, time: datetime, says_late: bool, due: datetime | None) -> bool:
+        """Whether work is late. A platform that `says_late` knows nothing of an extension, nor of a grace period."""
+        grace = rule_of(self._course.config).grace
+        is_within = due is not None and timedelta() < time - (due - grace) <= grace
+        return is_late(time, due) or (says_late and due == self._until("") and not is_within)
 
 
-def _read(found: list[Found], room: int, student: str, outcome: Collected) -> Iterator[_Candidate]:
-    """Read the notebooks of one student, as far as there is room in bytes: whoever hands in more makes nobody wait.
-    What isn't read is noted in the outcome."""
-    if len(found) > MOST_NOTEBOOKS:
-        outcome.odd[f"{student}'s work"] = f"it has {len(found)} notebooks; the first {MOST_NOTEBOOKS} were looked at"
-    for notebook in found[:MOST_NOTEBOOKS]:
-        if notebook.size > room:
-            outcome.odd[notebook.path] = "it wasn't looked at, because the notebooks before it are too large"
-            continue
-        try:
-            data = notebook.read()
-        except (Unreadable, OSError) as error:
-            outcome.odd[notebook.path] = str(error)
-        else:
-            room -= len(data)
-            kept = notebook.times and notebook.times.first(data, student)
-            if kept and kept < notebook.time and student not in outcome.copied:
-                outcome.copied.append(student)
-            yield _Candidate(min(kept or notebook.time, notebook.time), notebook.path, data, notebook.late)
+def _given_name(here: Sequence[Notebook], chosen: Notebook) -> str:
+    """The name that a platform gave to the work that counts, or else to the last; "" if none did."""
+    named = [notebook for notebook in here if notebook.found and notebook.found.author.given]
+    own = [notebook for notebook in named if notebook.data == chosen.data]
+    last = max(own or named, key=lambda notebook: notebook.time, default=None)
+    return last.found.author.given if last and last.found else ""
 
 
-def _note_origin(course: ClassDirectory, student: str, inside: str) -> None:
-    """Keep the name that the platform gave to a student's last work: feedback goes back under it."""
-    folder_of(course.root, CAME_FROM)
-    path = folder_of(course.root, f"{CAME_FROM}/{course.lesson}") / student
-    write_atomically(path, inside.encode("utf-8", "surrogateescape"), mode_in(course.root), durable=False)
+def _one_of_each_upload(here: list[Notebook], own: Collection[Notebook]) -> list[Notebook]:
+    """One notebook of each upload, the last of those that hold the lesson: else a hundred in one zip would be a hundred
+    attempts."""
+    chosen: dict[object, Notebook] = {}
+    for notebook in sorted(here, key=lambda notebook: (notebook in own, notebook.time)):
+        if notebook.found:
+            author = notebook.found.author
+            chosen[notebook.found.source, author.platform, author.key or author.given, author.time] = notebook
+    return list(chosen.values())
 
 
-def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -> _Candidate:
+def _counting(candidates: list[Notebook], due: datetime | None, counts: str) -> Notebook:
     """The notebook that counts, of candidates in the order of their times. Which has the best mark is known when all
     are graded: until then the one that is there stays."""
     if counts == BEST:

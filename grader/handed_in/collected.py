@@ -16,7 +16,8 @@ NAMED = 20  # files of one student
 class Collected:
     """What became of it all. Lists have students' ids, `unknown` and `odd` names of files, with the reason. `twice`
     says of those with more than one which counts; `earlier`: the one that was there still counts; `to_settle`:
-    something that waits to be settled may be theirs. `no_notebook` and `passed_over` have names of other files, by
+    something that waits to be settled may be theirs; `by_zip`: known only by names in a zip that no platform named so.
+    `no_notebook` and `passed_over` have names of other files, by
     student or a name that is nobody's; `copied`: copied by hand, with the archive's time."""
 
     lesson: str
@@ -28,6 +29,7 @@ class Collected:
     twice: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     to_settle: list[str] = field(default_factory=list)
+    by_zip: list[str] = field(default_factory=list)
     no_notebook: dict[str, list[str]] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     odd: dict[str, str] = field(default_factory=dict)
@@ -54,6 +56,7 @@ def as_text(outcome: Collected, everybody: bool = False) -> str:
         ("copied; time from the zip", outcome.copied),
         ("more than one; this counts", _pairs(outcome.twice)),
         ("to be settled, see below", outcome.to_settle),
+        ("by names that a zip has; is it a platform's?", outcome.by_zip),
         ("no notebook in it", _pairs({who: ", ".join(names) for who, names in outcome.no_notebook.items()})),
         ("owner not known", _pairs(outcome.unknown)),
         ("odd", _pairs(outcome.odd)),

@@ -74,8 +74,20 @@ def put(course: ClassDirectory, student: str, time: datetime, data: bytes) -> No
     if target.is_symlink():
         target.unlink()
     target.mkdir(parents=True, exist_ok=True)
+    put_time(course, student, time)  # first: what is cut off here has no new notebook with an old time
     write_atomically(target / f"{course.lesson}.ipynb", data)
+
+
+def put_time(course: ClassDirectory, student: str, time: datetime) -> None:
+    """Write the time (UTC) at which the work in place was handed in."""
+    target = course.folder(course.layout.submitted_directory, student)
     write_atomically(target / TIMESTAMP, time.strftime(FORMAT))
+
+
+def kept_hand_ins(course: ClassDirectory, student: str) -> list[tuple[datetime, bytes]]:
+    """A student's earlier hand-ins that are kept: when each came (UTC), and its bytes."""
+    most = course.limits().notebook_bytes
+    return [(attempt.time, attempt.read(most)) for attempt in _kept(course, student) if attempt.time]
 
 
 def _base(course: ClassDirectory, student: str) -> Path:

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 
 import nbformat
@@ -17,8 +17,9 @@ from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.errors import CourseError, Unreadable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline, normal
-from grader.judge.plan import defines
+from grader.judge.plan import defined_names
 from grader.judge.reader import OWN_ANSWER, NotebookCell, read
+from grader.platforms.platform import is_notebook
 from grader.printable import printable
 from grader.source.preprocessors import ClearCourseSolutions
 
@@ -34,27 +35,44 @@ class HandedOut:
     outline: Outline
     stubs: Mapping[str, str]
 
-    def answers(self, cells: Sequence[NotebookCell], texts: Sequence[str] = ()) -> dict[str, bool]:
-        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer. `texts`
-        are the cells' normal texts, where they are known: to make one takes a while if it is long."""
+    def answers(self, notebook: ReadNotebook) -> dict[str, bool]:
+        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer."""
         found: dict[str, bool] = {}
-        others = []
-        for cell, text in zip(cells, texts or [""] * len(cells), strict=True):
+
+        def note(name: str, text: str) -> None:
+            found[name] = found.get(name, False) or text not in ("", self.stubs.get(name, ""))
+
+        for cell, text, names in notebook.cells:
             index = self.outline.match(cell, text)
             role = "" if index is None else self.outline.cells[index].role
             if index is not None and role in ("solution", OWN_ANSWER):
-                name = _name(self.outline.cells[index])
-                found[name] = found.get(name, False) or self._is_answer(name, cell.source)
+                note(_name(self.outline.cells[index]), text)
             elif index is None and cell.kind == "code" and not cell.role:
-                others.append(cell)
-        for name in self.outline.exercises:
-            for cell in others:
-                if name in cell.source and defines(cell.source, name):
-                    found[name] = found.get(name, False) or self._is_answer(name, cell.source)
+                for name in names & self._exercises:
+                    note(name, text)
         return found
 
-    def _is_answer(self, name: str, source: str) -> bool:
-        return normal(source) not in ("", self.stubs.get(name, ""))
+    @cached_property
+    def _exercises(self) -> frozenset[str]:
+        return frozenset(self.outline.exercises)
+
+
+@dataclass(frozen=True)
+class ReadNotebook:
+    """A notebook's cells, each with its normal text and the names that it defines: worked out once, for all lessons."""
+
+    cells: tuple[tuple[NotebookCell, str, frozenset[str]], ...]
+
+    @classmethod
+    def of(cls, data: bytes, limits: Limits) -> ReadNotebook:
+        """Read a notebook; `Unreadable` if it is none, or breaks a limit."""
+        cells = read(data, limits.notebook_bytes, limits.cells)
+        return cls(
+            tuple(
+                (cell, normal(cell.source), defined_names(cell.source) if cell.kind == "code" else frozenset())
+                for cell in cells
+            )
+        )
 
 
 def _name(cell: NotebookCell) -> str:
@@ -120,7 +138,7 @@ def of_another_lesson(course: ClassDirectory, chosen: HandIn) -> HandIn:
 
 def _notebooks(own: PurePath, files: Sequence[PurePath]) -> list[PurePath]:
     """The paths of the notebooks that are looked at, the one with the lesson's name, `own`, first."""
-    others = {path for path in files if path != own and path.suffix.lower() == ".ipynb"}
+    others = {path for path in files if path != own and is_notebook(path.name)}
     return [own, *sorted(path for path in others if not any(part.startswith(".") for part in path.parts))[:MOST]]
 
 
@@ -157,7 +175,7 @@ def _read(folder: UntrustedFolder, path: PurePath, limits: Limits) -> bytes:
 def answers_in(data: bytes, lesson: HandedOut, limits: Limits) -> dict[str, bool]:
     """The lesson's exercises that a notebook holds, and whether each has an answer; empty if it can't be read."""
     try:
-        return lesson.answers(read(data, limits.notebook_bytes, limits.cells))
+        return lesson.answers(ReadNotebook.of(data, limits))
     except Unreadable:
         return {}
 
@@ -177,14 +195,13 @@ def lesson_held(course: ClassDirectory, works: Sequence[bytes]) -> str:
     limits, readable = course.limits(), []
     for data in works:
         with contextlib.suppress(Unreadable):
-            cells = read(data, limits.notebook_bytes, limits.cells)
-            readable.append((cells, [normal(cell.source) for cell in cells]))
+            readable.append(ReadNotebook.of(data, limits))
     others = [name for name in course.lessons() if name != course.lesson]
     best, most = "", 0
     for name in (course.lesson, *others):
         with contextlib.suppress(CourseError, OSError):  # another lesson's notebook that is broken is no matter here
             lesson = handed_out(course.outline(name))
-            held = max((len(lesson.answers(*cells)) for cells in readable), default=0)
+            held = max((len(lesson.answers(notebook)) for notebook in readable), default=0)
             if held > most:
                 best, most = name, held
         if best == course.lesson:

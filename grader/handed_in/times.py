@@ -1,12 +1,14 @@
-"""When work was handed in that a teacher copies by hand: the time that the platform's archive had for the same bytes.
+"""When work was handed in, by the bytes: the time that a platform once had for them, and, for lack of one, a file's.
 
-`.grader/hand-in-times/LESSON.jsonl` has a line for each notebook of an archive: its checksum and size (as a zip has
-them), its time there (UTC), and whose it may be. Nobody gets another one's time.
+`.grader/hand-in-times/LESSON.jsonl` has a line for each notebook that was given: the SHA-256 of its bytes, its time
+(UTC), whose it may be, and whether the time is a platform's. Nobody gets another one's time.
+
+    {"format": 2, "key": "9f86…", "time": "2026-11-22T12:00:00", "platforms": true, "students": {"ann": 1}}
 """
 
 from __future__ import annotations
 
-import zlib
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -18,12 +20,7 @@ from grader.course.json_lines import lines_file, read_lines, write_lines
 from grader.course.lateness import is_late
 
 A_CLASS, A_DOWNLOAD = 5, timedelta(minutes=15)  # so many students' work, so near together
-
-
-def key_of(data: bytes) -> str:
-    """The checksum and the size of a file's bytes, by which they are known: a zip says both of a file without its being
-    unpacked."""
-    return f"{zlib.crc32(data):08x}-{len(data)}"
+FORMAT = 2  # 1: the key was a CRC-32, for which anybody can make another file
 
 
 def times_of_a_download(
@@ -48,32 +45,52 @@ def times_of_a_download(
     return odd
 
 
-class ArchiveTimes:
-    """The times that platforms' archives gave the hand-ins of a lesson, by a key of their bytes."""
+class HandInTimes:
+    """The times that were given with the hand-ins of a lesson, by their bytes."""
 
     def __init__(self, course: ClassDirectory) -> None:
         self._course, self._changed = course, False
-        self._times: dict[tuple[str, str], dict[str, int]] = {}
-        for _number, line in read_lines(lines_file(course.root, TIMES, course.lesson)):
+        # By the digest of the bytes: time, whether it is a platform's, and whose they may be.
+        self._times: defaultdict[str, dict[tuple[str, bool], dict[str, int]]] = defaultdict(dict)
+        for _number, line in read_lines(lines_file(course.root, TIMES, course.lesson), FORMAT):
             with suppress(ValueError, KeyError, TypeError):
                 datetime.fromisoformat(line["time"])
-                self._times[str(line["key"]), str(line["time"])] = dict.fromkeys(line["students"], 1)
+                about = str(line["time"]), bool(line["platforms"])
+                self._times[str(line["key"])][about] = dict.fromkeys(line["students"], 1)
 
-    def note(self, key: str, time: datetime, students: Iterable[str]) -> None:
-        """Note the time (UTC) of a notebook of an archive, by the key of its bytes, and whose it may be."""
-        known = self._times.setdefault((key, time.isoformat()), {})
+    def note(self, data: bytes, time: datetime, is_platforms: bool, students: Iterable[str]) -> None:
+        """Note the time (UTC) of a notebook, and whose it may be."""
+        known = self._times[hashlib.sha256(data).hexdigest()].setdefault((time.isoformat(), is_platforms), {})
         self._changed = self._changed or not known.keys() >= set(students)
         known.update(dict.fromkeys(students, 1))
 
-    def first(self, data: bytes, student: str) -> datetime | None:
-        """When an archive first had these bytes as this student's (UTC); None if none had."""
-        key = key_of(data)
-        times = [time for (known, time), people in self._times.items() if known == key and student in people]
-        return min(map(datetime.fromisoformat, times), default=None)
+    def of(self, data: bytes, student: str, only_platforms: bool = True) -> datetime | None:
+        """When a platform first had these bytes as this student's (UTC), or else, unless `only_platforms`, a file; None
+        if neither had."""
+        times = [
+            (not is_platforms, datetime.fromisoformat(time))
+            for (time, is_platforms), people in self._times.get(hashlib.sha256(data).hexdigest(), {}).items()
+            if student in people and (is_platforms or not only_platforms)
+        ]
+        return min(times, default=(False, None))[1]
+
+    def is_only_anothers(self, data: bytes, student: str, time: datetime) -> bool:
+        """Whether this time (UTC) is that of other bytes of the student's, and not of these."""
+        own, wanted = hashlib.sha256(data).hexdigest(), time.isoformat()
+        digests = {
+            digest
+            for digest, times in self._times.items()
+            for (other, _is_platforms), people in times.items()
+            if other == wanted and student in people
+        }
+        return bool(digests) and own not in digests
 
     def save(self) -> None:
         """Write what was noted to the lesson's file, if anything is new."""
         if self._changed:
-            times = sorted(self._times.items())
-            lines = [{"key": key, "time": time, "students": people} for (key, time), people in times]
+            lines = [
+                {"format": FORMAT, "key": key, "time": time, "platforms": is_platforms, "students": people}
+                for key, times in sorted(self._times.items())
+                for (time, is_platforms), people in sorted(times.items())
+            ]
             write_lines(self._course.root, TIMES, self._course.lesson, lines)

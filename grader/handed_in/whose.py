@@ -1,183 +1,245 @@
-"""Whose a file is that a learning platform gave: by the name that the platform gave it, by nothing below that name.
+"""Whose a hand-in is: decided here and nowhere else, from what platforms say (`Author`) and the roster.
 
-What a student can write decides nothing: names of files and folders inside their work, lists of hand-ins there, dates
-in such names. docs/grading.md has the table of what is trusted for each platform.
+A teacher's word counts first, then a platform's list of one assignment, then its own number of a person, then what it
+said before in this lesson, an exact id, a name. Two people of one name, two of a platform's keys with one name, and one
+key with two people are to be settled by a teacher. What is in a student's work decides nothing.
 """
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import PurePosixPath
-from typing import Any
 
-import yaml
-from nbgrader.utils import parse_utc
+from grader.course.class_directory import ClassDirectory
+from grader.course.folder import CAME_FROM, FOLDER
+from grader.course.roster import Roster, did_you_mean, full_names, plain
+from grader.course.to_settle import save_to_settle, works_to_settle
+from grader.errors import CourseError
+from grader.handed_in.came_from import names_of
+from grader.platforms.platform import Author, Odd, splits
+from grader.platforms.registry import by_key, platforms
+from grader.printable import printable
 
-from grader.course.roster import Roster
-from grader.errors import Unreadable
-from grader.handed_in.archive import Archive, Odd
-
-MOODLE = re.compile(r"(?P<folder>(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?).*", re.DOTALL)
-CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>(?i:LATE)_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
-EXCHANGE = re.compile(r"(?P<student>[^+]+)\+(?P<lesson>[^+]+)\+(?P<time>[^+]+ UTC)(?:\+.*)?")
-GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
-_TOLD = (":sid", ":email", ":name")
-MAX_METADATA = 4 << 20  # bytes; a class of 300 without results has 30,000, and a megabyte takes ten seconds to read
+# How surely it is known who is meant.
+BY_NAME, BY_ID, BY_KEY, SAID = range(4)
 
 
 @dataclass(frozen=True)
-class Author:
-    """By what the author of a file may be known, the best first; when the platform says that it was handed in (UTC),
-    and whether it says that this was late.
+class Owner:
+    """Whose a hand-in is."""
 
-    `name` is what they call themselves there. It stands for nobody of whom the roster knows a `sure` thing (a field of
-    `Person`) that the platform tells too: that is another one's."""
+    may_be: tuple[str, ...] = ()  # ids: one if it is known, several if it isn't, none if it is nobody's
+    sure: int = BY_NAME
+    word: str = ""  # by which the person is known
+    why: str = ""  # why it isn't known, in words; "" if it is
 
-    keys: tuple[str, ...] = ()
-    time: datetime | None = None
-    late: bool = False
-    name: str = ""
-    sure: str = ""
-
-    def ids(self, roster: Roster) -> list[str]:
-        """The ids of those who may be meant: one if it is known who."""
-        named = roster.find(self.name)
-        return roster.find(*self.keys) or [
-            who for who in named if not (self.sure and getattr(roster.people[who], self.sure))
-        ]
-
-    def why_not(self, roster: Roster) -> str:
-        """Why it isn't known whose a file is, in words."""
-        if several := self.ids(roster):
-            return f"it may belong to {' or '.join(several)}, since the roster has that name more than once"
-        if roster.find(self.name):
-            return f"{self.name!r} is on the roster, but not with the {self.sure} {self.keys[0]!r}"
-        called = " or ".join(repr(key) for key in (*self.keys[:2], self.name) if key)
-        return f"{called or 'the name of its folder'} is not on the roster"
-
-
-def label(top: str) -> str:
-    """The words by which a teacher says whose a hand-in is: the name that the platform gave; in Moodle the person's
-    name and the number there."""
-    match = MOODLE.fullmatch(top)
-    return match["folder"].rpartition("_assignsubmission_")[0] if match else top
-
-
-def is_somebodys(name: str, roster: Roster) -> bool:
-    """Whether a folder has a name that platforms give to one student's work."""
-    patterns = (MOODLE, EXCHANGE, GRADESCOPE)
-    known = (name, *(rest for _assignment, rest in _splits(name)))
-    return any(pattern.fullmatch(name) for pattern in patterns) or any(map(roster.find, known))
+    @property
+    def who(self) -> str:
+        """The id of whoever handed it in; "" if that isn't known."""
+        return self.may_be[0] if self.may_be and not self.why else ""
 
 
 class Whose:
-    """Tells who handed in what of one source. What can't be read of a platform's list is noted in `odd`."""
+    """Decides whose hand-ins of one lesson are. `told` has ids by label, as `--is` gives them; `listed` has by platform
+    who is who in its list of this assignment. `CourseError` if an id in `told` isn't on the roster."""
 
-    def __init__(self, source: Archive, roster: Roster, odd: Odd) -> None:
-        self._roster, self._odd, self._source = roster, odd, source
-        paths = [source.below(entry.path) for entry in source.entries]
-        folders = {path.parts[0] for path in paths if len(path.parts) > 1}
-        self._assignment = _assignment(folders, roster)
-        self._submitters = dict(self._listed())
+    def __init__(
+        self,
+        course: ClassDirectory,
+        roster: Roster,
+        told: Mapping[str, str],
+        listed: Mapping[str, Mapping[str, Author]],
+    ) -> None:
+        self._course, self._roster, self._told, self._listed = course, roster, told, listed
+        self._used: set[str] = set()
+        self._works = works_to_settle(course.root, course.lesson)
+        self._known: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # by platform and key the ids
+        for who, name in _names_in(course, course.lesson):
+            for platform in platforms() if who in roster.people else ():
+                if key := platform.key_of(name)[1]:
+                    self._known[platform.key, key].add(who)
+        for called, student in told.items():
+            if student not in roster.people:
+                meant = did_you_mean(student, full_names(roster.people))
+                raise CourseError(
+                    f"--is {shlex.quote(f'{called}={student}')}: roster.csv has no id {student!r}.{meant}"
+                )
 
-    def author(self, path: PurePosixPath) -> Author:
-        """The author of a file; `path` begins with the name that the platform gave to somebody's work. An `Author`
-        without keys if nothing tells."""
-        top, in_folder = path.parts[0], len(path.parts) > 1
-        if in_folder and GRADESCOPE.fullmatch(top):
-            return self._submitters.get(top, Author())
-        if in_folder and (match := EXCHANGE.fullmatch(top)):
-            try:
-                return Author((match["student"],), parse_utc(match["time"]))
-            except Exception:  # anybody may make such a folder, and dateutil raises what it likes
-                return Author()
-        if match := MOODLE.fullmatch(top):
-            return Author((match["name"],))
-        if in_folder:  # GitHub's "01_self_attention-ann", or anybody's "ann"
-            return Author((top, *(rest for assignment, rest in _splits(top) if assignment == self._assignment)))
-        if match := CANVAS.fullmatch(top):
-            return Author((match["user"],), late=bool(match["late"]), name=match["name"], sure="canvas_id")
-        stem = path.stem  # how the file's name begins
-        return Author(tuple(stem[:i] for i in range(len(stem), 0, -1) if i == len(stem) or stem[i] in "_- "))
+    def decide(self, authors: Iterable[Author]) -> dict[Author, Owner]:
+        """The owners of all hand-ins that are collected together: each can make another one doubtful."""
+        meant = {author: self._meant(author) for author in authors}
+        of_person: defaultdict[tuple[str, str], dict[str, tuple[int, str]]] = defaultdict(dict)
+        of_key: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        for (platform, key), people in self._known.items():
+            for who in people:
+                of_person[platform, who][key] = SAID, key
+        for author, owner in meant.items():
+            key = author.key or owner.word
+            for who in owner.may_be if len(owner.may_be) == 1 else ():
+                known = of_person[author.platform, who].get(key, (BY_NAME, ""))
+                of_person[author.platform, who][key] = max(owner.sure, known[0]), author.label
+                of_key[author.platform, key].add(who)
+        return {author: self._settled(author, owner, of_person, of_key) for author, owner in meant.items()}
 
-    def claim(self, path: PurePosixPath, student: str) -> str:
-        """What in a path below the platform's name looks as if it said whose the work is, if not the student's, or when
-        it came; "" if nothing does."""
-        for part in path.parts[1:]:
-            names = [part, PurePosixPath(part).stem, *(rest for a, rest in _splits(part) if a == self._assignment)]
-            names += [match["name"] for match in (MOODLE.fullmatch(part), CANVAS.fullmatch(part)) if match]
-            others = any(set(self._roster.find(name)) - {student} for name in names)
-            if others or part == METADATA or EXCHANGE.fullmatch(part):
-                return part
-        return ""
+    def listed(self, platform: str, key: str) -> str:
+        """The id of whoever a platform's list of this assignment has under a key; "" if that isn't known."""
+        row = self._listed[platform][key]
+        owner = self._found(row, row)
+        return owner.may_be[0] if len(owner.may_be) == 1 else ""
 
-    def _listed(self) -> Iterator[tuple[str, Author]]:
-        """The folders of Gradescope's list, and who handed in what is in each; none if there is no list, or it can't be
-        read."""
-        source = self._source
-        lists = [entry for entry in source.entries if source.below(entry.path) == PurePosixPath(METADATA)]
-        if not lists:
-            return
-        where = f"{source.name}: {lists[0].path}"
-        if len(lists) > 1:
-            self._odd[where] = "this file occurs more than once, so no folder's owner is known"
-            return
-        try:
-            if lists[0].size > MAX_METADATA:
-                raise Unreadable(f"it has {lists[0].size} bytes; at most {MAX_METADATA} are read")
-            document = yaml.load(lists[0].read(), Loader=_PlainLoader)
-            for folder, about in dict(document).items():
-                with contextlib.suppress(Exception):  # whoever's it is, is not known
-                    yield str(folder), _submitter(about)
-        except Unreadable as error:
-            self._odd[where] = str(error)
-        except Exception as error:  # a file of somebody else's, of whatever form
-            self._odd[where] = f"it can't be read as Gradescope's list: {type(error).__name__}"
+    def _meant(self, author: Author) -> Owner:
+        """Who is meant by a hand-in, whatever else was handed in."""
+        for called in (author.label, author.given):
+            if called in self._told:
+                self._used.add(called)
+                return Owner((self._told[called],), SAID, called)
+        row = self._listed.get(author.platform, {}).get(author.key)
+        if row is not None:
+            owner = self._found(row, author)
+            return replace(owner, sure=SAID) if len(owner.may_be) == 1 else owner
+        return self._found(author, author)
+
+    def _found(self, told: Author, author: Author) -> Owner:
+        """Who is meant by what is `told` of a hand-in's author."""
+        roster = self._roster
+        numbers = {who for column, value in told.numbers for who in roster.by_number(column, value)}
+        ids = {who for key in told.ids for who in roster.by_id(key)}
+        if numbers or ids:
+            word = author.key or next(iter(told.ids), author.label)
+            people = tuple(sorted(numbers & ids or numbers | ids))
+            return Owner(people, BY_KEY if numbers else BY_ID, word)
+        known = self._known.get((author.platform, author.key), set()) if author.key else set()
+        named = {who for name in told.names for who in roster.by_name(name) or roster.by_id(name)}
+        if known:
+            both = known if known & named or not named else known | named
+            return Owner(tuple(sorted(both)), SAID if len(both) == 1 else BY_KEY, author.key)
+        for word in told.words:
+            if by_id := roster.by_id(word):
+                return Owner(tuple(by_id), BY_ID, word)
+            if by_name := roster.by_name(word):
+                return Owner(tuple(by_name), BY_NAME, plain(word))
+        people = tuple(sorted(who for who in named if not self._contradicts(told, who)))
+        return Owner(people, BY_NAME, plain(" ".join(told.names)))
+
+    def _contradicts(self, told: Author, who: str) -> bool:
+        """Whether the roster has another number for a person than the platform tells: then a name isn't theirs."""
+        person = self._roster.people[who]
+        return any(getattr(person, column) not in ("", value) for column, value in told.numbers)
+
+    def _settled(
+        self,
+        author: Author,
+        owner: Owner,
+        of_person: Mapping[tuple[str, str], Mapping[str, tuple[int, str]]],
+        of_key: Mapping[tuple[str, str], set[str]],
+    ) -> Owner:
+        """What is decided of a hand-in, seen beside the others. `of_person` has by platform and id the keys that seem
+        to be one person's, with how surely, and the label; `of_key` the ids that seem to have one key."""
+        key, may_be = author.key or owner.word, owner.may_be
+        why, blocks = "", may_be
+        if not may_be:
+            why = self._why_nobody(author)
+        elif len(may_be) > 1:
+            why = f"it may belong to {' or '.join(may_be)}, since {_why_several(owner)}"
+        elif owner.sure == BY_NAME and len(of_key[author.platform, key]) > 1:
+            may_be = blocks = tuple(sorted(of_key[author.platform, key]))
+            why = f"it may belong to {' or '.join(may_be)}, since the number {key} has more than one name"
+        elif owner.sure == BY_NAME:
+            others = {other: sure for other, sure in of_person[author.platform, may_be[0]].items() if other != key}
+            if others:
+                _sure, label = max(others.values())
+                why = f"it may belong to {may_be[0]}, but {label} has that name too"
+                blocks = () if max(others.values())[0] > BY_NAME else may_be
+        if why and may_be:
+            why = f"{why}. {self._ways_out(author, may_be)}"
+        if why and blocks:
+            self._works[author.label] = {who: self._roster.people[who].full_name for who in blocks}
+        else:
+            self._works.pop(author.label, None)
+        return replace(owner, may_be=may_be, why=why)
+
+    def _why_nobody(self, author: Author) -> str:
+        if author.hidden:
+            title = by_key(author.platform).title
+            return (
+                f"{title} hides who {author.label!r} is. Give its list of the assignment (in Moodle the grading "
+                f"worksheet) with --worksheet FILE, or say whose it is, with --is {shlex.quote(f'{author.label}=ID')}"
+            )
+        told = self._listed.get(author.platform, {}).get(author.key, author)
+        if told.numbers and any(map(self._roster.find, told.names)):
+            column, value = told.numbers[0]
+            return f"{told.names[0]!r} is on the roster, but not with the {column} {value!r}"
+        said = [*(value for _column, value in told.numbers), *told.ids, *told.words[:2]][:2]
+        called = " or ".join(repr(word) for word in (*said, *told.names) if word)
+        return f"{called or 'the name of its folder'} is not on the roster"
+
+    def _ways_out(self, author: Author, may_be: Sequence[str]) -> str:
+        """What a teacher can do: who was settled in another lesson comes first."""
+        before = {who: list(self._elsewhere(author, who)) for who in may_be}
+        options = [
+            f"--is {shlex.quote(f'{author.label}={who}')}" + (f" ({', '.join(before[who])})" if before[who] else "")
+            for who in sorted(may_be, key=lambda who: not before[who])
+        ]
+        return f"Say whose it is, with {' or '.join(options)}"
+
+    def _elsewhere(self, author: Author, who: str) -> Iterator[str]:
+        """Where a teacher has settled that work by this name is the student's, in words, in other lessons: there a
+        platform's number may be another one."""
+        name = author.label.removesuffix(f"_{author.key}")
+        for path in sorted((self._course.root / FOLDER / CAME_FROM).glob(f"*/{escape(who)}")) if author.key else ():
+            lesson = path.parent.name
+            for given in names_of(self._course.root, lesson, who) if lesson != self._course.lesson else ():
+                label, key = by_key(author.platform).key_of(given)
+                if key and plain(label.removesuffix(f"_{key}")) == plain(name):
+                    yield f"{label!r} in {lesson}"
+
+    def require_used(self, unknown: Mapping[str, str]) -> None:
+        """Raise `CourseError` for a name in `--is` that nothing given has, before anything is taken. `unknown` has the
+        files of which it isn't known whose they are, with the reason."""
+        if unused := sorted(set(self._told) - self._used):
+            listed = "".join(f"\n  {printable(f'{path}: {why}')}" for path, why in sorted(unknown.items()))
+            raise CourseError(
+                f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: no file is called {unused[0]!r}, so "
+                f"nothing was taken. Files whose owners aren't known:{listed or ' none.'}"
+            )
+
+    def save(self) -> set[str]:
+        """Keep what is still to be settled; returns the ids of those whose that may be."""
+        save_to_settle(self._course.root, self._course.lesson, self._works)
+        return {who for people in self._works.values() for who in people}
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """Loads YAML in which no key stands for what another one holds: merged keys could unfold to any size."""
-
-    def flatten_mapping(self, node: Any) -> None:
-        """Leave YAML's merge keys (`<<`) as they are."""
-
-
-def _submitter(about: Any) -> Author:
-    people = [person for person in about[":submitters"] if isinstance(person, dict)]
-    ids, addresses, names = ([str(person[key]) for person in people if _is_plain(person.get(key))] for key in _TOLD)
-    time = about.get(":created_at")
-    when = time.astimezone(UTC).replace(tzinfo=None) if isinstance(time, datetime) else None
-    return Author((*ids, *addresses), when, name=(names or [""])[0], sure="email" if addresses else "")
+def _why_several(owner: Owner) -> str:
+    if owner.sure == BY_NAME:
+        return "the roster has that name more than once"
+    return "its number there, or what else the platform says of it, is another one's than its name"
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a value is a text or a number that says something. Nested aliases have a text of any length."""
-    return bool(value) and isinstance(value, str | int)
+def _names_in(course: ClassDirectory, lesson: str) -> Iterator[tuple[str, str]]:
+    """The ids of students, and the names under which their work of a lesson came."""
+    for path in sorted((course.root / FOLDER / CAME_FROM / lesson).glob("*")):
+        for name in names_of(course.root, lesson, path.name):
+            yield path.name, name
 
 
-def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """A name in two parts, once for each of its hyphens."""
-    parts = name.split("-")
-    return (("-".join(parts[:i]), "-".join(parts[i:])) for i in range(1, len(parts)) if parts[0])
-
-
-def _assignment(folders: set[str], roster: Roster) -> str:
-    """What stands before the hyphen and the students' names in GitHub Classroom's folders, where it is the same in all
-    of them; "" if they have no such names. Without it, whoever calls themselves "x-ann" on GitHub would be taken for
-    ann."""
-    counts = Counter(
-        assignment
-        for name in folders
-        if not roster.find(name)
-        for assignment, rest in _splits(name)
-        if roster.find(rest)
-    )
-    return max(counts, key=lambda name: (counts[name], -len(name)), default="")
+def claim(path: PurePosixPath, student: str, roster: Roster) -> str:
+    """What in a path below the platform's name looks as if it said whose the work is, if not the student's, or when it
+    came; "" if nothing does."""
+    for part in path.parts[1:]:
+        names = [part, PurePosixPath(part).stem, *(rest for _assignment, rest in splits(part))]
+        matches = [
+            match for platform in platforms() if platform.pattern and (match := platform.pattern.fullmatch(part))
+        ]
+        names += [match["name"] for match in matches if "name" in match.re.groupindex]
+        others = any(set(roster.find(name)) - {student} for name in names)
+        dated = any("time" in match.re.groupindex for match in matches)
+        if others or dated or part in {platform.listing for platform in platforms() if platform.listing}:
+            return part
+    return ""
 
 
 def by_student(claims: Mapping[str, list[str]]) -> Odd:

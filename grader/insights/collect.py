@@ -10,12 +10,12 @@ from grader.book.gradebook import marks_in
 from grader.book.results_log import latest
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import FOLDER, RESULTS
+from grader.course.groups import groups_of
 from grader.errors import CourseError, Unreadable
-from grader.handed_in.hand_in import hand_in, handed_out
+from grader.handed_in.hand_in import ReadNotebook, hand_in, handed_out
 from grader.insights.page import LessonInsights
 from grader.insights.similarity import ModelSolution, Pair, own_code, similar_pairs
 from grader.insights.summary import stops_of, summarise
-from grader.judge.reader import read
 
 
 def lessons_with_results(root: Path) -> list[str]:
@@ -43,14 +43,20 @@ def _pairs(course: ClassDirectory, graded: Container[str]) -> list[Pair]:
     another's."""
     lesson, limits = handed_out(course.outline()), course.limits()
     model, prints, copies = ModelSolution(lesson.outline, lesson.stubs), {}, []
+    groups, seen = groups_of(course.root, course.lesson), set()
     for submission in course.submissions()[0]:
+        group = groups.get(submission.student, "")
+        if group in seen:  # a group's work is one work
+            continue
         chosen = hand_in(submission, lesson, limits)
         if chosen.unreadable or submission.student not in graded:
             continue
         with contextlib.suppress(Unreadable):
-            cells = read(chosen.data, limits.notebook_bytes, limits.cells)
+            notebook = ReadNotebook.of(chosen.data, limits)
+            cells = [cell for cell, _text, _names in notebook.cells]
             prints[submission.student] = own_code(cells, lesson.outline)
-            answered = [name for name, is_answered in lesson.answers(cells).items() if is_answered]
+            seen |= {group} - {""}
+            answered = [name for name, is_answered in lesson.answers(notebook).items() if is_answered]
             if copy := model.pair(submission.student, cells, answered):
                 copies.append(copy)
     copies.sort(key=lambda pair: (-pair.share, pair.left))

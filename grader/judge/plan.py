@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from grader.judge.outline import EXAMPLES, SKIPPED, Outline, normal
 from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell
@@ -92,7 +91,9 @@ def _was_code(outline: Outline, place: int, cell: NotebookCell, cells: Sequence[
     own = outline.cells[place]
     if own.role in ANSWERS:
         given = (other.source for other in cells if other.kind == "code" and own.exercise in other.source)
-        return own.kind == "code" and not (own.exercise and any(defines(source, own.exercise) for source in given))
+        return own.kind == "code" and not (
+            own.exercise and any(own.exercise in defined_names(source) for source in given)
+        )
     return own.kind == "code" and own.role in EXAMPLES and normal(cell.source) == outline.texts[place]
 
 
@@ -103,6 +104,7 @@ class _Planner:
         self.matches = [outline.match(cell, text) for cell, text in zip(cells, self.texts, strict=True)]
         self.roles = [self._role(found) for found in self.matches]
         self.notes = notes
+        self.names = [defined_names(cell.source) for cell in cells]
 
     def _role(self, found: int | None) -> tuple[str, str]:
         return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
@@ -159,7 +161,7 @@ class _Planner:
         after: dict[int, list[str]] = {}
         for name in self.outline.exercises:
             mine = [i for i, role in enumerate(self.roles) if role == ("check", name)]
-            defined = [i for i, cell in enumerate(self.cells) if self._defines(i, cell, name)]
+            defined = [i for i, role in enumerate(self.roles) if role == ("solution", name) or name in self.names[i]]
             if len(mine) > 1:
                 self.notes.append(f"The check cell of `{name}` appears {len(mine)} times, and only one of them counts.")
             usable = [i for i in mine if not defined or i >= defined[0]]
@@ -191,9 +193,6 @@ class _Planner:
                 f"`{name}` is defined in {len(earlier)} cells above its check, which used the last of them."
             )
 
-    def _defines(self, i: int, cell: NotebookCell, name: str) -> bool:
-        return self.roles[i] == ("solution", name) or (name in cell.source and defines(cell.source, name))
-
     def _original(self, places: list[int]) -> int:
         """The place, of those of copies, of the one that still has the cell's own id; the first if none has."""
         ids = {cell.id for cell in self.outline.cells if cell.id}
@@ -211,17 +210,23 @@ class _Planner:
         return places
 
 
-def defines(source: str, name: str) -> bool:
-    """Whether a cell's text gives a name at its top level a function, a class or a value.
+# A name at the top level that a cell's text defines, gives a value to, or imports: in an import, any of its words.
+_DEFINED = re.compile(
+    r"(?m)^(?:(?:async +def|def|class) +(?P<defined>\w++)|(?P<bound>\w++)\s*+(?::[^=\n]++)?=(?!=)"
+    r"|(?:from|import) (?P<imported>[^#\n]{0,400}))"
+)
+_WORD = re.compile(r"\w+")
 
-    >>> defines("x = 1\\ndef f(x): ...", "f"), defines("    f = 1", "f"), defines("f == 1", "f")
-    (True, False, False)
+
+def defined_names(source: str) -> frozenset[str]:
+    """The names to which a cell's text gives a function, a class or a value at its top level, found in one pass over
+    the text, however many names somebody then looks for.
+
+    >>> sorted(defined_names("x: int = 1\\ndef f(y): ...\\nfrom a import b as c\\ng == 1\\n    h = 1"))
+    ['a', 'as', 'b', 'c', 'f', 'import', 'x']
     """
-    return _definition(name).search(source) is not None
-
-
-@cache
-def _definition(name: str) -> re.Pattern[str]:
-    word = re.escape(name)
-    code = rf"(?:async +def|def|class) +{word}\b|{word}\s*(?::[^=\n]+)?=(?!=)"
-    return re.compile(rf"(?m)^(?:{code}|(?:from|import) [^#\n]{{0,300}}\b{word}\b)")
+    found: set[str] = set()
+    for match in _DEFINED.finditer(source):
+        found.update(filter(None, (match["defined"], match["bound"])))
+        found.update(_WORD.findall(match["imported"] or ""))
+    return frozenset(found)

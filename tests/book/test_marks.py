@@ -33,6 +33,8 @@ from grader.course.forget import steps_to_forget
 from grader.course.roster import Person, update
 from grader.course.to_settle import save_to_settle, unsettled
 from grader.errors import CourseError
+from grader.platforms.canvas import COLUMNS
+from grader.platforms.registry import by_key
 
 ONE, TWO = "01_self_attention", "02_trainable_attention"
 PEOPLE = (
@@ -179,7 +181,8 @@ def test_csv_says_why_a_mark_is_blank_and_holds_no_formula(course):
 
 def test_moodle_finds_everybody_by_one_key_and_a_blank_changes_nothing(course):
     """Moodle's import maps people by one column; an empty grade is no grade. Feedback without a grade erases one."""
-    text, key, left_out = files.as_moodle(found(course))
+    text, made = files.for_platform(by_key("moodle"), found(course))
+    key, left_out = made.key, list(made.left_out)
     rows = imported(text)
     assert (list(rows[0]), key, left_out) == (["ID number", ONE, TWO], "ID number", [])
     assert {row["ID number"]: (row[ONE], row[TWO]) for row in rows} == {
@@ -205,7 +208,8 @@ def test_moodle_finds_everybody_by_one_key_and_a_blank_changes_nothing(course):
 )
 def test_the_heading_is_of_the_key_that_was_taken(people, heading, keys, left_out):
     marks = Marks({ONE: 10.0}, {who.id: who for who in people}, {who.id: {ONE: Mark(MISSING)} for who in people})
-    text, key, others = files.as_moodle(marks)
+    text, made = files.for_platform(by_key("moodle"), marks)
+    key, others = made.key, list(made.left_out)
     rows = imported(text)
     assert (key, [row[heading] for row in rows], others) == (heading, keys, left_out)
 
@@ -213,10 +217,11 @@ def test_the_heading_is_of_the_key_that_was_taken(people, heading, keys, left_ou
 def test_canvas_gets_its_own_columns_back(course, tmp_path):
     """Canvas's import wants its five columns, then assignments with their number; the second row has the points."""
     (tmp_path / "canvas.csv").write_text(f'{CANVAS}"Student, Test",999,,x,A,,\n')  # Canvas's own
-    text, left_out = files.as_canvas(found(course), tmp_path / "canvas.csv")
+    text, made = files.for_platform(by_key("canvas"), found(course), tmp_path / "canvas.csv")
+    left_out = list(made.left_out)
     rows = list(csv.reader(io.StringIO(text)))
     assert rows == [
-        [*files.CANVAS_COLUMNS, "01 Self-attention (77)", "02 Trainable attention (78)"],
+        [*COLUMNS, "01 Self-attention (77)", "02 Trainable attention (78)"],
         ["Points Possible", "", "", "", "", "10", "5"],
         ["Lee, Ann", "501", "", "ann", "A", "6", "5"],
         ["1+1, Bo", "502", "", "", "A", "", ""],
@@ -236,7 +241,7 @@ def test_canvas_gets_its_own_columns_back(course, tmp_path):
 def test_a_file_that_is_not_canvas_own_is_refused(course, tmp_path, text, said):
     (tmp_path / "canvas.csv").write_text(text)
     with pytest.raises(CourseError, match=said):
-        files.as_canvas(found(course), tmp_path / "canvas.csv")
+        files.for_platform(by_key("canvas"), found(course), tmp_path / "canvas.csv")
 
 
 def test_rules_of_a_total():

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.cli.main import main
-from grader.course.headings import PACKS
 from grader.course.roster import FILE, Person, Roster, read_list, save
 from grader.course.tables import as_csv, rows_of
 from grader.errors import CourseError
+from grader.platforms.moodle_languages import PACKS
 
 NBGRADER = "id,first_name,last_name,email,lms_user_id\nann,Ann,Lee,ann@example.org,7\nbo,Bo,O'Neil,,\n"
 MOODLE = '\ufeff"First name";"Last name";"ID number";"Email address"\r\nJosé;"Núñez; jr";1007;jose@example.org\r\n'
@@ -144,7 +144,8 @@ def test_a_person_is_found_by_number_address_or_name(tmp_path):
     roster = Roster([*read_list(listed(tmp_path, MOODLE)), *read_list(listed(tmp_path, CANVAS))])
     for keys in (("1007",), ("jose@example.org",), ("JOSE NUNEZ JR",), ("nobody", "nunezjrjose")):
         assert roster.find(*keys) == ["1007"]
-    assert roster.find("501") == roster.find("leeann") == roster.find("Ann Lee") == ["ann"]
+    assert roster.by_number("canvas_id", "501") == roster.find("leeann") == roster.find("Ann Lee") == ["ann"]
+    assert roster.find("501") == [], "Canvas's own number is nobody's id"
     assert roster.find("someone") == roster.find("") == []
 
 

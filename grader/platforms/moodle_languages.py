@@ -1,30 +1,10 @@
-"""The headings of lists of people: nbgrader's, Canvas's, and Moodle's in the languages of its language packs."""
+"""The headings of Moodle's lists of people in the languages of its language packs."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
 
-# A heading, and the field of `grader.course.roster.Person` that is read from it (beside the fields' own names).
-HEADINGS = {
-    # Moodle: participants, or its gradebook
-    "first name": "first_name",
-    "last name": "last_name",
-    "surname": "last_name",
-    "email address": "email",
-    "id number": "moodle",
-    # Canvas: its gradebook
-    "student": "name",
-    "sis user id": "sis_user_id",
-    "sis login id": "sis_login_id",
-}
-SHORT = {"first": "first_name", "last": "last_name"}  # as people write them in --column
-# The id is the first of these that is there.
-IDS = {
-    "nbgrader": ("id",),
-    "Moodle": ("username", "id number", "email address"),
-    "Canvas": ("sis login id", "sis user id", "id"),
-}
 _MOODLES = ("first name", "last name", "username", "id number", "email address")
 # By the pack's code its words for these five, with those of earlier packs: several are parted by "|". A word may be
 # another thing in another language ("nom"), so a list is read in one language.
@@ -89,10 +69,3 @@ def in_words_of(heading: str, given: Sequence[str], english: Sequence[str]) -> s
     `english` the same in English. One that isn't in the list is only put in small letters."""
     plain = [_plain(title) for title in given]
     return english[plain.index(_plain(heading))] if _plain(heading) in plain else _plain(heading)
-
-
-def platform_of(headings: Sequence[str]) -> str:
-    """Whose list it is by its headings in English: "Canvas", "nbgrader" or else "Moodle"."""
-    if "student" in headings and "id" in headings:
-        return "Canvas"
-    return "nbgrader" if "id" in headings else "Moodle"
