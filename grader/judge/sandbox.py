@@ -8,16 +8,19 @@ of the same one, and the child knows nothing of it.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import glob
 import json
 import os
 import platform
 import shutil
 import site
+import stat
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -44,7 +47,8 @@ ISOLATION = (
     *("--die-with-parent", "--cap-drop", "ALL"),
 )
 NOT_INSTALLED = "bubblewrap is not installed"
-SCRATCH_FILES = 4096
+SCRATCH, SCRATCH_FILES = "attention-course-", 4096
+NEW = 60.0  # seconds in which a scratch folder may be without its lock
 START_SECONDS = 120.0
 
 
@@ -58,7 +62,8 @@ class Sandbox(Zygote):
     def __init__(self, limits: Limits | None = None, unsafe: bool = False) -> None:
         self.limits = limits or Limits()
         self.no_bubblewrap = ""
-        self.folder = _new_folder()
+        _remove_left_over()
+        self.folder, self._held = _new_folder()
         try:
             self._confinement = confinement(self.limits, "" if unsafe else self.folder)
             self.confinement = UNSAFE if unsafe else self._started_in_bubblewrap()
@@ -125,6 +130,9 @@ class Sandbox(Zygote):
         with contextlib.suppress(OSError):
             empty(self.folder)
             os.rmdir(self.folder)
+        held, self._held = self._held, -1
+        if held >= 0:
+            os.close(held)
 
 
 def confinement(limits: Limits, scratch: str) -> Confinement:
@@ -156,11 +164,32 @@ def landlock_abi() -> int:
         raise SandboxUnavailable(landlock.why_missing(error)) from None
 
 
-def _new_folder() -> str:
+def _new_folder() -> tuple[str, int]:
+    """A new folder for what submissions write, and a descriptor of it, which holds a lock until this process ends,
+    however it does."""
     try:
-        return os.path.realpath(tempfile.mkdtemp(prefix="attention-course-"))
+        folder = os.path.realpath(tempfile.mkdtemp(prefix=SCRATCH))
     except FileNotFoundError as error:
         raise SandboxUnavailable(f"there is no folder for temporary files ({error}), so name one in TMPDIR") from None
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(held, fcntl.LOCK_SH)
+    return folder, held
+
+
+def _remove_left_over() -> None:
+    """Remove the folders of processes of this user that were killed. One that is new may not be locked yet."""
+    for place in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        with contextlib.suppress(OSError):
+            about = place.lstat()
+            if about.st_uid != os.geteuid() or not stat.S_ISDIR(about.st_mode) or time.time() - about.st_mtime < NEW:
+                continue
+            held = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                empty(str(place))
+                os.rmdir(place)
+            finally:
+                os.close(held)
 
 
 def bubblewraps() -> Iterator[list[str]]:

@@ -206,6 +206,20 @@ def test_nor_can_what_may_be_read(gradebook, monkeypatch, abi):
         assert said(place, f"print(open({str(gradebook)!r}).read())") == "marks"
 
 
+def test_room_on_the_disk_is_taken_by_writing_only(sandbox):
+    """fallocate would take it without making a file longer; the C library's posix_fallocate writes in its place."""
+    code = (
+        "import ctypes, os\nlibc, f = ctypes.CDLL(None, use_errno=True), open('x', 'wb+')\n"
+        "for mode in (0, 1, 3):\n    print(libc.fallocate(f.fileno(), mode, ctypes.c_long(0), ctypes.c_long(1 << 20)), "
+        "os.strerror(ctypes.get_errno()))\n"
+        "os.posix_fallocate(f.fileno(), 0, 10000)\nprint(os.stat('x').st_size, os.stat('x').st_blocks)"
+    )
+    *refused, taken = said(sandbox, code).splitlines()
+    assert refused == ["-1 Operation not supported"] * 3
+    size, blocks = map(int, taken.split())
+    assert (size, blocks <= 40) == (10000, True)
+
+
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[str]]:
     """A process of the same user."""
