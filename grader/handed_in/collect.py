@@ -26,7 +26,7 @@ from grader.handed_in.collected import NAMED, Collected
 from grader.handed_in.earlier import BEST, archive_hand_in, kept_hand_ins, put, put_time
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
-from grader.handed_in.reading import Notebook, Reading
+from grader.handed_in.reading import Candidate, Reading
 from grader.handed_in.times import HandInTimes, times_of_a_download
 from grader.handed_in.whose import Owner, Whose, by_student, claim
 from grader.platforms.exchange import PLATFORM as EXCHANGE
@@ -253,16 +253,16 @@ class _Collecting:
                 before.note(student)
                 self._take(student, here)
 
-    def _dated(self, student: str, found: Found, data: bytes) -> Notebook:
+    def _dated(self, student: str, found: Found, data: bytes) -> Candidate:
         """A notebook with its platform's time, or, of a copy, the time that a platform once had for these bytes."""
         if found.is_platforms:
-            return Notebook(data, found.time, found)
+            return Candidate(data, found.time, found)
         known = self._times.of(data, student)
         if known and known != found.time and student not in self._outcome.copied:
             self._outcome.copied.append(student)
-        return Notebook(data, known or found.time, found)
+        return Candidate(data, known or found.time, found)
 
-    def _take(self, student: str, here: list[Notebook]) -> None:
+    def _take(self, student: str, here: list[Candidate]) -> None:
         course, outcome, counts = self._course, self._outcome, self._counts
         due, there = self._until(student), self._in_place(student)
         there_too = {notebook.data for notebook in there}  # the same work once more, which keeps its time
@@ -297,7 +297,7 @@ class _Collecting:
         if self._is_late(student, chosen.time, says_late, due):
             outcome.late.append(student)
 
-    def _in_place(self, student: str) -> list[Notebook]:
+    def _in_place(self, student: str) -> list[Candidate]:
         """The notebook that is in place, if one is, with the time at which it came."""
         course = self._course
         target, notebook = course.folder(course.layout.submitted_directory, student), f"{course.lesson}.ipynb"
@@ -307,8 +307,8 @@ class _Collecting:
             stated = timestamp(folder)
             known = self._times.of(data, student, only_platforms=False)
             if stated is None or (known and self._is_anothers(student, stated, data)):
-                return [Notebook(data, known or stated or utc((target / notebook).stat().st_mtime))]
-            return [Notebook(data, stated)]
+                return [Candidate(data, known or stated or utc((target / notebook).stat().st_mtime))]
+            return [Candidate(data, stated)]
         return []
 
     def _is_anothers(self, student: str, time: datetime, data: bytes) -> bool:
@@ -317,12 +317,12 @@ class _Collecting:
         kept = any(other == time and there != data for other, there in kept_hand_ins(self._course, student))
         return kept or self._times.is_only_anothers(data, student, time)
 
-    def _repair_time(self, student: str, there: Notebook) -> None:
+    def _repair_time(self, student: str, there: Candidate) -> None:
         target = self._course.folder(self._course.layout.submitted_directory, student)
         if timestamp(UntrustedFolder(target)) != there.time:
             put_time(self._course, student, there.time)
 
-    def _of_lesson(self, found: list[Notebook]) -> list[Notebook]:
+    def _of_lesson(self, found: list[Candidate]) -> list[Candidate]:
         """Those of the notebooks that have answers to the lesson's exercises; if none has, those that hold any of
         them, or all. What is passed over is noted in the outcome."""
         answers = {id(notebook): answers_in(notebook.data, self._lesson, self._limits) for notebook in found}
@@ -348,7 +348,7 @@ class _Collecting:
         return is_late(time, due) or (says_late and due == self._until("") and not is_within)
 
 
-def _given_name(here: Sequence[Notebook], chosen: Notebook) -> str:
+def _given_name(here: Sequence[Candidate], chosen: Candidate) -> str:
     """The name that a platform gave to the work that counts, or else to the last; "" if none did."""
     named = [notebook for notebook in here if notebook.found and notebook.found.author.given]
     own = [notebook for notebook in named if notebook.data == chosen.data]
@@ -356,10 +356,10 @@ def _given_name(here: Sequence[Notebook], chosen: Notebook) -> str:
     return last.found.author.given if last and last.found else ""
 
 
-def _one_of_each_upload(here: list[Notebook], own: Collection[Notebook]) -> list[Notebook]:
+def _one_of_each_upload(here: list[Candidate], own: Collection[Candidate]) -> list[Candidate]:
     """One notebook of each upload, the last of those that hold the lesson: else a hundred in one zip would be a hundred
     attempts."""
-    chosen: dict[object, Notebook] = {}
+    chosen: dict[object, Candidate] = {}
     for notebook in sorted(here, key=lambda notebook: (notebook in own, notebook.time)):
         if notebook.found:
             author = notebook.found.author
@@ -367,7 +367,7 @@ def _one_of_each_upload(here: list[Notebook], own: Collection[Notebook]) -> list
     return list(chosen.values())
 
 
-def _counting(candidates: list[Notebook], due: datetime | None, counts: str) -> Notebook:
+def _counting(candidates: list[Candidate], due: datetime | None, counts: str) -> Candidate:
     """The notebook that counts, of candidates in the order of their times. Which has the best mark is known when all
     are graded: until then the one that is there stays."""
     if counts == BEST:

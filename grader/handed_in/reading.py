@@ -15,7 +15,7 @@ KEPT = 256 << 20  # bytes of a class's notebooks that stay in memory; what is ov
 
 
 @dataclass(frozen=True)
-class Notebook:
+class Candidate:
     """A notebook that may count."""
 
     data: bytes = field(repr=False)
