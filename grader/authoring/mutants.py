@@ -291,7 +291,7 @@ SETTINGS = (
     "torch.set_grad_enabled(False)",
     "torch.set_default_dtype(torch.float64)",
     "torch.set_num_threads(torch.get_num_threads() + 1)",
-    "torch.manual_seed(0)",
+    'torch.set_default_device("cpu")',
 )
 
 

@@ -19,6 +19,7 @@ from grader.errors import CourseError
 from grader.exercises.own import OwnFiles, file_of, refuse_taken
 from grader.spec.exercise import Exercise
 from grader.spec.words import Words
+from grader.subject.settings import under_torchs_own
 
 
 def exercises(own: OwnFiles = ()) -> dict[str, Exercise]:
@@ -27,6 +28,7 @@ def exercises(own: OwnFiles = ()) -> dict[str, Exercise]:
 
 
 @lru_cache(maxsize=8)
+@under_torchs_own
 def _exercises(own: OwnFiles) -> dict[str, Exercise]:
     if not own:
         return read_exercises(package)

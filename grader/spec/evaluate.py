@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-
-import torch
+from collections.abc import Mapping
 
 from grader.report import PartReport, Report
 from grader.report.words import UNWRITTEN, first_failure
@@ -20,6 +17,7 @@ from grader.spec.parts import changed_settings
 from grader.spec.session import Session
 from grader.spec.states import hide_consequences
 from grader.subject import Request, Subject
+from grader.subject.settings import under_torchs_own
 from grader.subject.watch import warm_up
 
 SECONDS = 10.0
@@ -43,6 +41,7 @@ GENERAL_FINDINGS = frozenset(
 )
 
 
+@under_torchs_own
 def evaluate(
     exercise: Exercise,
     subject: Subject,
@@ -58,30 +57,17 @@ def evaluate(
     A fault of ours becomes `Report.broken`, never a finding about the student's code.
     """
     session = None
-    with _one_thread():
-        try:
-            warm_up()
-            draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
-            session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
-            parts = _judge_parts(session)
-            if all(part.passed for part in parts):
-                return _report(session, parts)
-            return _explain(session, parts, exercises or {})
-        except Exception:  # a fault of ours: what a student's code raises is inside an outcome
-            output, broken = session.output if session else "", traceback.format_exc(limit=-4)
-            return Report(exercise.name, exercise.points, (), output=output, broken=broken)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Have torch compute in one thread, in the reference too. The tensors of a check are small: with several, threads
-    mostly wait for each other, and on a busy machine that takes fifty times as long."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+        warm_up()
+        draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
+        session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
+        parts = _judge_parts(session)
+        if all(part.passed for part in parts):
+            return _report(session, parts)
+        return _explain(session, parts, exercises or {})
+    except Exception:  # a fault of ours: what a student's code raises is inside an outcome
+        output, broken = session.output if session else "", traceback.format_exc(limit=-4)
+        return Report(exercise.name, exercise.points, (), output=output, broken=broken)
 
 
 def _judge_parts(session: Session) -> tuple[PartReport, ...]:

@@ -169,10 +169,10 @@ def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
 
 
 _SETTINGS = {
+    "device": "changed torch's default device. Give `device=` where you make a tensor",
     "gradients": "turned gradients off for all code after it. `with torch.no_grad():` turns them on again at its end",
     "dtype": "changed torch's default dtype. Give `dtype=` where you make a tensor",
     "threads": "changed how many threads torch uses",
-    "seed": "set torch's random seed for all code after it. A `torch.Generator()` has a seed of its own",
 }
 
 

@@ -10,7 +10,6 @@ import contextlib
 import difflib
 import inspect
 import io
-import random
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -51,21 +50,21 @@ class Executor:
         self.log = Log()
         self.settings: tuple[str, ...] = ()
 
-    def handle(self, request: Request) -> Outcome:
-        """Carry out one request and restore the random state, for a notebook that continues."""
-        python_state, torch_state = random.getstate(), torch.default_generator.get_state()
-        try:
-            return self.carry_out(request)
-        finally:
-            random.setstate(python_state)
-            torch.default_generator.set_state(torch_state)
-
     def carry_out(self, request: Request) -> Outcome:
-        """Carry out one request. Whatever the student's code raises becomes part of the outcome."""
+        """Carry out one request: a cell under the settings that the cells before it have left, all else under torch's
+        own. Whatever the student's code raises becomes part of the outcome."""
+        return self._outcome(request) if request.op == "run" else self._under_torchs_own(request)
+
+    @settings.under_torchs_own
+    def _under_torchs_own(self, request: Request) -> Outcome:
+        settings.seed(request.seed)
+        return self._outcome(request)
+
+    def _outcome(self, request: Request) -> Outcome:
         self.log, self.settings, output = Log(), (), _CappedText()
         facts: dict[str, Any] = {}
         try:
-            with _Guarded(request, output), time_limit(request.seconds, request.patience):
+            with _Guarded(output), time_limit(request.seconds, request.patience):
                 facts = getattr(self, f"_{request.op}")(request)
         except Missing as error:
             facts = {"status": "missing", "value": str(error), "stop": self.notebook.stop_of(str(error))}
@@ -113,12 +112,11 @@ class Executor:
         wanted = request.cotangents is not None
         passed = [self._prepare(arg, wanted) for arg in request.args]
         keywords = {k: self._prepare(v, False) for k, v in request.keywords.items()}
-        before = settings.read()
         try:
             with watch(self.log) if request.watch else contextlib.nullcontext():
                 value = function(*passed, **keywords)
         finally:
-            self.settings = settings.put_back(before)
+            self.settings = settings.reset()
         facts: dict[str, Any] = {"value": plain(value)}
         if not wanted:  # otherwise torch itself raises for a change in place
             facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
@@ -313,28 +311,21 @@ def _plain_gradient(gradient: Tensor | None) -> Tensor | None:
 
 
 class _Guarded:
-    """Gives every request the same conditions: random seed, gradient mode, printed text into `output`.
+    """Gives every request the same conditions: printed text goes into `output`, and nobody answers `input()`.
 
     A class, because it is faster than nested generators: most of a submission's seventy or so requests take less time
     than those would.
     """
 
-    def __init__(self, request: Request, output: io.TextIOBase) -> None:
-        self.seed, self.output = request.seed, output
+    def __init__(self, output: io.TextIOBase) -> None:
+        self.output = output
 
     def __enter__(self) -> None:
         self.warn, warnings.showwarning = warnings.showwarning, show_warning
         self.streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), self.output, self.output
         self.input, builtins.input = builtins.input, _nobody_answers
-        self.inference, self.gradients = torch.inference_mode(False), torch.enable_grad()
-        self.inference.__enter__()
-        self.gradients.__enter__()
-        torch.default_generator.manual_seed(self.seed)  # `torch.manual_seed` also asks for CUDA: ten times slower
-        random.seed(self.seed)
 
     def __exit__(self, *error: Any) -> None:
-        self.gradients.__exit__(*error)
-        self.inference.__exit__(*error)
         builtins.input = self.input
         sys.stdout, sys.stderr = self.streams
         warnings.showwarning = self.warn

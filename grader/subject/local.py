@@ -22,7 +22,7 @@ class LocalSubject:
 
     def ask(self, request: Request) -> Outcome:
         """Carry out one request in this process."""
-        return self._executor.handle(replace(request, patience=self.patience))
+        return self._executor.carry_out(replace(request, patience=self.patience))
 
     def answer_with(self, answer: Answer) -> None:
         """Set who answers the `Callback`s handed to the student's functions."""

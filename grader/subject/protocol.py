@@ -50,7 +50,7 @@ class Request:
     source: str = ""
     cotangents: tuple[Tensor | None, ...] | None = None
     watch: bool = False
-    seed: int = 7_310_581  # nobody's own: a call that leaves another one has set it
+    seed: int = 7_310_581
     seconds: float = 10.0
     patience: float = 1.0
 
@@ -86,8 +86,8 @@ class Outcome:
     "too-large": what was to be sent, either way, is too large (`value` says how large).
     `changed`: positions of the arguments that the call changed in place. `gradients`: by place ("0", "1", "1.0", …) of
     arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
-    has a gradient. `settings`: what the call changed in torch itself (the keys of `grader.subject.settings.SETTINGS`);
-    it has been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
+    has a gradient. `settings`: what the call changed in torch itself (of `grader.subject.settings.TOLD`); it has
+    been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
     `operations`, how many operators torch ran, repetitions included; `largest`, the most elements of a storage that
     torch made, and `largest_shape`, its tensor's shape. `stop`: where a name is missing, the error at which an earlier
     cell stopped that would have defined it.

@@ -26,6 +26,7 @@ from pathlib import Path
 import torch
 import torch._dynamo  # a second or more, which every child would need for its first optimizer or vmap
 
+from grader.subject import settings
 from grader.subject.cells import notebook_namespace
 from grader.subject.channel import READY, Channel
 from grader.subject.confine import Confinement, Confiner
@@ -259,10 +260,13 @@ def serve(channel: Channel, refused: str) -> None:
         return value
 
     me = os.getpid()
+    # Tensors are made of what is read, and read again: no setting of the notebook's may change them on the way.
+    receive, send = (settings.under_torchs_own(way) for way in (channel.receive, channel.send))
+    settings.seed(Request.seed)  # each cell draws on from the one before it, as in Jupyter
     executor = Executor(notebook_namespace({"__name__": "__main__", "__builtins__": __builtins__}), answer)
     while True:
         try:
-            token, request = channel.receive()
+            token, request = receive()
         except Closed:
             return
         outcome = executor.carry_out(Request(**request))
@@ -274,10 +278,10 @@ def serve(channel: Channel, refused: str) -> None:
             said = outcome.raised.message[: MAX_MESSAGE - len(refused) - 2]
             outcome = replace(outcome, raised=replace(outcome.raised, message=f"{said}. {refused}"))
         try:
-            channel.send({"outcome": to_plain(outcome), "token": token})
+            send({"outcome": to_plain(outcome), "token": token})
         except WireError as error:
             too_large = Outcome(status="too-large", value=str(error)[:OUTPUT_CHARACTERS])
-            channel.send({"outcome": to_plain(too_large), "token": token})
+            send({"outcome": to_plain(too_large), "token": token})
 
 
 if __name__ == "__main__":

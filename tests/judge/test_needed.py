@@ -53,7 +53,7 @@ SOURCES = {
 )
 def test_what_a_text_needs(text, wanted):
     names = list(SOURCES)
-    used = Executor({}).handle(Request("names", args=(text,))).value
+    used = Executor({}).carry_out(Request("names", args=(text,))).value
     found = needed(set(used), {i: (source, False) for i, source in enumerate(SOURCES.values())})
     assert {names[i] for i in found} == wanted
 
@@ -67,7 +67,7 @@ def test_of_a_cell_that_answers_a_prediction_or_trains_only_the_definitions_run(
 
 def names(sources):
     """The names that sources use, as a process tells them."""
-    value = Executor({}).handle(Request("names", args=sources)).value
+    value = Executor({}).carry_out(Request("names", args=sources)).value
     return None if value is None else set(value)
 
 

@@ -11,7 +11,7 @@ CHANGES = {
     "gradients": "torch.set_grad_enabled(False)",
     "dtype": "torch.set_default_dtype(torch.float64)",
     "threads": "torch.set_num_threads(torch.get_num_threads() + 1)",
-    "seed": "torch.manual_seed(0)",
+    "device": "torch.set_default_device('meta')",
 }
 
 
@@ -33,6 +33,7 @@ def test_it_is_put_back_after_an_exception_too(subject_of):
     assert torch.get_default_dtype() == before
 
 
-def test_what_is_drawn_at_random_or_set_for_a_block_is_no_change(subject_of):
-    subject = subject_of("import torch\n\ndef f(x):\n    with torch.no_grad():\n        return x + torch.randn(2)\n")
+def test_what_is_drawn_at_random_or_seeded_or_set_for_a_block_is_no_change(subject_of):
+    drawn = "torch.manual_seed(0)\n        return x + torch.randn(2)"
+    subject = subject_of(f"import torch\n\ndef f(x):\n    with torch.no_grad():\n        {drawn}\n")
     assert subject.ask(Request("call", "f", (torch.ones(2),))).settings == ()
