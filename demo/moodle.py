@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from demo.sample_class import CLASS, LESSON, solved
+from demo.sample_class import CLASS, LESSON, SOLUTIONS, solved
 
 SURNAMES = (
     *("Abel", "Brandt", "Costa", "Dubois", "Eriksen", "Ferrari", "Garcia", "Horvat", "Ito", "Jansen", "Kaya", "Lopez"),
@@ -20,6 +20,7 @@ SURNAMES = (
 NAMES = {who: f"{who.capitalize()} {last}" for who, last in zip(CLASS, SURNAMES, strict=True)}
 NAMES |= dict.fromkeys(("edsger", "emmy"), "E. Ferrari")  # two people of one name
 NOTHING = "zuse"
+GROUPS = {"ada": "Group A", "barbara": "Group A", "frances": "Group B", "hedy": "Group B"}
 DUE = datetime(2026, 11, 22, 22, 0, tzinfo=UTC)
 IN_TIME, AGAIN = timedelta(days=-2), timedelta(days=-1)
 LATE = {
@@ -31,7 +32,8 @@ LATE = {
 
 
 def write(folder: Path) -> None:
-    """`participants.csv`; `01.zip`, in which four are late; `01-again.zip`, in which john has found his mistake."""
+    """`participants.csv`; `01.zip`, in which four are late; `01-again.zip`, in which john has found his mistake;
+    `00.zip` of groups with hidden names, and `Grades-00.csv`, which has the names."""
     folder.mkdir(parents=True)
     with (folder / "participants.csv").open("w", newline="", encoding="utf-8-sig") as file:
         rows = csv.writer(file)
@@ -41,6 +43,21 @@ def write(folder: Path) -> None:
     handed_in = {who: (data, LATE.get(who, IN_TIME)) for who, data in made.items()}
     _zip(folder / "01.zip", handed_in)
     _zip(folder / "01-again.zip", {**handed_in, "john": (solved()(), AGAIN)})
+    _groups(folder)
+
+
+def _groups(folder: Path) -> None:
+    """Everybody in a group who has opened the assignment has the group's work in the zip; barbara hasn't."""
+    work = (SOLUTIONS / "00_start_here.ipynb").read_bytes()
+    with zipfile.ZipFile(folder / "00.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, (who, group) in enumerate(GROUPS.items(), 2001):
+            if who != "barbara":
+                archive.writestr(f"{group}-Participant_{number}_assignsubmission_file_/00_start_here.ipynb", work)
+    with (folder / "Grades-00.csv").open("w", newline="", encoding="utf-8-sig") as file:
+        rows = csv.writer(file)
+        rows.writerow(["Identifier", "Full name", "ID number", "Email address", "Status", "Group", "Grade"])
+        for number, (who, group) in enumerate(GROUPS.items(), 2001):
+            rows.writerow([f"Participant {number}", NAMES[who], who, f"{who}@example.org", "", group, ""])
 
 
 def _zip(path: Path, handed_in: Mapping[str, tuple[bytes, timedelta]]) -> None:

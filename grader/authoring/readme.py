@@ -1,18 +1,24 @@
-"""README.md's table of lessons, made from the lessons' headings and headers and from the specifications."""
+"""The tables in documents that are made: README.md's of lessons, from the lessons' headings and headers and from the
+specifications, and docs/platforms.md's of platforms, from their files."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 from grader.authoring.lesson import Lesson
 from grader.authoring.repository import Repository
 from grader.errors import CourseError
+from grader.platforms.table import as_markdown
 
 BEGIN = "<!-- lessons: `grader build` makes this table -->"
 END = "<!-- end of lessons -->"
 PLACE = re.compile(rf"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
+PLATFORMS = re.compile(
+    r"(?<=<!-- platforms: `grader build` makes this table -->\n).*?(?=<!-- end of platforms -->)", re.DOTALL
+)
 
 
 def readme(repository: Repository, lessons: Iterable[Lesson]) -> tuple[str, str] | None:
@@ -28,6 +34,15 @@ def readme(repository: Repository, lessons: Iterable[Lesson]) -> tuple[str, str]
     rows = "".join(_row(lesson, exercises[lesson.name]) for lesson in lessons)
     table = f"| lesson | about | exercises | in it |\n| --- | --- | --- | --- |\n{rows}"
     return text, PLACE.sub(lambda _match: table, text)
+
+
+def platforms_page(root: Path) -> tuple[str, str] | None:
+    """docs/platforms.md as it is and as it should be; None where there is no such file."""
+    path = root / "docs" / "platforms.md"
+    if not path.exists():
+        return None
+    text = path.read_text("utf-8")
+    return text, PLATFORMS.sub(lambda _match: as_markdown(), text)
 
 
 def _row(lesson: Lesson, exercises: int) -> str:

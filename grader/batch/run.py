@@ -26,6 +26,7 @@ from grader.book.rebuild import stored_notebook
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.folder import folder_of, mode_in
+from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
 from grader.course.release import Release
 from grader.course.to_settle import unsettled
@@ -142,12 +143,13 @@ class ResultSink(Protocol):
 class Work:
     """What somebody handed in, as a run reads it, once: what is graded is what the key is of, even if the file changes
     meanwhile. `chosen` has the text of the notebook that counts, `digest` is of all of it (empty where it can't be read
-    as a file), `key` what its result is filed under."""
+    as a file), `key` what its result is filed under, `drawn_for` for whom the inputs of checks are drawn."""
 
     submission: Submission
     chosen: HandIn
     digest: str
     key: str
+    drawn_for: str
 
 
 class ClassRun:
@@ -167,6 +169,7 @@ class ClassRun:
         self.exercises, self.tests = self.settings.outline.exercises, self.settings.outline.tests
         self.outcome = ClassOutcome(course.lesson)
         self.expected = handed_out(self.settings.outline)
+        self.drawn_for = drawn_for(course.root, course.lesson)
         self.work: dict[str, Work] = {}
 
     def _say(self, text: str) -> None:
@@ -223,13 +226,15 @@ class ClassRun:
         limits = self.settings.limits
         chosen = of_another_lesson(self.course, hand_in(submission, self.expected, limits))
         digest = "" if chosen.unreadable else hashlib.sha256(chosen.data).hexdigest()
-        key = self.settings.key(submission.student, "\0".join((chosen.unreadable or digest, *chosen.remarks)))
+        drawn_for = self.drawn_for(submission.student)
+        whose = "\0".join(dict.fromkeys((submission.student, drawn_for)))
+        key = self.settings.key(whose, "\0".join((chosen.unreadable or digest, *chosen.remarks)))
         if digest:
             try:
                 chosen = replace(chosen, data=small_form(chosen.data, limits.notebook_bytes, limits.cells))
             except Unreadable as error:
                 chosen = replace(chosen, data=b"", unreadable=str(error))
-        return Work(submission, chosen, digest, key)
+        return Work(submission, chosen, digest, key, drawn_for)
 
     def _of_attempt(self, work: Work) -> LoggedResult | None:
         """The log's result of one of several hand-ins: as things are now, or of a version that waits for a regrade;
@@ -415,4 +420,5 @@ class ClassRun:
 
 def _task(work: Work) -> Task:
     chosen = work.chosen
-    return Task(work.submission.student, chosen.data, chosen.unreadable, chosen.remarks)
+    student = work.submission.student
+    return Task(student, chosen.data, chosen.unreadable, chosen.remarks, drawn_for=work.drawn_for)

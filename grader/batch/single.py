@@ -12,6 +12,7 @@ from typing import Any
 
 from grader.course.class_directory import ClassDirectory, Submission, course_layout, outline_of
 from grader.course.files import UntrustedFolder, read_regular
+from grader.course.groups import drawn_for
 from grader.course.release import CHECK
 from grader.errors import CommandFailed, CourseError, SandboxUnavailable, Unreadable
 from grader.handed_in.hand_in import HandIn, answers_in, hand_in, handed_out
@@ -183,7 +184,7 @@ def grade_in_course(path: Path, root: Path) -> SingleResult:
     course = ClassDirectory(root, match["lesson"])
     settings = course.settings()
     chosen = hand_in(course.submission(match["student"]), handed_out(settings.outline), settings.limits)
-    return _judged(course.lesson, chosen, settings, match["student"])
+    return _judged(course.lesson, chosen, settings, drawn_for(course.root, course.lesson)(match["student"]))
 
 
 def _judged(lesson: str, chosen: HandIn, settings: GradingSettings, student: str = "") -> SingleResult:

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Task:
     """One submission: its bytes, or why there are none (`unreadable`); `remarks` on which notebook it is; `quick`:
-    within less time, see `Limits.quick`."""
+    within less time, see `Limits.quick`; `drawn_for`: for whom the inputs of checks are drawn, "" for the student."""
 
     student: str
     data: bytes
     unreadable: str = ""
     remarks: tuple[str, ...] = ()
     quick: bool = False
+    drawn_for: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class JudgePlugin(WorkerPlugin):
         limits = settings.limits.quick if task.quick else settings.limits
         try:
             with self._alone:
-                result = self.judge.grade(task.data, settings.outline, task.student, task.unreadable, limits)
+                drawn_for = task.drawn_for or task.student
+                result = self.judge.grade(task.data, settings.outline, drawn_for, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
             made = stored_notebook(settings.outline, task.data, result, self.release, settings.limits)
             return TaskResult(result.to_plain(), made)

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,8 +31,8 @@ def save_groups(course: Path, lesson: str, groups: Mapping[str, str]) -> None:
     write_lines(course, GROUPS, lesson, lines)
 
 
-def drawn_for(course: Path, lesson: str, student: str) -> str:
-    """For whom the inputs of checks are drawn: the student, or their whole group, since equal work in a group has to
-    earn the same."""
-    group = groups_of(course, lesson).get(student)
-    return student if group is None else f"group: {group}"
+def drawn_for(course: Path, lesson: str) -> Callable[[str], str]:
+    """A function that gives for whom the inputs of a student's checks are drawn: for the student, or for their whole
+    group, since a group's work has one mark."""
+    groups = groups_of(course, lesson)
+    return lambda student: f"group: {groups[student]}" if student in groups else student

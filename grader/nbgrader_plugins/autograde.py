@@ -24,6 +24,7 @@ from grader.course.class_directory import (
     submitted_folder,
 )
 from grader.course.files import read_secret
+from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
 from grader.course.sharing import share
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, SandboxUnavailable
@@ -120,7 +121,8 @@ class JudgingExporter(NotebookExporter):
         chosen = hand_in(submission, handed_out(outline), self._limits)
         if not chosen.of_lesson:
             chosen = of_another_lesson(ClassDirectory(Path(self._coursedir().root), lesson), chosen)
-        result = self._judge.grade(chosen.data, outline, submission.student, chosen.unreadable)
+        whom = drawn_for(Path(self._coursedir().root), lesson)(submission.student)
+        result = self._judge.grade(chosen.data, outline, whom, chosen.unreadable)
         return result.with_remarks(chosen.remarks), chosen
 
     def _source(self, lesson: str) -> Path:

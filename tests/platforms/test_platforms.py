@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import grader.platforms
+from grader.authoring.readme import platforms_page
 from grader.cli.main import main
 from grader.course.class_directory import ClassDirectory
 from grader.feedback.zips import name_in
@@ -109,3 +110,10 @@ def test_each_platform_says_what_of_it_a_student_can_write():
         said = [platform.names_in_words, platform.students_write, platform.times_in_words]
         assert all(said), platform.key
         assert Path(grader.platforms.__path__[0], f"{type(platform).__module__.rpartition('.')[2]}.py").exists()
+
+
+def test_the_table_in_the_docs_is_made_of_these_files():
+    texts = platforms_page(Path(__file__).parents[2])
+    assert texts is not None
+    assert texts[0] == texts[1], "grader build --keep-outputs makes it"
+    assert all(platform.title in texts[1] for platform in registry.platforms())
