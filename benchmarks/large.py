@@ -3,9 +3,9 @@
     python benchmarks/large.py [SHAPE ...]
 
 Two students hand in the same file, of lesson 01 with its model solutions and 0, 10 or 20 MB more in one of several
-shapes. `grader collect`, `autograde`, `feedback` and `insights` run on it; the table has the seconds of the processor
-that each takes beyond those for the usual notebook. Twice the size may take about twice the time: where it takes more
-than three times, by more than two seconds, the exit code is 1.
+shapes. `grader collect`, a look of `grader watch`, `grader autograde`, `feedback` and `insights` run on it. The table
+has the seconds of the processor that each takes beyond those for the usual notebook. Twice the size may take about
+twice the time: where it takes more than three times, by more than two seconds, the exit code is 1.
 """
 
 from __future__ import annotations
@@ -26,15 +26,28 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.judge import BIN, LESSON, SOLVED, children, course  # noqa: E402
 from grader.course.roster import Person, save  # noqa: E402
+from grader.judge.outline import Outline  # noqa: E402
 
 MB = 1_000_000
 SIZES = (0, 10, 20)
+# What `grader watch` does in its own process, with the course's lock held, at every hand-in, before a worker gets it.
+LOOK = f"""
+from pathlib import Path
+from grader.course.class_directory import ClassDirectory
+from grader.handed_in.hand_in import hand_in, handed_out, of_another_lesson
+course = ClassDirectory(Path("."), {LESSON!r})
+for submission in course.submissions()[0]:
+    of_another_lesson(course, hand_in(submission, handed_out(course.outline()), course.limits()))
+"""
+GRADER = str(BIN / "grader")
 STEPS = {
-    "collect": ("collect", ".", LESSON, "class.zip"),
-    "autograde": ("autograde", ".", LESSON, "--workers", "1"),
-    "feedback": ("feedback", ".", LESSON),
-    "insights": ("insights", "."),
+    "collect": (GRADER, "collect", ".", LESSON, "class.zip"),
+    "a look of the watch": (sys.executable, "-c", LOOK),
+    "autograde": (GRADER, "autograde", ".", LESSON, "--workers", "1"),
+    "feedback": (GRADER, "feedback", ".", LESSON),
+    "insights": (GRADER, "insights", "."),
 }
+NAMES = "every exercise's name, and no answer"
 Cell = dict[str, object]
 
 
@@ -56,14 +69,23 @@ SHAPES: dict[str, Callable[[int], list[Cell]]] = {
     "1,500 cells of code": lambda size: [_code("x = 1  # a line\n" * (size // 16 // 1500)) for _ in range(1500)],
     "1,500 cells of text": lambda size: [_text("*a* [b](c) $d$ \n" * (size // 16 // 1500)) for _ in range(1500)],
     "an output": lambda size: [_code("1", outputs=[{"output_type": "stream", "name": "stdout", "text": "x" * size}])],
+    NAMES: lambda size: [_code(f"{_names()}\n" * (size // 2 // len(_names()))) for _ in range(2)],
     "small values": lambda size: [_code("1", metadata={"x": [[1]] * (size // 6)})],
 }
+
+
+def _names() -> str:
+    """The names of all exercises of the course, in a line."""
+    return " ".join(
+        name for path in sorted(SOLVED.parent.glob("*.ipynb")) for name in Outline.of(path.read_bytes()).exercises
+    )
 
 
 def notebook(shape: str, size: int) -> bytes:
     """The lesson's notebook with its model solutions and `size` bytes more, in one of the `SHAPES`."""
     whole = json.loads(SOLVED.read_bytes())
-    whole["cells"] += SHAPES[shape](size) if size else []
+    more = SHAPES[shape](size) if size else []
+    whole["cells"] = more if shape == NAMES else whole["cells"] + more
     return json.dumps(whole).encode()
 
 
@@ -80,12 +102,12 @@ def seconds(data: bytes) -> dict[str, float]:
 
 
 def _taken(place: Path, words: tuple[str, ...]) -> float:
-    """The seconds of the processor that a `grader` command takes. Its exit code may be 1, something odd about the
+    """The seconds of the processor that a command takes. Its exit code may be 1, something odd about the
     notebook, and no other, or the program ends."""
     before = children()
-    done = subprocess.run([BIN / "grader", *words], cwd=place, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
-        raise SystemExit(f"grader {words[0]}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise SystemExit(f"{words[:2]}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return children() - before
 
 

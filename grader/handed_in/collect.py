@@ -208,7 +208,7 @@ class _Collecting:
 
     def refuse_another_lesson(self, sources: Sequence[Path]) -> None:
         """Raise `CourseError` where more students' work is of other lessons than of this one: a slip in the lesson's
-        name would hand out a class of zeros."""
+        name would hand out a class of zeros. Of fewer it is noted in the outcome."""
         course, held = self._course, {}
         for student, found in self._sorting.theirs.items():
             works = [data for _found, data in self._reading.notebooks(student, found)]
@@ -217,6 +217,10 @@ class _Collecting:
         lessons = Counter(held.values())
         own = lessons.pop(course.lesson, 0)
         if sum(lessons.values()) <= own:
+            for student, lesson in held.items():
+                if lesson != course.lesson:
+                    name = self._sorting.theirs[student][0].name
+                    self._outcome.odd[name] = f"it has exercises of {lesson}, and none of {course.lesson}"
             return
         (likely, _count), *_others = lessons.most_common()
         counts = ", ".join(f"{count} to {lesson}" for lesson, count in lessons.most_common())

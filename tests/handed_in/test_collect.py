@@ -766,7 +766,9 @@ def test_one_of_another_lesson_among_this_lessons_stops_nobody(two_lessons, tmp_
     broken.mkdir()
     (broken / "02_broken.ipynb").write_bytes(b"{")
     files = {"ann.ipynb": other, "bo.ipynb": book("b"), "cy.ipynb": b"no notebook at all"}
-    assert collect(two_lessons, [zipped(tmp_path, files)]).taken == ["ann", "bo", "cy"]
+    outcome = collect(two_lessons, [zipped(tmp_path, files)])
+    assert outcome.taken == ["ann", "bo", "cy"]
+    assert outcome.odd == {"moodle.zip: ann.ipynb": f"it has exercises of 01_self_attention, and none of {LESSON}"}
 
 
 def test_an_untouched_notebook_takes_no_answers_place(course, tmp_path):
