@@ -126,13 +126,26 @@ def compile_cell(source: str, name: str, definitions_only: bool = False) -> Code
 
 
 def parse_cell(source: str, name: str, definitions_only: bool = False) -> ast.Module:
-    """The statements of a cell; the arguments are `compile_cell`'s. IPython's transformer is used only if it isn't
-    plain Python (magics, `!`, `?`)."""
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    tree = ast.parse(plain_python(source), name)
+    """The statements of a cell; the arguments are `compile_cell`'s."""
+    tree = read_cell(source, name)[0]
     if definitions_only:
         tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
     return tree
+
+
+def read_cell(source: str, name: str) -> tuple[ast.Module, bool]:
+    """The statements of a cell, and whether it is Python without magics. What `%%time` and its like stand above is the
+    cell itself, so that its names, its lines and its `await` are what they would be without. IPython's transformer is
+    used only for what isn't Python then (magics, `!`, `?`)."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    try:
+        return ast.parse(source, name), True
+    except SyntaxError:
+        untimed = _without_timing(source)
+    try:
+        return ast.parse(untimed, name), False
+    except SyntaxError:
+        return ast.parse(_without_magics(untimed), name), False
 
 
 def compiled(tree: ast.Module | ast.Expression, name: str, flags: int = 0) -> CodeType:
@@ -140,24 +153,6 @@ def compiled(tree: ast.Module | ast.Expression, name: str, flags: int = 0) -> Co
     mode = "exec" if isinstance(tree, ast.Module) else "eval"
     code: CodeType = compile(tree, name, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | flags, dont_inherit=True)
     return code
-
-
-def is_python(source: str) -> bool:
-    """Whether a cell is Python without magics. `ValueError` and `RecursionError` are the parser's own."""
-    try:
-        ast.parse(source)
-    except SyntaxError:
-        return False
-    return True
-
-
-def plain_python(source: str) -> str:
-    """A cell as Python alone. What `%%time` and its like stand above is the cell itself, so that its names, its lines
-    and its `await` are what they would be without; its own line is empty then."""
-    if is_python(source):
-        return source
-    source = _without_timing(source)
-    return source if is_python(source) else _without_magics(source)
 
 
 def _without_timing(source: str) -> str:

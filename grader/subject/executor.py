@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from grader.subject import settings
 from grader.subject.callbacks import answered
-from grader.subject.cells import compile_cell, is_python
+from grader.subject.cells import compiled, read_cell
 from grader.subject.errors import Missing
 from grader.subject.names import does_nothing, names_of, words_in, words_of
 from grader.subject.notebook import Notebook
@@ -97,14 +97,15 @@ class Executor:
         names: set[str] = set()
         for number, source in enumerate(request.args, 1):
             try:
-                code = compile_cell(source, f"<cell {number} of the notebook>")
+                tree, is_python = read_cell(source, name := f"<cell {number} of the notebook>")
+                code = compiled(tree, name)
             except (SyntaxError, ValueError, RecursionError):
                 return {}  # nobody can say what this notebook uses
             words = words_of(code)
             if "eval" in words and "eval" not in names_of(code).uses:
                 words.remove("eval")  # `model.eval()` looks no name up
             # Behind a magic, names are text.
-            names |= words if is_python(source) else words - {"get_ipython"} | words_in(source)
+            names |= words if is_python else words - {"get_ipython"} | words_in(source)
         return {"value": _short(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:
