@@ -36,6 +36,8 @@ SLOW = [
     *(f"tests/batch/test_ctrl_c.py::test_{name}" for name in ("regrade", "collect_feedback_and_export", "watch")),
     "tests/batch/test_ctrl_c.py::test_autograde[impatiently]",
     "tests/batch/test_term.py::test_an_extension_before_somebody_hands_in_counts_when_they_do",
+    "tests/batch/test_term.py::test_an_extension_in_one_lesson_gives_back_the_free_days_of_another",
+    "tests/batch/test_term.py::test_lateness_follows_whatever_changes_after_grading",
     "tests/batch/test_uncollect.py::test_to_be_settled_is_said_in_every_list_and_export",
     "tests/batch/test_watch.py::test_one_who_never_ends_holds_up_nobody",
     "tests/batch/test_regrade.py::test_learners_file_and_the_class_before_and_after_a_correction",
