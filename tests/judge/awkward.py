@@ -1,7 +1,7 @@
 """Honest notebooks that are awkward to grade: the solved lesson 01, changed as students and their tools change it.
 
 `awkward.toml` has what stock nbgrader, with its own settings, gives each of them. `python -m tests.judge.awkward`
-measures that anew (ten minutes), as `make test-slow` does to compare it with the file.
+measures those that the file lacks, with `--all` every one (ten minutes), as `make test-slow` does to compare.
 """
 
 from __future__ import annotations
@@ -364,12 +364,13 @@ def _nbgrader(course: Path, *command: str) -> None:
 
 
 def main() -> None:
-    """Measure all, and write the file."""
-    marks = {}
-    for name in AWKWARD:
+    """Measure what the file lacks, or all, and write the file."""
+    marks = {} if "--all" in sys.argv else stored()
+    for name in AWKWARD.keys() - marks.keys():
         marks |= by_stock([name])
         print(f"{marks[name]:5g}  {name}", flush=True)
-    MARKS.write_text(HEAD + "".join(f'"{name}" = {mark:g}\n' for name, mark in marks.items()), encoding="utf-8")
+    lines = (f'"{name}" = {marks[name]:g}\n' for name in AWKWARD)
+    MARKS.write_text(HEAD + "".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
