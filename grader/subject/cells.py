@@ -122,7 +122,17 @@ def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
 def compile_cell(source: str, name: str, definitions_only: bool = False) -> CodeType:
     """Compile a cell under the file name `name`; with `definitions_only` its functions, classes and imports alone.
     Its code is a coroutine's where it has an `await` of its own. SyntaxError if it isn't Python, magics aside."""
-    return compiled(parse_cell(source, name, definitions_only), name)
+    return compiled(parse_cell(source, name, True), name) if definitions_only else compile_whole(source, name)[0]
+
+
+def compile_whole(source: str, name: str) -> tuple[CodeType, bool]:
+    """The code of a whole cell, and whether it is Python without magics. It makes no tree where there are none: of a
+    cell of millions of characters that would take a gigabyte."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    try:
+        return compiled(source, name), True
+    except SyntaxError:
+        return compiled(read_cell(source, name)[0], name), False
 
 
 def parse_cell(source: str, name: str, definitions_only: bool = False) -> ast.Module:
@@ -148,9 +158,9 @@ def read_cell(source: str, name: str) -> tuple[ast.Module, bool]:
         return ast.parse(_without_magics(untimed), name), False
 
 
-def compiled(tree: ast.Module | ast.Expression, name: str, flags: int = 0) -> CodeType:
-    """The code of a tree, without this file's `from __future__` but with these `flags`."""
-    mode = "exec" if isinstance(tree, ast.Module) else "eval"
+def compiled(tree: str | ast.Module | ast.Expression, name: str, flags: int = 0) -> CodeType:
+    """The code of a tree or a text, without this file's `from __future__` but with these `flags`."""
+    mode = "eval" if isinstance(tree, ast.Expression) else "exec"
     code: CodeType = compile(tree, name, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | flags, dont_inherit=True)
     return code
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from grader.subject import settings
 from grader.subject.callbacks import answered
-from grader.subject.cells import compiled, read_cell
+from grader.subject.cells import compile_whole
 from grader.subject.errors import Missing
 from grader.subject.names import does_nothing, names_of, words_in, words_of
 from grader.subject.notebook import Notebook
@@ -97,8 +97,7 @@ class Executor:
         names: set[str] = set()
         for number, source in enumerate(request.args, 1):
             try:
-                tree, is_python = read_cell(source, name := f"<cell {number} of the notebook>")
-                code = compiled(tree, name)
+                code, is_python = compile_whole(source, f"<cell {number} of the notebook>")
             except (SyntaxError, ValueError, RecursionError):
                 return {}  # nobody can say what this notebook uses
             words = words_of(code)

@@ -22,7 +22,7 @@ from collections.abc import Coroutine, Iterable
 from types import CodeType
 from typing import Any
 
-from grader.subject.cells import DEFINITIONS, compiled, parse_cell
+from grader.subject.cells import DEFINITIONS, compile_whole, compiled, parse_cell
 from grader.subject.names import names_of
 from grader.subject.protocol import Raised
 from grader.subject.raised import describe_exception
@@ -30,6 +30,7 @@ from grader.subject.time_limit import TimeLimit
 
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 HINTED = (*DEFINED, ast.AnnAssign)
+LONGEST = 200_000  # characters of a cell that runs statement by statement; nobody writes a longer one by hand
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 HINTS_UNREAD = __future__.annotations.compiler_flag
 # What a machine may lack that another one has: packages and backends, files and the network, somebody at a keyboard.
@@ -57,6 +58,8 @@ class Notebook:
         """Run a cell, or its functions, classes and imports alone; the errors that it raised, in order."""
         self.cells += 1
         name = f"<cell {self.cells}>"
+        if len(source) > LONGEST and not definitions_only:
+            return self._in_one_piece(source, name)
         try:
             tree = parse_cell(source, name, definitions_only)
         except Exception as error:  # also what the parser itself can't do
@@ -65,6 +68,15 @@ class Notebook:
             self.lose(names, raised)
             return [raised]
         return _Cell(self, name).run(tree.body, tree.body[-1] if tree.body else None)
+
+    def _in_one_piece(self, source: str, name: str) -> list[Raised]:
+        try:
+            self._value(compile_whole(source, name)[0])
+        except TimeLimit:
+            raise
+        except BaseException as error:
+            return [describe_exception(error)]
+        return []
 
     def note(self, error: BaseException, raised: Raised) -> Raised:
         """Note an error that was `raised`. Returns the stop that it is, or goes back to where it misses a name that was
