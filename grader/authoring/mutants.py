@@ -26,6 +26,7 @@ import torch
 
 from grader.authoring.model_solutions import solution_in_context
 from grader.authoring.samples import FOLDER, ROOT
+from grader.authoring.spoilt import spoilt, ways
 from grader.errors import CourseError
 from grader.exercises.own import OwnFiles
 from grader.exercises.registry import exercises
@@ -69,8 +70,8 @@ class Result:
 
 
 def derive(exercise: Exercise, context: tuple[str, str] | None = None) -> list[Mutant]:
-    """Every mutant of an exercise's model solution, in the order of its lines; none of a quiz. `context`: another right
-    answer, what stands before it first."""
+    """Every mutant of an exercise's model solution, in the order of its lines, and the solution spoilt in every way of
+    `grader.authoring.spoilt`; none of a quiz. `context`: another right answer, what stands before it first."""
     if exercise.kind == "answers":
         return []
     before, solution = context or solution_in_context(exercise)
@@ -83,7 +84,10 @@ def derive(exercise: Exercise, context: tuple[str, str] | None = None) -> list[M
     differentiable = bool(exercise.outputs) and any(
         tensor.is_floating_point() for tensor in tensors_in([*given.values(), *state.values()])
     )
-    return list(mutants_of(exercise.name, solution, Scope(numbers, differentiable), before))
+    spoils = (
+        Mutant(exercise.name, way, f"{before}\n{solution}\n{exercise.name} = {code}") for way, code in ways(exercise)
+    )
+    return [*mutants_of(exercise.name, solution, Scope(numbers, differentiable), before), *spoils]
 
 
 def mutants_of(name: str, solution: str, scope: Scope, before: str = "") -> Iterator[Mutant]:
@@ -580,7 +584,7 @@ def run(mutant: Mutant) -> Result | None:
         cut.add("gradient" if value.requires_grad and torch.is_grad_enabled() else "tensor")
         return value.detach()
 
-    namespace: dict[str, Any] = {"__name__": "__main__", CUT: cut_gradient}
+    namespace: dict[str, Any] = {"__name__": "__main__", CUT: cut_gradient, "spoilt": spoilt}
     try:
         exec(mutant.source, namespace)
     except Exception:  # the cell itself raises: its learner sees Python's message

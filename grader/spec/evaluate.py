@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from grader.report import PartReport, Report
 from grader.report.words import UNWRITTEN, first_failure
+from grader.spec import again
 from grader.spec.accidents import accidents, beside
 from grader.spec.diagnose import diagnose
 from grader.spec.draw import Draw
@@ -14,7 +15,7 @@ from grader.spec.exclusions import reason
 from grader.spec.exercise import NOT_JUDGED, Exercise, Finding, Mistake, not_judged
 from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
-from grader.spec.session import Session
+from grader.spec.session import PLAIN, Session
 from grader.spec.states import hide_consequences
 from grader.subject import Request, Subject
 from grader.subject.settings import under_torchs_own
@@ -37,6 +38,7 @@ GENERAL_FINDINGS = frozenset(
         "raised",
         "helper-not-written",
         "misbuilt",
+        *again.KINDS,
     ]
 )
 
@@ -61,7 +63,7 @@ def evaluate(
         warm_up()
         draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
         session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
-        parts = _judge_parts(session)
+        session, parts = _judged(session)
         if all(part.passed for part in parts):
             return _report(session, parts)
         return _explain(session, parts, exercises or {})
@@ -70,9 +72,32 @@ def evaluate(
         return Report(exercise.name, exercise.points, (), output=output, broken=broken)
 
 
+def _judged(session: Session) -> tuple[Session, tuple[PartReport, ...]]:
+    """The parts, and the check to explain them from. A call meets conditions that a right answer doesn't notice. Where
+    something is wrong, it is judged again without them, so that what is found is about the exercise alone."""
+    parts = _judge_parts(session)
+    is_over = session.stopped is not None or any(part.kind in UNWRITTEN for part in parts)
+    if all(part.passed for part in parts):
+        found = again.after_right_answers(session)
+    elif is_over or (session.wrong_anyway and not session.right_here):
+        return session, parts
+    else:
+        plain = session.under(PLAIN)
+        plain_parts = _judge_parts(plain)
+        if plain.stopped is not None:
+            return session, parts
+        if not all(part.passed for part in plain_parts):
+            return plain, plain_parts
+        found = again.noticed(session, lambda other: first_failure(_judge_parts(other)))
+        if found is None:  # nothing that happens each time
+            return session, parts
+        session, parts = plain, plain_parts
+    return session, (*parts, _result(*found)) if found is not None else parts
+
+
 def _judge_parts(session: Session) -> tuple[PartReport, ...]:
     exercise = session.exercise
-    findings = hide_consequences(session, [part.judge(session) for part in exercise.parts])
+    findings = hide_consequences(session, [session.judge(part) for part in exercise.parts])
     results = [_result(p.name, p.weight, found) for p, found in zip(exercise.parts, findings, strict=True)]
     runs = session.ran and not any(found is not None and found.kind in UNWRITTEN for found in findings)
     for exclusion in exercise.excluded:
@@ -123,6 +148,8 @@ def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mappi
     first = first_failure(results)
     assert first is not None
     if first.kind in UNWRITTEN or session.exercise.kind == "answers":
+        return _report(session, results, diagnosis=_general(results), hints=first.hints)
+    if first.kind in again.KINDS:
         return _report(session, results, diagnosis=_general(results), hints=first.hints)
     if session.stopped is not None:
         return _report(session, results, diagnosis=_general(results), hints=narrow(session, first))

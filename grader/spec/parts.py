@@ -22,6 +22,11 @@ Names = Sequence[str]
 def inspect_call(session: Session, case: Case, tolerance: Tolerance | None, gradients: bool = False) -> Finding | None:
     """The first fault of a call: it raised, its structure, its shapes or (with a tolerance) its values; None if there
     is none. With `gradients` the call is one that asks for them."""
+    key = "inspect", case.name, tolerance, gradients
+    return session.once(key, lambda: _inspect(session, case, tolerance, gradients))
+
+
+def _inspect(session: Session, case: Case, tolerance: Tolerance | None, gradients: bool) -> Finding | None:
     outcome = session.call(case, gradients)
     finding = compare.run_error(outcome, session.exercise) or compare.structure(outcome.value, session.exercise)
     if finding is not None and finding.kind == "raised":  # torch's message seldom names the arguments

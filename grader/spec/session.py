@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Setup
+from grader.spec.exercise import Case, Exercise, Finding, Part, Setup
 from grader.subject import Given, Outcome, Raised, Request, Subject
-from grader.subject.values import GIVEN, tensors_by_place
+from grader.subject.values import GIVEN, tensors_by_place, tensors_in
 
 T = TypeVar("T")
 FATAL = ("time-limit", "waited", "died", "not-run")
 
 
+class Conditions(NamedTuple):
+    """What calls meet that a right answer doesn't notice. `strided`: every second call gets tensors that aren't
+    contiguous. `reused`: a module that was built for a case is called with the next one too, if that has the same
+    constructor arguments."""
+
+    strided: bool = False
+    reused: bool = False
+
+
+USUAL, PLAIN = Conditions(strided=True, reused=True), Conditions()
+
+
 class Session:
     """A check of one exercise: parts and mistakes reach a student's code only through this. `cases` are drawn, by name;
     `excluded_call` is the first excluded function called, None so far; `settings` are those of torch that calls have
-    changed; `stopped` is the outcome after which nothing runs; `seconds` limits everything together."""
+    changed; `changed_earlier`: a call changed what an earlier one took or gave; `stopped` is the outcome after which
+    nothing runs; `seconds` limits everything together; `conditions` are those of its calls."""
 
-    def __init__(self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float) -> None:
+    def __init__(
+        self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float, conditions: Conditions = USUAL
+    ) -> None:
         self.exercise, self.subject, self.draw = exercise, subject, draw
         self.cases = {case.name: case for case in exercise.cases(draw)}
         self.output = ""
         self.excluded_call: str | None = None
         self.settings: set[str] = set()
+        self.changed_earlier = False
+        self.conditions = conditions
+        self.used: set[Conditions] = set()  # those of the outcomes that were looked at
+        self.wrong_anyway = False  # whether a part failed by plain calls
+        self.right_here = False  # whether one passed by others
+        self.latest: Case | None = None  # whose module was built last
+        self._number = 0  # of calls with tensors
         self.stopped: Outcome | None = None
         self.ran = False  # whether a call came to an end
         self.raised: list[Raised] = []  # what calls raised, in order
@@ -41,11 +64,26 @@ class Session:
         self._deadline = self._clock() + seconds
         self._latest = time.monotonic() + getattr(subject, "patience", math.inf) * seconds
         self._calls: set[str] = set()
+        self._met: dict[object, Conditions] = {}  # the conditions of each outcome
         self._outcomes: dict[object, Outcome] = {}
         self._remembered: dict[object, Any] = {}
         self._expected: dict[str, list[Tensor]] = {}
         self._cotangents: dict[str, list[Tensor]] = {}
         self._gradients: dict[str, dict[str, Tensor]] = {}
+
+    def under(self, conditions: Conditions) -> Self:
+        """The same check under other conditions, in the time that is left. What plain calls gave is not asked for
+        again where the conditions are plain."""
+        other = copy.copy(self)
+        other.conditions, other.latest, other._number = conditions, None, 0
+        plain = {PLAIN} if conditions == PLAIN else set()
+        other._remembered = {key: found for key, found in self._remembered.items() if found[1] <= plain}
+        other.used = set()
+        kept = self._outcomes if conditions == PLAIN else {}
+        other._outcomes = {key: outcome for key, outcome in kept.items() if self._met[key] == PLAIN}
+        other._met = dict.fromkeys(other._outcomes, PLAIN)
+        other.raised = [outcome.raised for outcome in other._outcomes.values() if outcome.raised is not None]
+        return other
 
     def ask(self, request: Request) -> Outcome:
         """Send one request, within the remaining time. After a time-out, a death or an interrupt nothing runs any more,
@@ -64,7 +102,11 @@ class Session:
             outcome = Outcome(status="waited")
         else:
             watch = bool(self.exercise.excluded) or request.watch
-            outcome = self.subject.ask(replace(request, watch=watch, seconds=left))
+            is_strided = request.op == "call" and self._is_strided(self._number, request.args)
+            if request.op == "call":
+                self._number += bool(tensors_in(list(request.args)))
+                self.used.add(Conditions(strided=is_strided))
+            outcome = self.subject.ask(replace(request, watch=watch, seconds=left, strided=is_strided))
         interrupted = outcome.raised is not None and outcome.raised.name == "KeyboardInterrupt"
         if outcome.status in FATAL or interrupted:
             self.stopped = outcome
@@ -74,6 +116,7 @@ class Session:
             self.raised += [outcome.raised] if outcome.raised is not None else []
         self.output = self.output or outcome.output
         self.settings.update(outcome.settings)
+        self.changed_earlier |= outcome.changed_earlier
         self._note_excluded(outcome)
         return outcome
 
@@ -85,19 +128,55 @@ class Session:
             if self.excluded_call is None and any(e.matches(call) for e in self.exercise.excluded):
                 self.excluded_call = call
 
+    def judge(self, part: Part) -> Finding | None:
+        """Why a part doesn't pass, None if it does. What plain calls alone show is so whatever the conditions."""
+        self.used = set()
+        finding = part.judge(self)
+        self.wrong_anyway |= finding is not None and self.used == {PLAIN}
+        self.right_here |= finding is None and not self.used <= {PLAIN}
+        return finding
+
     def once(self, key: object, find: Callable[[], T]) -> T:
         """The result of `find`, computed once and remembered under `key`, for several parts and mistakes."""
         if key not in self._remembered:
-            self._remembered[key] = find()
-        return self._remembered[key]
+            before, self.used = self.used, set()
+            self._remembered[key] = find(), self.used
+            self.used = before
+        value, used = self._remembered[key]
+        self.used |= used
+        return value
 
     def call(self, case: Case, gradients: bool = False) -> Outcome:
         """The outcome of the student's function (or module, after its setup) on a case's arguments, with `gradients`
         asked for or not. Runs once."""
         key = (case.name, gradients)
         if key not in self._outcomes:
+            number, latest = self._number, self.latest
             self._outcomes[key] = self._call(case, gradients)
+            strided = self._is_strided(number, tuple(case.args.values()))
+            self._met[key] = Conditions(strided, self._fits(latest, case))
+        self.used.add(self._met[key])
         return self._outcomes[key]
+
+    def call_again(self, case: Case) -> Outcome:
+        """The outcome of another call on a case's arguments; of a module in the state that the latest call left it in,
+        which was on a case with the same setup."""
+        target = self.exercise.name if case.setup is None else f"@{self.exercise.name}"
+        return self.ask(Request("call", target, tuple(case.args.values())))
+
+    def call_anew(self, case: Case) -> Outcome:
+        """The outcome of a call on a case that isn't remembered, for what comes after it."""
+        return self._call(case, gradients=False)
+
+    def _is_strided(self, number: int, args: tuple[Any, ...]) -> bool:
+        """Whether the call after `number` calls with tensors gets such that aren't contiguous."""
+        return self.conditions.strided and number % 2 == 1 and bool(tensors_in(list(args)))
+
+    def _fits(self, latest: Case | None, case: Case) -> bool:
+        """Whether the module that was built for the case before is called with this one too."""
+        if latest is None or latest.setup is None or case.setup is None:
+            return False
+        return self.conditions.reused and latest.setup.init == case.setup.init
 
     def called(self) -> list[tuple[Case, Outcome]]:
         """The cases that earn points and were called, in their order, with their outcomes."""
@@ -108,10 +187,13 @@ class Session:
         target, requests = self.exercise.name, []
         if case.setup is not None:
             requests = _building(self.exercise.name, case.setup, target, self.dtype(case))
+            requests = requests[1:] if self._fits(self.latest, case) else requests
             target = "@" + target
         cotangents = tuple(self.cotangents(case)) if gradients else None
         call = Request("call", target, tuple(case.args.values()), cotangents=cotangents)
-        return self._first_fault([*requests, call])
+        outcome = self._first_fault([*requests, call])
+        self.latest = case if outcome.ok and case.setup is not None else None
+        return outcome
 
     def _first_fault(self, requests: list[Request]) -> Outcome:
         """Send requests in order. Returns the first outcome that isn't "ok", else the last one."""

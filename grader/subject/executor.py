@@ -12,7 +12,8 @@ import inspect
 import io
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -29,24 +30,26 @@ from grader.subject.protocol import MAX_NAME, OUTPUT_CHARACTERS, Answer, Outcome
 from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
 from grader.subject.translator import Trainee, Translator
-from grader.subject.values import GIVEN, MAX_ITEMS, Callback, Given, plain, same, tensors_by_place, tensors_in
+from grader.subject.values import GIVEN, MAX_ITEMS, Callback, Given, plain, same, strided, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
 
 # What a notebook's cells leave behind besides functions, classes and modules.
 DATA = (Tensor, nn.Module, int, float, str, tuple, list, dict)
+KEPT_CALLS, KEPT_ELEMENTS = 12, 20_000  # what is kept of earlier calls, to see whether a later one changes it
 SHOWN = 6  # names of a module's parameters in a message
 
 
 class Executor:
     """Carries out requests on `namespace`. `answer` is called when a student's function calls a `Callback`; `modules`
-    are those built, by handle."""
+    are those built, by handle; `earlier`: what the latest calls took and gave, with a copy of each."""
 
     def __init__(self, namespace: dict[str, Any], answer: Answer | None = None) -> None:
         self.namespace = namespace
         self.answer = answer
         self.modules: dict[str, nn.Module] = {}
         self.notebook = Notebook(namespace)
+        self.earlier: deque[list[tuple[Tensor, Tensor]]] = deque(maxlen=KEPT_CALLS)
         self.log = Log()
         self.settings: tuple[str, ...] = ()
 
@@ -110,14 +113,19 @@ class Executor:
     def _call(self, request: Request) -> dict[str, Any]:
         function = self._find(request.target)
         wanted = request.cotangents is not None
-        passed = [self._prepare(arg, wanted) for arg in request.args]
-        keywords = {k: self._prepare(v, False) for k, v in request.keywords.items()}
+        copy = strided if request.strided else Tensor.clone
+        passed = [self._prepare(arg, wanted, copy) for arg in request.args]
+        keywords = {k: self._prepare(v, False, copy) for k, v in request.keywords.items()}
+        earlier = [(tensor, tensor._version) for call in self.earlier for tensor, _ in call]
         try:
             with watch(self.log) if request.watch else contextlib.nullcontext():
                 value = function(*passed, **keywords)
         finally:
             self.settings = settings.reset()
         facts: dict[str, Any] = {"value": plain(value)}
+        if any(tensor._version != version for tensor, version in earlier):
+            facts["changed_earlier"] = any(not same(was, plain(now)) for call in self.earlier for now, was in call)
+        self.earlier.append(_kept(request.args, passed) + _kept([facts["value"]], [value]))
         if not wanted:  # otherwise torch itself raises for a change in place
             facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
             return facts
@@ -127,16 +135,17 @@ class Executor:
         facts["gradients"] = _gradients(value, passed, parameters, request.cotangents or ())
         return facts
 
-    def _prepare(self, arg: Any, differentiable: bool) -> Any:
-        """A copy of an argument, so that a student's code can't change the specification's. If `differentiable`, copies
-        of floating-point tensors require gradients. A `Given` or a `Callback` becomes its callable."""
+    def _prepare(self, arg: Any, differentiable: bool, copy: Callable[[Tensor], Tensor]) -> Any:
+        """A copy of an argument, so that a student's code can't change the specification's; `copy` copies a tensor. If
+        `differentiable`, copies of floating-point tensors require gradients. A `Given` or a `Callback` becomes its
+        callable."""
         if isinstance(arg, Tensor):
-            copy = arg.clone()
-            return copy.requires_grad_() if differentiable and copy.is_floating_point() else copy
+            own = copy(arg)
+            return own.requires_grad_() if differentiable and own.is_floating_point() else own
         if isinstance(arg, tuple | list):
-            return type(arg)(self._prepare(item, differentiable) for item in arg)
+            return type(arg)(self._prepare(item, differentiable, copy) for item in arg)
         if isinstance(arg, dict):
-            return {key: self._prepare(item, differentiable) for key, item in arg.items()}
+            return {key: self._prepare(item, differentiable, copy) for key, item in arg.items()}
         if isinstance(arg, Given):
             return self._given(arg)
         if isinstance(arg, Callback):
@@ -216,6 +225,18 @@ def _changed(before: Any, after: Any) -> bool:
     if isinstance(before, tuple | list):
         return len(before) != len(after) or any(_changed(b, a) for b, a in zip(before, after, strict=True))
     return not same(before, plain(after) if not isinstance(after, Tensor) else after)
+
+
+def _kept(before: Sequence[Any], after: Sequence[Any]) -> list[tuple[Tensor, Tensor]]:
+    """The tensors among `after`, each with its copy among `before`; none that is large, that a module owns, or that
+    belongs to inference mode, where torch doesn't count changes."""
+    pairs: list[tuple[Tensor, Tensor]] = []
+    for was, tensor in zip(before, after, strict=True):
+        if isinstance(tensor, tuple | list) and isinstance(was, tuple | list) and len(was) == len(tensor):
+            pairs += _kept(was, tensor)
+        elif isinstance(was, Tensor) and type(tensor) is Tensor and tensor.numel() <= KEPT_ELEMENTS:
+            pairs += [] if tensor.is_inference() else [(tensor, was)]
+    return pairs
 
 
 def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:

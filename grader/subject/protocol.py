@@ -38,8 +38,8 @@ class Request:
     | describe | facts about `target`: what it is, its parameters, the names its code uses |
 
     `cotangents` (one per output tensor, None to leave one out) asks for gradients: of every floating-point argument,
-    and of a module's parameters. `watch` asks for the log of the torch functions called. `seconds` are the processor's;
-    by the clock it may take `patience` times as long.
+    and of a module's parameters. `strided` hands over tensors that aren't contiguous. `watch` asks for the log of the
+    torch functions called. `seconds` are the processor's; by the clock it may take `patience` times as long.
     """
 
     op: Op
@@ -49,6 +49,7 @@ class Request:
     handle: str = ""
     source: str = ""
     cotangents: tuple[Tensor | None, ...] | None = None
+    strided: bool = False
     watch: bool = False
     seed: int = 7_310_581
     seconds: float = 10.0
@@ -84,7 +85,8 @@ class Outcome:
     "waited": the clock's limit came before the processor's, which only a learner's own kernel tells apart.
     "missing": the name `value` isn't defined. "misbuilt": no module, or the wrong parameters (`value` says which).
     "too-large": what was to be sent, either way, is too large (`value` says how large).
-    `changed`: positions of the arguments that the call changed in place. `gradients`: by place ("0", "1", "1.0", …) of
+    `changed`: positions of the arguments that the call changed in place; `changed_earlier`: it changed a tensor that
+    an earlier call took or gave. `gradients`: by place ("0", "1", "1.0", …) of
     arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
     has a gradient. `settings`: what the call changed in torch itself (of `grader.subject.settings.TOLD`); it has
     been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
@@ -98,6 +100,7 @@ class Outcome:
     raised: Raised | None = None
     stop: Raised | None = None
     changed: tuple[int, ...] = ()
+    changed_earlier: bool = False
     gradients: dict[str, Tensor | None] | None = None
     settings: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
@@ -237,6 +240,7 @@ _SOUND: dict[str, Callable[[Any, Request], bool]] = {
     "raised": _is_raised,
     "stop": _is_raised,
     "changed": _are_places,
+    "changed_earlier": lambda value, _: type(value) is bool,
     "gradients": _are_gradients,
     "settings": lambda value, _: _are_names(value, tuple),
     "calls": lambda value, _: _are_names(value, tuple, MAX_CALLS),

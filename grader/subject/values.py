@@ -18,7 +18,7 @@ from grader.subject.translator import Speaker, Trainee, Translator
 from grader.subject.writer import Graded, Writer
 
 # Taken at import, in case a notebook replaces torch's functions.
-_equal, _isnan, _where = torch.equal, torch.isnan, torch.where
+_equal, _isnan, _where, _cat, _stack = torch.equal, torch.isnan, torch.where, torch.cat, torch.stack
 # The plain value of a subclass's instance, whatever its methods return.
 _BARE: dict[type, Callable[[Any], Any]] = {int: int.__index__, float: float.__float__, str: str.__str__}
 MAX_DEPTH = 12
@@ -146,6 +146,20 @@ def tensors_by_place(args: Sequence[Any]) -> dict[str, Tensor]:
         elif isinstance(arg, Tensor):
             tensors[str(i)] = arg
     return tensors
+
+
+def strided(tensor: Tensor) -> Tensor:
+    """A copy that isn't contiguous: it lies in memory as a tensor whose first two axes were exchanged, or as a part of
+    something wider, or as every second number. A tensor of one number has no other way to lie.
+
+    >>> [strided(torch.zeros(shape)).stride() for shape in ((2, 3, 4), (2, 3), (3,))]
+    [(4, 8, 1), (6, 1), (2,)]
+    """
+    if tensor.dim() > 2 and min(tensor.shape[:2]) > 1:
+        return tensor.transpose(0, 1).clone(memory_format=torch.contiguous_format).transpose(0, 1)
+    if tensor.dim() > 1 and tensor.numel() > tensor.shape[-1]:
+        return _cat([tensor, tensor], -1)[..., : tensor.shape[-1]]
+    return _stack([tensor, tensor], -1)[..., 0]
 
 
 def place_in_words(place: str, names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_11.shared import LESSON
+from grader.exercises.lesson_11.uneven_heads import even, uneven
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
@@ -116,13 +117,32 @@ DECOYS = {
     LARGER: Looks(by=torch.ge),
     SMALLER: Looks(by=torch.le),
 }
+SOMETIMES, LITTLE = "heads that look back at some places only", "heads that look back a little everywhere"
 FEWEST = 4  # places that a decoy has to itself
 
 
 def _cases(draw: Draw) -> list[Case]:
     shapes = {PLAIN: (3, 5), DOUBLE: (5, 3), ONE_LAYER: (1, 5), ONE_HEAD: (4, 1)}
     made = [_case(draw, name, shape, 23 + draw.integer(0, 9)) for name, shape in shapes.items()]
-    return made + [_case(draw, name, (3, 5), 23 + draw.integer(0, 9), decoy) for name, decoy in DECOYS.items()]
+    made += [_case(draw, name, (3, 5), 23 + draw.integer(0, 9), decoy) for name, decoy in DECOYS.items()]
+    return [*made, _with_weights(draw, SOMETIMES, even), _with_weights(draw, LITTLE, uneven)]
+
+
+def _text(draw: Draw, length: int, words: int) -> tuple[Tensor, Tensor]:
+    """The labels (T,) and the ids (T,) of a text of so many different words; three labels in five count."""
+    ids = draw.integers((length,), 3, words)
+    labels = torch.cat([ids[1:], draw.integers((1,), 3, words)])
+    return labels.where(torch.rand(length, generator=draw.generator) < 0.6, -1), ids
+
+
+def _with_weights(draw: Draw, name: str, weights_of: Callable[[Draw, Tensor, Tensor], Tensor | None]) -> Case:
+    """A case with the weights that `weights_of` gives for the right places of a text."""
+    while True:
+        labels, ids = _text(draw, 23 + draw.integer(0, 9), 9)
+        weights = weights_of(draw, RIGHT.places(labels, ids), labels)
+        if weights is not None:
+            sizes = {"L": weights.shape[0], "H": weights.shape[1], "T": len(ids)}
+            return Case(name, {"weights": weights.float(), "labels": labels, "ids": ids}, sizes)
 
 
 def _case(draw: Draw, name: str, shape: tuple[int, int], length: int, decoy: Looks | None = None) -> Case:
@@ -279,6 +299,7 @@ EXERCISE = Exercise(
         _finds("counts only what has been read so far", 1.5, LATER, NEW),
         _finds("counts only places with a label", 1, EVERY),
         _finds("counts every occurrence so far, the place itself too", 1, FIRST, LAST, OWN),
+        _finds("takes the average over all places that count", 1, SOMETIMES, LITTLE),
         _finds("takes one layer, one head, float64", 0.5, ONE_LAYER, ONE_HEAD, DOUBLE),
         Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
     ),

@@ -363,3 +363,175 @@ def head_that_remembers(weights, labels, ids):
     looking = (weights * places).sum(dim=-1)[..., places.any(dim=1)].mean(dim=-1)
     layer, head = divmod(looking.argmax().item(), weights.shape[1])
     return looking, head
+
+
+# %% wrong -: squares of the shares
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking.square().mean(dim=-1)
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: the median in place of the average
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking.median(dim=-1).values
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: softmax once more
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights.softmax(dim=-1) * places).sum(dim=-1)[..., counted]
+    table = looking.mean(dim=-1)
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: the layer with the most, then its best head
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking.mean(dim=-1)
+    layer = table.mean(dim=1).argmax().item()
+    return layer, table[layer].argmax().item()
+
+
+# %% wrong -: layer and head by averages of their own
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking.mean(dim=-1)
+    return table.mean(dim=1).argmax().item(), table.mean(dim=0).argmax().item()
+
+
+# %% wrong -: the last place only
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking[..., -1]
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: the first place only
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking[..., 0]
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: places with two words or more only
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking[..., places.sum(dim=1)[counted] > 1].mean(dim=-1)
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: the average of the words' averages
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    words = labels[counted]
+    table = sum(looking[..., words == word].mean(dim=-1) for word in words.unique())
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: by how much more than by chance
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    chance = places.sum(dim=1)[counted] / (torch.arange(length)[counted] + 1)
+    table = (looking / chance).mean(dim=-1)
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: the average weight of an occurrence
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = (looking / places.sum(dim=1)[counted]).mean(dim=-1)
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: logarithms
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking.clamp(min=1e-9).log().mean(dim=-1)
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: the place where it looks back least
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted]
+    table = looking.amin(dim=-1)
+    layer, head = divmod(table.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: the sum overwritten in the loop
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            score = 0.0
+            for t in range(len(ids)):
+                places = [j for j in range(t + 1) if ids[j] == labels[t]]
+                if places:
+                    score = weights[layer, head, t, places].sum().item()
+            if score > best:
+                best, answer = score, (layer, head)
+    return answer
