@@ -73,13 +73,11 @@ class Session:
 
     def under(self, conditions: Conditions) -> Self:
         """The same check under other conditions, in the time that is left. What plain calls gave is not asked for
-        again where the conditions are plain."""
+        again where the conditions are plain, unless a specification has runs of its own, which are begun anew."""
         other = copy.copy(self)
-        other.conditions, other.latest, other._number = conditions, None, 0
-        plain = {PLAIN} if conditions == PLAIN else set()
-        other._remembered = {key: found for key, found in self._remembered.items() if found[1] <= plain}
+        other.conditions, other.latest, other._number, other._remembered = conditions, None, 0, {}
         other.used = set()
-        kept = self._outcomes if conditions == PLAIN else {}
+        kept = self._outcomes if conditions == PLAIN and self.exercise.reference is not None else {}
         other._outcomes = {key: outcome for key, outcome in kept.items() if self._met[key] == PLAIN}
         other._met = dict.fromkeys(other._outcomes, PLAIN)
         other.raised = [outcome.raised for outcome in other._outcomes.values() if outcome.raised is not None]

@@ -23,7 +23,7 @@ TRIED = (
     "overwrites what it gave before",
     "changes in place, a call later, ",
 )
-# Wrong answers that pass as yet. What these calls return is looked at in one run alone, or their calls have no reference.
+# Wrong answers that pass as yet: what is returned is compared in one run alone, or with no reference.
 STRIDED, SHAPE, AGAIN, _, LATER = TRIED
 OPEN = {
     "TransformerBlock": {f"{LATER}`mask`"},
