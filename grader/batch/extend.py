@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
 
 from grader.batch.override import require_words
@@ -20,29 +18,31 @@ from grader.book.gradebook import LessonGradebook, cause
 from grader.book.marks import score_of
 from grader.course.class_directory import ClassDirectory
 from grader.course.lateness import note_extension
+from grader.course.moments import Moment, in_words, moment
 from grader.course.roster import Roster, did_you_mean, full_names
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable
-
-A_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
+from grader.nbgrader_settings import programs_on_path
 
 
 @dataclass
 class Extended:
-    """Until when somebody may hand in now (UTC), by how much the due date is `moved`, and by lesson the marks before
-    and after, where they differ. `handed_in`: whether something of theirs is in the gradebook."""
+    """Until when somebody may hand in now (UTC, and the zone in which that was written, None if in none), by how much
+    the due date is `moved`, and by lesson the marks before and after, where they differ. `handed_in`: whether something
+    of theirs is in the gradebook."""
 
     lesson: str
     until: datetime
     moved: timedelta
+    zone: tzinfo | None = None
     handed_in: bool = False
     marks: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def extend(root: Path, lesson: str, student: str, days: float | None, until: str, why: str = "") -> Extended:
-    """Move the due date of a lesson for one student: by so many days, or else until a day and hour (UTC if no zone
-    is named; with a day alone, the hour stays). `why` goes into the file of extensions. `CourseError` where there is
-    no such student, due date or day, or the work is due later already; `CommandFailed` if the gradebook can't be
-    written."""
+    """Move the due date of a lesson for one student: by so many days, or else until a time as people write it
+    (`grader.course.moments`; with a day alone, the hour stays). `why` goes into the file of extensions. `CourseError`
+    where there is no such student, due date or day, or the work is due later already; `CommandFailed` if the gradebook
+    can't be written."""
     if why:
         require_words(why)
     course = ClassDirectory(root, lesson)
@@ -51,12 +51,13 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
     with locked(course.root), _writing(), Gradebook(layout.db_url, layout.course_id) as book:
         _require_known(course.root, book, student)
         due = _due(book, course.lesson)
-        moved = timedelta(days=days) if days is not None else _time(until, due) - due
+        then = Moment(due + timedelta(days=days)) if days is not None else moment(until, "--until", due)
+        moved = then.utc - due
         if moved < timedelta():
             raise CourseError(
-                f"--until {until}: {course.lesson} is due later than that already, on {due:%Y-%m-%d %H:%M} UTC."
+                f"--until {until}: {course.lesson} is due later than that already, on {in_words(due, then.zone)}."
             )
-        outcome = Extended(course.lesson, due + moved, moved)
+        outcome = Extended(course.lesson, then.utc, moved, then.zone)
         before = dict(_scores(book, student))
         note_extension(course.root, course.lesson, student, moved, why.strip())
         try:
@@ -71,6 +72,36 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
         after = dict(_scores(book, student))
     outcome.marks = {name: (before[name], mark) for name, mark in after.items() if before.get(name) != mark}
     return outcome
+
+
+@dataclass(frozen=True)
+class DueDate:
+    """When a lesson is `due` now, and by student the marks before and after, where they differ."""
+
+    lesson: str
+    due: Moment
+    marks: dict[str, tuple[float, float]]
+
+
+def set_due(root: Path, lesson: str, time: str) -> DueDate:
+    """Set when a lesson is due for everybody; `time` is a time as people write it (`grader.course.moments`).
+    `CourseError` if it is none, `CommandFailed` if the gradebook can't be written."""
+    course = ClassDirectory(root, lesson)
+    course.share()
+    layout, then = course.layout, moment(time, "TIME")
+    programs_on_path()
+    with locked(course.root), _writing():
+        with Gradebook(layout.db_url, layout.course_id) as book:
+            book.update_or_create_assignment(course.lesson, duedate=then.utc)
+        try:
+            with LessonGradebook(layout.db_url, layout.course_id, course.lesson, course.config) as lesson_book:
+                before = lesson_book.marks()
+                lesson_book.refresh_lateness({})
+                after = lesson_book.marks()
+        except UnknownLesson:  # it was never handed out
+            return DueDate(course.lesson, then, {})
+    pairs = {who: (mark.score, after[who].score) for who, mark in before.items()}
+    return DueDate(course.lesson, then, {who: pair for who, pair in pairs.items() if pair[0] != pair[1]})
 
 
 @contextmanager
@@ -99,21 +130,9 @@ def _due(book: Any, lesson: str) -> datetime:
     if due is None:
         raise CourseError(
             f"The gradebook has no due date for {lesson}, so there is nothing to move. Set one: "
-            f'nbgrader db assignment add {lesson} --duedate "2026-11-22 22:00 UTC"'
+            f'grader course due DIR {lesson} "2026-11-22 22:00 UTC"'
         )
     return due
-
-
-def _time(until: str, due: datetime) -> datetime:
-    """A day and hour as UTC without a zone; a day alone has the hour of the due date. `CourseError` if it is
-    neither."""
-    try:
-        if A_DAY.fullmatch(until.strip()):
-            return datetime.combine(datetime.fromisoformat(until.strip()), due.time())
-        return datetime.combine((time := parse_utc(until)).date(), time.time())
-    except (ValueError, OverflowError, TypeError):
-        example = f"{datetime.now(UTC):%Y-%m-%d} 22:00 UTC"
-        raise CourseError(f'--until {until!r}: expected a day, or a day and a time, for example "{example}".') from None
 
 
 def _scores(book: Any, student: str) -> Iterator[tuple[str, float]]:

@@ -17,7 +17,7 @@ from grader.printable import say
 @click.argument("lesson")
 @click.argument("student")
 @click.option("--days", type=click.FloatRange(min=0, max=3650), help="How many more days; 0 takes the extension back.")
-@click.option("--until", default="", metavar="TIME", help='For example 2026-11-24, or "2026-11-24 18:00 CET".')
+@click.option("--until", default="", metavar="TIME", help='For example 2026-11-24, or "2026-11-24 18:00 +0100".')
 @click.option("--why", default="", help="The reason, which the student reads in the feedback.")
 @stopped("The due date was either moved or left as it was. Run the command again.")
 def extend(folder: Path, lesson: str, student: str, days: float | None, until: str, why: str) -> None:
@@ -25,6 +25,7 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
 
     What is late, and what that costs, is worked out again at once in all lessons. A second extension replaces
     the first. Times without a zone are UTC, and a day without an hour means the hour of the lesson's due date.
+    A zone is +0200, Z, or a place such as Europe/Berlin or Asia/Seoul.
     """
     if (days is None) == (not until):
         raise CourseError(
@@ -33,10 +34,11 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
     with teachers_packages():
         from grader.batch.extend import extend as move
         from grader.course.lateness import duration
+        from grader.course.moments import in_words
 
         outcome = move(folder, lesson, student, days, until, why)
     by = f"{duration(outcome.moved)} more" if outcome.moved else "as for everybody"
-    say(f"{outcome.lesson}: {student} may hand work in until {outcome.until:%Y-%m-%d %H:%M} UTC ({by}).")
+    say(f"{outcome.lesson}: {student} may hand work in until {in_words(outcome.until, outcome.zone)}, {by}.")
     if not outcome.handed_in:
         say("They have nothing in the gradebook yet. The extension applies as soon as they hand something in.")
     for name, (before, after) in sorted(outcome.marks.items()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -145,7 +146,7 @@ def update(
         from grader.source.base import version_of
         from grader.source.merge import Side
 
-        solutions = solutions or solutions_folder()
+        elsewhere, solutions = solutions, solutions or solutions_folder()
         if solutions is None:
             raise CourseError(NO_SOLUTIONS)
         layout = course_layout(folder)
@@ -168,7 +169,8 @@ def update(
             kept = [] if preview else updating.apply(layout, planned)
         wrong = [*updating.problems(layout, planned, exercises())]
     say(f"{news}\n" if news else "The changelog has no newer entry.\n")
-    say(updating.as_text(planned, preview))
+    line = ["grader", "course", "update", str(folder), *(["--solutions", str(elsewhere)] if elsewhere else [])]
+    say(updating.as_text(planned, preview, folder, shlex.join(line)))
     say("".join(f"\nKept as it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
     if wrong:
         say("\n" + "\n".join(map(str, wrong)))

@@ -50,8 +50,9 @@ MADE_AGAIN = (
     "insights.html",
     "regrade-*.html",
     "watch.html",
-    f"{FOLDER}/feedback/*.json",
 )
+# What follows an id in the name of a hand-in in the exchange: the lesson, the time and, mostly, some letters.
+HANDED_IN = re.compile(r"\+[^+]+\+\d{4}-\d\d-\d\d [^+]+(?:\+[^+]*)?")
 # The lessons' own: nobody's name gets there.
 NOT_SEARCHED = (".git", "source", "release", "base")
 
@@ -88,6 +89,7 @@ def steps_to_forget(course: Path, student: str) -> list[Removal]:
         if path.is_symlink() or path.exists()
     ]
     steps += [_lines(course, path, student, do) for path, do in _without_lines(course, student)]
+    steps += [_lines(course, path, student, do) for path, do in _without_pages(course, student)]
     with Gradebook(layout.db_url, layout.course_id) as book, suppress(MissingEntry):
         book.find_student(student)
         # The address of another database may have a password in it.
@@ -111,9 +113,13 @@ def forget(course: Path, student: str) -> Forgotten:
     person = Roster.of(course).people.get(student, Person(student))
     for step in steps:
         step.do()
-    names = {name for name in (person.id, person.email, person.full_name, person.name) if name}
-    left = mentions([course, _exchange(course_layout(course))], names)
+    others = [word for other in Roster.of(course).people.values() for word in _called(other)]
+    left = mentions([course, _exchange(course_layout(course))], _called(person), others)
     return Forgotten([step.after for step in steps], sorted(map(str, left)))
+
+
+def _called(person: Person) -> set[str]:
+    return {name for name in (person.id, person.email, person.full_name, person.name) if name}
 
 
 def _exchange(layout: Any) -> Path:
@@ -186,7 +192,9 @@ def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
 
 
 def _inbound(exchange: Path, student: str) -> Iterator[Path]:
-    yield from sorted((exchange / "inbound").glob(f"{escape(student)}+*"))
+    """A student's hand-ins in the exchange; an id may have a + in it, and begin with another one's."""
+    entries = sorted((exchange / "inbound").glob(f"{escape(student)}+*"))
+    yield from (entry for entry in entries if HANDED_IN.fullmatch(entry.name.removeprefix(student)))
 
 
 def _released_names(folders: Iterable[Path]) -> Iterator[str]:
@@ -228,6 +236,16 @@ def _without_lines(course: Path, student: str) -> Iterator[tuple[Path, Callable[
             yield path, partial(write_atomically, path, b"".join(kept), mode_in(course))
 
 
+def _without_pages(course: Path, student: str) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """The files that note by student whose page of feedback is up to date, and what writes them anew without this
+    one."""
+    for path in sorted((course / FOLDER / "feedback").glob("*.json")):
+        with suppress(ValueError):
+            notes = json.loads(path.read_bytes())
+            if isinstance(notes, dict) and notes.pop(student, None) is not None:
+                yield path, partial(write_atomically, path, json.dumps(notes), mode_in(course))
+
+
 def _remove_from_gradebook(layout: Any, student: str) -> None:
     with Gradebook(layout.db_url, layout.course_id) as book:
         book.remove_student(student)
@@ -236,11 +254,18 @@ def _remove_from_gradebook(layout: Any, student: str) -> None:
             database.execute("VACUUM")
 
 
-def mentions(places: Iterable[Path], names: Iterable[str]) -> Iterator[Path]:
-    """The files in which one of these names is, as a word of its own, in their path or in their bytes. Folders that
-    hold only the lessons' own files aren't searched."""
-    words = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    pattern = re.compile(rf"(?<!\w)(?:{words})(?!\w)".encode() if words else b"(?!)", re.IGNORECASE)
+def mentions(places: Iterable[Path], names: Iterable[str], others: Iterable[str] = ()) -> Iterator[Path]:
+    """The files in which one of these names is, as a word of its own and not within another one's name (`others`), in
+    their path or in their bytes. Folders that hold only the lessons' own files aren't searched."""
+    words, longer = (
+        "|".join(re.escape(name) for name in sorted(every, key=len, reverse=True)) or "(?!)"
+        for every in ({*names}, {other for other in others if any(name.lower() in other.lower() for name in names)})
+    )
+    pattern = re.compile(rf"(?<!\w)(?:(?:{longer})|(?P<own>{words}))(?!\w)".encode(), re.IGNORECASE)
+
+    def named(data: bytes) -> bool:
+        return any(match["own"] for match in pattern.finditer(data))
+
     for root in places:
         for folder, below, files in os.walk(root):
             below[:] = [name for name in below if name not in NOT_SEARCHED]
@@ -248,8 +273,8 @@ def mentions(places: Iterable[Path], names: Iterable[str]) -> Iterator[Path]:
                 path = Path(folder, name)
                 inside = os.fsencode(path.relative_to(root))
                 try:
-                    found = pattern.search(inside) or (path.is_file() and pattern.search(path.read_bytes()))
+                    found = named(inside) or (path.is_file() and named(path.read_bytes()))
                 except OSError:
-                    found = None
+                    found = False
                 if found:
                     yield path

@@ -37,6 +37,11 @@ class Conflict:
         """The cell's id in the teacher's notebook."""
         return str(self.mine.get("id", ""))
 
+    @property
+    def name_then(self) -> str:
+        """The cell's id in the merged notebook: it is the release's, as far as that has the cell."""
+        return str((self.new or {}).get("id") or self.name)
+
 
 @dataclass(frozen=True)
 class Merged:

@@ -256,7 +256,7 @@ def _points(lesson: CourseLesson) -> None:
             text, points = source[said.start() :], worth[said[1]]
         else:
             continue
-        found = [*POINTS.finditer(text)]
+        found = [match for match in POINTS.finditer(text) if float(match[1])]  # "earns 0 points" is no exercise's worth
         if found and all(float(match[1]) != points for match in found):
             line = source[: source.index(text) + found[0].start()].count("\n") + 1
             lesson.add(index, f"has {found[0][0]} in its text, but nbgrader gives {points:g} here", line)

@@ -210,32 +210,43 @@ def _after(version: str, since: str) -> bool:
         return False
 
 
-def as_text(planned: Sequence[UpdateStep], preview: bool) -> str:
-    """The update as a table, and below it what to look at. `preview`: nothing was written."""
+def as_text(planned: Sequence[UpdateStep], preview: bool, folder: Path, command: str) -> str:
+    """The update as a table, and below it what to look at. `preview`: nothing was written. `folder` is the course's,
+    `command` the command line of an update of it: what is to be done next is printed as whole command lines."""
     lines = []
     for step in planned:
-        lines.append(f"{step.lesson}: {_state(step, preview)}")
+        lines.append(f"{step.lesson}: {_state(step, preview, command)}")
         if step.merged is not None and step.state in ("taken over", "held back"):
             lines += _cells(step.merged)
-        lines += [line for conflict in step.unsettled for line in _conflict(step.lesson, conflict)]
+        for conflict in step.unsettled:
+            name = conflict.name if preview or step.notebook is None else conflict.name_then
+            lines += [*_conflict(name, conflict), *_choices(command, step, f"{step.lesson}/{name}", "    ")]
         if step.marks:
             lines.append(
                 "  Hand-ins were graded with other code or other cells. Where cells have changed, the next `grader "
-                "autograde` grades them again. To see beforehand what would change: grader regrade DIR "
-                f"{step.lesson} --preview"
+                "autograde` grades them again. To see beforehand what would change: "
+                f"{shlex.join(['grader', 'regrade', str(folder), step.lesson])} --preview"
             )
-    several = [step.lesson for step in planned if len(step.unsettled) > 1]
+    several = [step for step in planned if len(step.unsettled) > 1]
     if several:
-        lines.append(f"To settle a whole lesson at once: --theirs {several[0]}, or --mine {several[0]}")
+        lines += ["To settle a whole lesson at once:", *_choices(command, several[0], several[0].lesson, "  ")]
     taken = [step.lesson for step in planned if step.notebook is not None]
     if taken and not preview:
-        lines.append(f"Next: nbgrader generate_assignment LESSON --force, for {', '.join(taken)}")
+        lines.append(f"Next, in {folder}:")
+        lines += [f"  nbgrader generate_assignment {shlex.quote(lesson)} --force" for lesson in taken]
     return "\n".join(lines)
 
 
-def _state(step: UpdateStep, preview: bool) -> str:
+def _choices(command: str, step: UpdateStep, place: str, indent: str) -> Iterator[str]:
+    """Lines with the two commands that settle whose a cell, or all cells of a lesson (`place`), is to be."""
+    also = f" --also {shlex.quote(step.lesson)}" if step.state == "held back" else ""
+    yield f"{indent}to take the release's version: {command}{also} --theirs {shlex.quote(place)}"
+    yield f"{indent}to keep yours and not be asked again: {command} --mine {shlex.quote(place)}"
+
+
+def _state(step: UpdateStep, preview: bool, command: str) -> str:
     if step.state == "held back":
-        return f"held back because {step.held}. To update it anyway: --also {step.lesson}"
+        return f"held back because {step.held}. To update it anyway: {command} --also {shlex.quote(step.lesson)}"
     words: Mapping[str, str] = {
         "new": "new, would be added" if preview else "new, added",
         "taken over": "would be taken over" if preview else "taken over",
@@ -252,20 +263,18 @@ def _cells(merged: Merged) -> Iterator[str]:
             yield f"  {what}: {_listed(cells)}"
 
 
-def _conflict(lesson: str, conflict: Conflict) -> Iterator[str]:
-    """Lines on a cell that both changed: where both begin to differ, and how to settle it."""
-    place = shlex.quote(f"{lesson}/{conflict.name}")
+def _conflict(name: str, conflict: Conflict) -> Iterator[str]:
+    """Lines on a cell that both changed, whose id is `name`: where both begin to differ."""
     both = "you and the release both changed"
     if conflict.new is None:
-        yield f"  {both} cell {conflict.name}, and yours stays: {first_line(conflict.mine)}"
+        yield f"  {both} cell {name}, and yours stays: {first_line(conflict.mine)}"
         yield "    the release no longer has it"
     elif conflict.new["source"] == conflict.mine["source"]:
-        yield f"  {both} the settings of cell {conflict.name}, and yours stay: {first_line(conflict.mine)}"
+        yield f"  {both} the settings of cell {name}, and yours stay: {first_line(conflict.mine)}"
         yield f"    {_settings(conflict.mine, conflict.new)}"
     else:
-        yield f"  {both} cell {conflict.name}, and yours stays: {_beginning(conflict.new, conflict.mine)}"
+        yield f"  {both} cell {name}, and yours stays: {_beginning(conflict.new, conflict.mine)}"
         yield f"    the release has: {_beginning(conflict.mine, conflict.new)}"
-    yield f"    to take the release's version: --theirs {place}; to keep yours and not be asked again: --mine {place}"
 
 
 def _beginning(known: Cell, cell: Cell) -> str:

@@ -214,7 +214,9 @@ def test_an_extension_after_somebody_has_handed_in_changes_the_mark_at_once(room
     room.submit("ann", answered(RIGHT), "2026-11-23 05:00:00 UTC")
     assert scores(room.grade()) == {"ann": 0.7}
     said = extend(room, "ann", "--days", "2", "--why", "She was ill.")
-    assert "ann may hand work in until 2026-11-22 09:00 UTC (2 days more)" in said
+    assert "ann may hand work in until " in said
+    assert "2026-11-22 09:00 UTC" in said
+    assert said.splitlines()[0].endswith(", 2 days more.")
     assert f"{LESSON}: 0.7 → 0.9 points" in said
     command(room.root, "grader", "feedback", ".", "00")
     assert "<p>Due date moved by 2 days: She was ill.; 20 hours late" in page(room, "ann").read_text()

@@ -33,6 +33,7 @@ LINES = {
     "course add-question": ("{course}", "00"),
     "course check": ("{course}",),
     "course create": ("{out}/new", "--solutions", "{work}/solutions"),
+    "course due": ("{course}", "00", "2026-11-22 22:00 UTC"),
     "course exercise": ("{course}", "my_own"),
     "course expire": ("{course}", "--before", "2030-01-01", "--yes"),
     "course forget": ("{course}", "ann", "--yes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -12,7 +13,7 @@ from nbgrader.api import Gradebook
 
 from grader.cli.main import main
 from grader.course.forget import mentions
-from grader.course.roster import read_list, save
+from grader.course.roster import Person, read_list, save
 from tests.classroom import LESSON, STUDENTS, answered, solved
 
 ROSTER = "id,first_name,last_name,email\nann,Ann,Lee,ann.lee@example.org\nbo,Bo,Ng,bo@example.org\n"
@@ -150,6 +151,38 @@ def test_whose_work_is_not_graded_yet_has_handed_in(after_a_term, monkeypatch):
         (folder / "timestamp.txt").write_text(f"{day} 00:00:00 UTC")
     assert invoke(*before, "2026-01-01").output == "0 would be removed (--yes removes them): nobody\n"
     assert invoke(*before, "2026-01-03").output == "1 would be removed (--yes removes them): ann\n"
+
+
+@pytest.mark.parametrize(
+    "other", ["ann+2@x.org", "ann+01_more", "ann.lee", "ann-2", "ann@x.org", "x+ann", "ann lee", "Ann", "ann+2+3"]
+)
+def test_whose_id_holds_another_ones_keeps_everything(classroom, other):
+    """In the course, the exchange, the gradebook and the notes on pages; and nothing of theirs is a mention."""
+    course, inbound = classroom.course, classroom.root / "exchange" / "attention" / "inbound"
+    save(course, [Person("ann", "A", "X"), Person(other, "B", "Y", f"{other}@uni.example")])
+    ours, theirs = [], []
+    for who, mine in (("ann", ours), (other, theirs)):
+        for end in ("+abc", ""):
+            mine.append(inbound / f"{who}+{LESSON}+2026-11-20 10:00:00 UTC{end}" / f"{LESSON}.ipynb")
+        mine += [course / step / who / LESSON / f"{LESSON}.ipynb" for step in ("submitted", "autograded", "feedback")]
+        mine.append(course / ".grader" / "came-from" / LESSON / who)
+    for path in (*ours, *theirs):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    (course / ".grader" / "feedback").mkdir(exist_ok=True)
+    (course / ".grader" / "feedback" / f"{LESSON}.json").write_text(json.dumps({"ann": "1", other: "2"}))
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        for who in ("ann", other):
+            book.update_or_create_student(who)
+    done = invoke("course", "forget", course, "ann", "--yes")
+    assert done.exit_code == 0, done.output
+    assert [path for path in ours if path.exists()] == []
+    assert [path for path in theirs if not path.exists()] == []
+    assert json.loads((course / ".grader" / "feedback" / f"{LESSON}.json").read_text()) == {other: "2"}
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        assert book.find_student(other)
+    for path in theirs:
+        shutil.rmtree(path.parent) if path.parent.name != LESSON or path.suffix else path.unlink()
 
 
 def test_a_name_inside_another_word_is_no_mention(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
@@ -485,12 +486,13 @@ def test_what_both_changed_is_offered_until_it_is_settled(both):
     course, release, ids = both
     before = path_of(course, HEADS).read_bytes()
     update = ("course", "update", course, "--solutions", release)
+    again = f"grader course update {course} --solutions {release}"
     for _ in range(2):
         found = said(*update)
         assert f"{HEADS}: nothing new except what you and the release both changed" in found
         for name in ids:
             assert f"both changed cell {name}, and yours stays: # mine\n    the release has: # theirs\n" in found
-            assert f"--theirs {HEADS}/{name}; to keep yours and not be asked again: --mine {HEADS}/{name}" in found
+            assert f"to keep yours and not be asked again: {again} --mine {HEADS}/{name}\n" in found
         assert path_of(course, HEADS).read_bytes() == before
     first, second, *others = ids
     preview = said(*update, "--preview", "--theirs", f"03/{first}", "--mine", f"3/{second}")
@@ -549,6 +551,35 @@ def test_a_lesson_that_students_have_is_settled_without_being_written(both):
     said(*update, "--mine", f"03/{ids[0]}")
     assert said(*update).count("both changed cell") == len(ids) - 1
     assert path_of(course, HEADS).read_bytes() == before
+
+
+PRINTED = re.compile(r"(?m)(?:: |^ +)(grader [^\n]*)$")
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("preview", [False, True])
+def test_every_command_that_an_update_prints_works(both, held, preview):
+    """Also where the update itself has given a cell the release's id, as it does where the release's text changed."""
+    course, release, ids = both
+    changed(release / f"{HEADS}.ipynb", lambda cells: [c.update(id=f"{c['id']}-new") for c in cells if c["id"] in ids])
+    changed(release / f"{HEADS}.ipynb", lambda cells: cells.append(markdown("Fresh.", "fresh")))
+    if held:
+        (course / "release" / HEADS).mkdir(parents=True)
+    update = ("course", "update", course, "--solutions", release)
+    commands = PRINTED.findall(said(*update, *(["--preview"] if preview else [])))
+    assert len(commands) >= 2 * len(ids)
+    kept = shutil.copytree(course, course.with_name("kept"))
+    for command in {*commands[:3], *commands[-3:]}:
+        said(*shlex.split(command)[1:])
+        shutil.rmtree(course)
+        shutil.copytree(kept, course)
+
+
+def test_a_fresh_course_has_no_problem(tmp_path):
+    """As `grader course create` makes it, with all lessons."""
+    said("course", "create", tmp_path / "course", "--solutions", SOLUTIONS)
+    found = said("course", "check", tmp_path / "course")
+    assert found.startswith("12 lessons: "), found
 
 
 @pytest.mark.parametrize(
