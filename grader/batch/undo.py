@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,11 +55,14 @@ def undo(root: Path, lesson: str) -> Undone:
 def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outcome: Undone) -> None:
     entry, before = outcome.entry, book.marks()
     rows = book.rows(entry.students)
+    nothing = _without_a_hand_in(entry, rows)
     back: dict[str, tuple[Rows, ...]] = {}
     for who, noted in entry.students.items():
-        if who not in rows:
+        if who in nothing:
+            outcome.stays[who] = "They have no mark again, since they have handed in nothing."
+        elif who not in rows:
             outcome.stays[who] = "Left out, since they are no longer in the gradebook."
-        elif not any(_same(rows[who], kept) for kept in noted.rows) or (
+        elif not (all(noted.rows) and any(_same(rows[who], kept) for kept in noted.rows)) or (
             noted.keys and log.stored.get(who) not in noted.keys
         ):
             outcome.stays[who] = "This work is left as it is, since it has been graded again."
@@ -66,6 +70,8 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
             back[who] = noted.rows
     was, became = ({who: pair[i] for who, pair in back.items()} for i in (0, 1))
     newer = book.restore(was, became)
+    for who in nothing:
+        book.withdraw(who)
     outcome.stays |= {
         who: f"What a teacher has given by hand since then is kept, for {', '.join(names)}."
         for who, names in newer.items()
@@ -86,6 +92,7 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
         log.mark_stored(stored)
     after = book.marks()
     outcome.marks = {who: (before[who].score, after[who].score) for who in entry.students if who in after}
+    outcome.marks |= {who: (before[who].score, 0.0) for who in nothing}
     students = {who: audit.Noted(*pair, why=outcome.stays.get(who, "")) for who, pair in outcome.marks.items()}
     audit.add(course.root, course.lesson, audit.UNDO, students, undoes=entry.id)
 
@@ -94,3 +101,12 @@ def _same(now: Rows, then: Rows) -> bool:
     """Whether the judge's points are still those noted in `then`, which is what was there after an acceptance or, where
     an undoing was killed, before it."""
     return all(row[JUDGE] == now["grade"].get(name, row)[JUDGE] for name, row in then["grade"].items())
+
+
+def _without_a_hand_in(entry: audit.AuditEntry, rows: Mapping[str, Rows]) -> list[str]:
+    """Those who had nothing in the gradebook before the entry, and have nothing but what it gave them now."""
+    return [
+        who
+        for who, noted in entry.students.items()
+        if noted.rows and not noted.rows[0] and rows.get(who) == noted.rows[1]
+    ]

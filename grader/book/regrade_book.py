@@ -65,30 +65,36 @@ class RegradeBook(LessonGradebook):
         self._book.db.rollback()
         return found
 
-    def points(self, student: str, cell: str) -> float | None:
-        """The points that an exercise, or a teacher's own cell, is worth in this course; None if the student has no
-        such cell."""
-        submitted = self._submitted(self._notebook(), {student}).get(student)
-        grades = submitted.grades if submitted is not None else ()
-        found = next((float(grade.max_score) for grade in grades if exercise_of(grade.name) == cell), None)
+    def points(self) -> dict[str, float]:
+        """The points that each exercise, and each of a teacher's own cells, is worth in this course."""
+        notebook = self._notebook()
+        cells = (*notebook.grade_cells, *notebook.task_cells)
+        found = {exercise_of(cell.name): float(cell.max_score) for cell in cells}
         self._book.db.rollback()
         return found
 
     @contextlib.contextmanager
-    def override(self, student: str, cell: str, points: float, why: str) -> Iterator[GradebookDiff]:
-        """Give somebody so many points by hand, with the sentence `why` in the comment that the feedback shows; a
-        context manager. Yields what that changes, and stores it when the block ends. `GradebookUnavailable` if it can't
-        be written now."""
+    def override(self, student: str, points: Mapping[str, float], why: str) -> Iterator[GradebookDiff]:
+        """Give somebody so many points by hand, by cell, with the sentence `why` in the comment of the first of them
+        that has one, which the feedback shows; a context manager. Where nothing was handed in, the other cells have 0
+        points. Yields what that changes, and stores it when the block ends. `GradebookUnavailable` if it can't be
+        written now."""
         with self._writing():
             self._refresh({})
             before, rows = self._now([student])
-            submitted = self._submitted(self._notebook(), {student})[student]
+            notebook = self._notebook()
+            submitted = self._submitted(notebook, {student}).get(student)
+            if submitted is None:
+                submitted = self._add(notebook, student)
+                self._book.db.flush()
+                for grade in submitted.grades:
+                    grade.auto_score, grade.needs_manual_grade = 0.0, False
             for grade in submitted.grades:
-                if exercise_of(grade.name) == cell:
-                    grade.manual_score, grade.needs_manual_grade = points, False
-            for comment in submitted.comments:
-                if comment.name == cell:
-                    comment.manual_comment = "\n\n".join(said for said in (comment.manual_comment, why) if said)
+                if (name := exercise_of(grade.name)) in points:
+                    grade.manual_score, grade.needs_manual_grade = points[name], False
+            comments = {comment.name: comment for comment in submitted.comments}
+            if told := [comments[name] for name in points if name in comments][:1]:
+                told[0].manual_comment = "\n\n".join(said for said in (told[0].manual_comment, why) if said)
             self._refresh_score(submitted)
             after, rows_after = self._now([student])
             yield GradebookDiff(before, after, rows, rows_after)

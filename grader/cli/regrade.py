@@ -121,16 +121,19 @@ def regrade(
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
     """Give STUDENT this many POINTS for EXERCISE by hand, in the course directory DIR.
 
-    It does what a teacher does in Formgrader, and puts the reason into the feedback and the audit log.
+    The name or number of a lesson in place of EXERCISE gives a mark for the whole of it, which its exercises share.
+    STUDENT needn't have handed anything in, as after an oral exam. It does what a teacher does in Formgrader, and
+    puts the reason into the feedback and the audit log.
     `grader regrade DIR LESSON --undo` takes it back.
     """
     with teachers_packages():
         from grader.batch.override import override as give
 
         given = give(folder, student, exercise, points, why, lesson)
+    before, mark_before = ("no mark" if mark is None else f"{mark:g}" for mark in (given.before, given.mark_before))
     say(
-        f"{given.lesson}, {exercise}: {given.before:g} → {points:g} of {given.points:g} points. "
-        f"The mark for the lesson: {given.mark_before:g} → {given.mark_after:g}."
+        f"{given.lesson}, {exercise}: {before} → {points:g} of {given.points:g} points. "
+        f"The mark for the lesson: {mark_before} → {given.mark_after:g}."
     )
     if not given.has_comment:
         say("This cell has no place for a comment, so the reason is only in the audit log.")

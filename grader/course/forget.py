@@ -113,8 +113,11 @@ def forget(course: Path, student: str) -> Forgotten:
     person = Roster.of(course).people.get(student, Person(student))
     for step in steps:
         step.do()
+    layout = course_layout(course)
     others = [word for other in Roster.of(course).people.values() for word in _called(other)]
-    left = mentions([course, _exchange(course_layout(course))], _called(person), others)
+    with Gradebook(layout.db_url, layout.course_id) as book:
+        others += [word for other in book.students for word in (other.id, other.email or "")]
+    left = mentions([course, _exchange(layout)], _called(person), others)
     return Forgotten([step.after for step in steps], sorted(map(str, left)))
 
 
@@ -259,7 +262,10 @@ def mentions(places: Iterable[Path], names: Iterable[str], others: Iterable[str]
     their path or in their bytes. Folders that hold only the lessons' own files aren't searched."""
     words, longer = (
         "|".join(re.escape(name) for name in sorted(every, key=len, reverse=True)) or "(?!)"
-        for every in ({*names}, {other for other in others if any(name.lower() in other.lower() for name in names)})
+        for every in (
+            {*names},
+            {other for other in others if any(name.lower() in other.lower() != name.lower() for name in names)},
+        )
     )
     pattern = re.compile(rf"(?<!\w)(?:(?:{longer})|(?P<own>{words}))(?!\w)".encode(), re.IGNORECASE)
 

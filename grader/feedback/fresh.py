@@ -60,6 +60,8 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
         source = course.folder(course.layout.autograded_directory, student)
         target = course.folder(course.layout.feedback_directory, student)
         notebooks = graded_notebooks(source, shown[student])
+        if not notebooks and any(mark.by_hand for own in shown[student].values() for mark in own.marks.values()):
+            continue  # a mark by hand of somebody who handed in nothing, as after an oral exam: there is no page
         if not notebooks:
             outcome.not_graded.append(student)
             continue

@@ -97,12 +97,12 @@ class ExerciseResult:
         left = [part.weight * (not part.passed) for part in self.parts]
         if not math.isclose(sum(right) * self.points, (self.score - self.carried) * self.points * sum(right + left)):
             # The score isn't the sum of the parts, as where something was used that is excluded.
-            return tuple((0.0, cents / 100) for cents in _divided(whole, [part.weight for part in self.parts]))
-        earned, missed = _divided(own, right), _divided(whole - own, left)
+            return tuple((0.0, cents / 100) for cents in divided(whole, [part.weight for part in self.parts]))
+        earned, missed = divided(own, right), divided(whole - own, left)
         return tuple((cents / 100, (cents + more) / 100) for cents, more in zip(earned, missed, strict=True))
 
 
-def _divided(cents: int, weights: Sequence[float]) -> list[int]:
+def divided(cents: int, weights: Sequence[float]) -> list[int]:
     """Whole cents in the proportions of these weights, which add up to `cents`: those that lose most by rounding down
     get one more."""
     total = sum(weights)

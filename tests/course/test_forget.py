@@ -154,7 +154,7 @@ def test_whose_work_is_not_graded_yet_has_handed_in(after_a_term, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "other", ["ann+2@x.org", "ann+01_more", "ann.lee", "ann-2", "ann@x.org", "x+ann", "ann lee", "Ann", "ann+2+3"]
+    "other", ["ann+2@x.org", "ann+01_more", "ann.lee", "ann-2", "ann@x.org", "x+ann", "ann lee", "ann+2+3"]
 )
 def test_whose_id_holds_another_ones_keeps_everything(classroom, other):
     """In the course, the exchange, the gradebook and the notes on pages; and nothing of theirs is a mention."""
