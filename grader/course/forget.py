@@ -267,7 +267,8 @@ def mentions(places: Iterable[Path], names: Iterable[str], others: Iterable[str]
             {other for other in others if any(name.lower() in other.lower() != name.lower() for name in names)},
         )
     )
-    pattern = re.compile(rf"(?<!\w)(?:(?:{longer})|(?P<own>{words}))(?!\w)".encode(), re.IGNORECASE)
+    # In a database another one's name may stand beside other letters: it has no borders.
+    pattern = re.compile(rf"(?:{longer})|(?<!\w)(?P<own>{words})(?!\w)".encode(), re.IGNORECASE)
 
     def named(data: bytes) -> bool:
         return any(match["own"] for match in pattern.finditer(data))
