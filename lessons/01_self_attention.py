@@ -495,12 +495,13 @@ show(context_vectors(four), words, meaning, title="mixture")
 #
 # You have met the first of three limits:
 #
-# 1. With wide vectors every word looks mostly at itself, since no other vector fits it as well as its own.
+# 1. With wide vectors every word looks mostly at itself, since hardly any other vector fits it as well as its own.
 # 2. The table is symmetric, so "me" can't get a high score for "you" unless "you" gets the same score for "me".
 # 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a word
 #    looks for, what it is found by and what it hands over then change together and can't be learnt separately.
 #
-# Sections 5 and 6 deal with the last two, and section 7 with the first. This is a good place for a break.
+# Queries and keys, in sections 5 and 6, deal with all three, because what a word looks for is then no longer what it is
+# found by. This is a good place for a break.
 #
 # ## 5 · Queries, keys and values
 #
@@ -674,8 +675,8 @@ check(attention_scores)
 # %% [markdown]
 # ## 7 · Scaled dot-product attention
 #
-# One limit is left, that of wide vectors. The wider they are, the larger their dot products, and the more of its weight
-# every row puts on a single word. So divide the scores by a number that grows with the width, the square root of d_k.
+# With wide vectors there is one more difficulty. The wider they are, the larger their dot products, and the more of its
+# weight every row puts on a single word, whichever it is. So divide the scores by a number that grows with the width, the square root of d_k.
 # With that you have all the pieces (Vaswani et al. 2017, section 3.2.1, equation 1):
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$

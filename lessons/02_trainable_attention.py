@@ -477,15 +477,19 @@ if best == 8:
 compare_guess("02_step_sizes", outcome)
 
 # %% [markdown] role="answer"
-# No step size is good enough. Some suit the unscaled run better than others, but with none of them does it find all
-# eight. The scaled run finds all eight with every step size from 0.01 to 0.3, a thirtyfold range, so nobody has to
-# search for one that works. The width makes the difference. To see that, put 16 in place of 64 in `fetch` and in the
+# None of these step sizes is good enough. Some suit the unscaled run better than others, but with none of them does it
+# find all eight. The scaled run finds all eight with every step size from 0.01 to 0.3, a thirtyfold range, so nobody has
+# to search for one that works.
+#
+# Could you start smaller instead? Yes. Divide `u` in `fetch` by another √8, so that the unscaled scores begin as small as
+# the scaled ones. Then the unscaled run finds all eight with nearly all of these step sizes, too. So large scores at the
+# start are what does the harm, and the root spares you choosing a start that suits the width. The width makes the difference. To see that, put 16 in place of 64 in `fetch` and in the
 # cell behind this answer, which a click on its three dots opens.
 
 # %% [markdown]
 # The argument of step 1 assumes mean 0 and variance 1. But `torch.rand` in section 1 draws numbers from 0 to 1, so the
 # products in a score add up and don't cancel. Its rows were sharp *although* the scores were scaled, as you saw from
-# their entropy. The scale only works with suitable starting values, so layers start from small random numbers of both
+# their entropy. The scale can't make up for such values, so layers start from small random numbers of both
 # signs. This is a good place for a break.
 #
 # ## 5 · The robot and the crate

@@ -1268,7 +1268,7 @@ except RuntimeError as error:
 
 # %% [markdown]
 # Since 29 and 28 differ, and neither is 1, the two shapes can't be broadcast. The target mask belongs to the decoder's
-# scores, (128, 8, 29, 29), and the tutorial prints it here but never uses it.
+# scores, (128, 8, 29, 29). The scores that the tutorial shows at this step are the encoder's, which it doesn't fit.
 #
 # ### What is left of a score next to 1e10?
 #

@@ -72,8 +72,9 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # layer to a wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a
 # linear layer back to the original width.
 #
-# They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021). At the
-# end of the lesson we find out what the ReLU between them is for.
+# They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021). Without
+# the ReLU between them they would be one linear layer, since the product of two matrices is a matrix. (After the quiz, an
+# experiment for those who want more shows what such a network can't learn.)
 #
 # ### Exercise 1: `FeedForward`
 #

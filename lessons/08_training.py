@@ -1138,7 +1138,7 @@ compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
 # makes a model less sure where it is wrong, and the paper's translations got better with it.
 
 # %% [markdown]
-# ## 10 · Three bugs that make the loss look good
+# ## 10 · Three bugs, and what the loss shows of them
 #
 # All three run without an error, and all three turn up in real code. Each gets a small model with one layer and 120
 # steps, and so does the right code.
@@ -1258,7 +1258,7 @@ print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
 
 # %% [markdown]
 # It is only slow, and somebody who trains for long enough never notices this bug. With half the rate, 240 steps aren't
-# enough and between 80 and 90 % are right by then, which you can try in the cell that defines `run_with`.
+# enough. How much is right by then depends on the start, which you can try in the cell that defines `run_with`.
 #
 # ## 11 · Keep what was learnt
 #
@@ -1372,7 +1372,7 @@ check(quiz_08, "quiz_08")
 # You have trained a Transformer from nothing to 99 %, and you know what each part of the training is for: the shift,
 # the loss without padding, the warm-up, the two modes. You can let a model write, in batches, and count honestly what
 # comes out right. And when a loss looks too good, you know three places to look. In lesson 11 you write the whole loop
-# yourself, and find the one head with which the trained model remembers names.
+# yourself, and find out what one head of the trained model does.
 #
 # **To read next**
 #

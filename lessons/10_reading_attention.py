@@ -1440,6 +1440,6 @@ check(quiz_10, "quiz_10")
 # the end it takes the likeliest complete text, with a correction for length, since a long text has a small probability.
 #
 # **Next:** here many heads did the same work, and you met none with a purpose of its own, but in lesson 11 you will.
-# You build a decoder alone, the kind of model that people chat with today, and make it write tales. One of its four
-# heads remembers the names, because before a name it looks back at the places where names stood. You find that head by
-# its weights, and confirm by ablation that it is the one, since without it the model forgets who is who.
+# You build a decoder alone, the kind of model that people chat with today, and make it write tales. Suddenly, in the
+# middle of its training, it learns something that no table of counts can. You find out which of its heads does that, by
+# its weights, and confirm it by ablation.

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     about: a decoder-only language model, trained on tales until it writes; the head by which it remembers names
+#     about: a decoder-only language model, trained on tales until it writes; what one of its heads is for
 #     picture: the probabilities of the next word, with sliders for temperature, top-k and top-p
 #   jupytext:
 #     text_representation:
@@ -21,7 +21,7 @@
 # can write sentences like these, but by the next one it has forgotten Percy.
 #
 # You build a language model from parts that you know, and train it on such tales until it beats every table of counts.
-# Then you look inside, and find out how it remembers who is who.
+# Then you look inside, and find out how it can name somebody again, and what it still doesn't know.
 #
 # **You need** lessons 03 (attention), 04 (the causal mask), 05 (pre-norm), 06 (rotary positions), 07 (the feed-forward
 # layers), 08 (training) and 09 (the key-value cache).
@@ -304,7 +304,8 @@ compare_guess("11_again", round(best_names, 1))
 # Tables get better up to three words back and then worse, because there are too few examples of longer sequences. No
 # table learns which name is due, and on names they are all worse than a draw from all the names, because they often
 # don't even expect a name. The name that is due was last read four to forty words back, nearly always further than a
-# table reads. To count sequences of forty words would take more tales than there are atoms in the world.
+# table reads. A table that reads forty words back would be of no use, because hardly any sequence of forty words comes
+# twice.
 
 # %% [markdown]
 # And yet a table can write, and here the one that looks three words back goes on from our beginning.
@@ -690,13 +691,14 @@ def go_on(run, until, monitor=None, every=50):
     """Up to step `until`, or until the kernel is interrupted: the model."""
     try:
         while True:
-            due = run.done % every == 0 or run.done >= until
+            ended = run.done >= min(until, run.steps)
+            due = run.done % every == 0 or ended
             if due and run.done not in run.judged:
                 run.judged[run.done] = judged(run.model)
             if monitor is not None:
                 right = {step: row.right for step, row in run.judged.items()}
                 monitor.show(run.losses, right)
-            if run.done >= until:
+            if ended:
                 return run.model
             run.one_step()
     except KeyboardInterrupt:
@@ -725,7 +727,7 @@ monitor
 # %% role="try" timed=true claim="names_come_late_and_suddenly"
 # Your model learns.
 my_gpt = go_on(my_run, until=1200, monitor=monitor)
-my_steps = [0, 50, 100, 200, 400, 800, 1200]
+my_steps = [s for s in (0, 50, 100, 200, 400, 800, 1200) if s in my_run.judged]
 my_rows = [my_run.judged[my_step][:2] for my_step in my_steps]
 show(my_rows, [f"step {my_step}" for my_step in my_steps], COLUMNS[:2])
 print(f"best table: {best_table:.2f} nats")
@@ -797,7 +799,7 @@ predict(
 my_late = []
 for my_step, my_scores in my_run.judged.items():
     my_late += [my_step] if my_scores.names_right > 1 / 3 else []
-my_steps = range(0, 1201, 200)
+my_steps = range(0, my_run.done + 1, 200)
 my_rows = [my_run.judged[my_step][2:] for my_step in my_steps]
 show(my_rows, [f"step {my_step}" for my_step in my_steps], COLUMNS[2:])
 draw_ladder(my_run, my_bigram)
@@ -979,8 +981,8 @@ compare_guess("11_off", round(100 * my_right))
 
 # %% [markdown] role="answer"
 # Without this one head of four, most of the names are gone. If you switch off any other, the loss rises too, because
-# the sentences get worse, but the names stay. You have found the place where this model remembers, by a prediction, a
-# measurement and an intervention.
+# the sentences get worse, but the names stay. You have found the head that copies names, by a prediction, a measurement
+# and an intervention.
 #
 # <details><summary>Is it always one head?</summary>
 #
@@ -1204,7 +1206,7 @@ check(generate)
 # Try it: your model at three steps, and with its head switched off.
 my_silent = without_head(my_gpt, my_layer, my_head)
 my_writers = {
-    f"after {my_step} steps": my_run.album[my_step] for my_step in (0, 100)
+    f"after {my_step} steps": my_kept for my_step, my_kept in my_run.album.items()
 }
 my_writers |= {"at the end": my_gpt, "without the head": my_silent}
 for my_when, my_writer in my_writers.items():
@@ -1214,8 +1216,8 @@ for my_when, my_writer in my_writers.items():
 
 # %% [markdown]
 # What your model writes isn't a copy, since the names, things and habits are put together in new ways. It has learnt
-# from the text alone how a quotation closes, who answers, and how a tale ends. Without its head it writes as the table
-# did: fluently, and nobody is who they were.
+# from the text alone how a quotation closes, that somebody answers, and how a tale ends. Without its head it writes as
+# the table did, fluently, but its people change their names from sentence to sentence.
 #
 # ## 9 · With a cache
 #
@@ -1362,7 +1364,7 @@ check(quiz_11, "quiz_11")
 # ## What you can do now
 #
 # You have written a language model and the loop that trains it, and it beats every table of counts. You also know how
-# it remembers names, because you found the head that looks back and, by switching it off, showed that it is the one.
+# it names somebody again, because you found the head that looks back and, by switching it off, showed that it is the one.
 # And when somebody speaks of layers, heads, context, temperature or tokens of one of the large models, you know which
 # line of your code they mean.
 #
@@ -1736,7 +1738,7 @@ if published:
 # In lesson 01 there was a sentence about a robot and a crate, and a plain average. Since then you have written
 # attention by hand and trained it, and given it many heads and masks. You have added norms, residuals and positions,
 # and made an encoder, a decoder and a whole Transformer of them. You have trained it, found the bugs that the loss
-# hides, made it need less memory, and looked inside. And today it wrote, and remembered who is who.
+# hides, made it need less memory, and looked inside. And today it wrote, and named again whom it had named before.
 #
 # Where to go from here? Take a model whose weights are public, as the part on GPT-2 above does, and load them into
 # classes that you have written yourself. If the numbers come out the same, you have understood it; if not, you know how

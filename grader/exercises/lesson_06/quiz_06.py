@@ -13,7 +13,7 @@ HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
 
 def _own_product() -> float:
-    return sum(math.sin(7 / r) ** 2 + math.cos(7 / r) ** 2 for r in (10000 ** (2 * i / 64) for i in range(32)))
+    return sum(math.sin(7 / r) ** 2 + math.cos(7 / r) ** 2 for r in (10000 ** (2 * i / 96) for i in range(48)))
 
 
 QUESTIONS = (
@@ -63,12 +63,13 @@ QUESTIONS = (
         "One pair of columns contributes sin² + cos² of the same angle. What is that, and how many pairs are there?",
         wrong=written(
             {
-                64.0: "Every *pair* of columns contributes that much. How many pairs are there?",
+                96.0: "Every *pair* of columns contributes that much. How many pairs are there?",
                 1.0: "That is one pair of columns, but how many are there?",
                 7.0: "The product of a position with itself doesn't depend on the position.",
                 49.0: "The product of a position with itself doesn't depend on the position.",
                 0.0: "That would be the row's product with a vector at right angles to it.",
-                8.0: "That is the length of the vector times √2, but what is the vector's product with itself?",
+                32.0: "That is right for a width of 64, but how many pairs of columns are there here?",
+                9.8: "That is the length of the vector times √2, but what is the vector's product with itself?",
             }
         ),
     ),
