@@ -692,8 +692,7 @@ def go_on(run, until, monitor=None, every=50):
     try:
         while True:
             ended = run.done >= min(until, run.steps)
-            due = run.done % every == 0 or ended
-            if due and run.done not in run.judged:
+            if (run.done % every == 0 or ended) and run.done not in run.judged:
                 run.judged[run.done] = judged(run.model)
             if monitor is not None:
                 right = {step: row.right for step, row in run.judged.items()}
@@ -1206,7 +1205,7 @@ check(generate)
 # Try it: your model at three steps, and with its head switched off.
 my_silent = without_head(my_gpt, my_layer, my_head)
 my_writers = {
-    f"after {my_step} steps": my_kept for my_step, my_kept in my_run.album.items()
+    f"after {step} steps": kept for step, kept in my_run.album.items()
 }
 my_writers |= {"at the end": my_gpt, "without the head": my_silent}
 for my_when, my_writer in my_writers.items():

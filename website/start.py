@@ -19,7 +19,7 @@ from website.course import HERE, Course
 
 WHEEL = f"attention_course-{__version__}-py3-none-any.whl"
 PACKAGE = "release/student/README.md"
-COMMANDS = re.compile(r"(?s)(The first command of each way .*?)\nThen open `")
+COMMANDS = re.compile(r"(?s)(The first command of each way .*?)\nLesson 00 opens")
 
 
 def write_start(course: Course, folder: Path) -> None:
@@ -72,7 +72,7 @@ def commands(readme: str, index: str) -> str:
     found = COMMANDS.search(readme)
     if not found:
         raise CourseError(
-            f"{PACKAGE}: the pages take the commands between 'The first command of each way' and 'Then open'"
+            f"{PACKAGE}: the pages take the commands between 'The first command of each way' and 'Lesson 00 opens'"
         )
     text = found[1].replace("{wheel}", WHEEL).replace("{index}", index)
     return re.sub(r"(?m)^\*\*(\w+)\*\*$", r"### \1", text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import calendar
 import io
-import json
 import os
 import secrets
 import shutil
@@ -23,7 +22,6 @@ from grader.authoring.notebook import dumps, install_source, loads
 from grader.authoring.repository import Repository
 from grader.authoring.verify import require_built
 from grader.errors import CourseError
-from grader.learner.starter_code import starter_code
 from grader.lesson_names import choose
 
 FOLDER = "attention-course"
@@ -141,17 +139,15 @@ def _torch_cpu_index(root: Path) -> str:
 
 
 def _wheel(repository: Repository, scratch: Path, kind: str) -> Path:
-    """Build the wheel of a copy of the package, with the exercises' original cells (student) or the solutions
-    (teacher), in the folder `scratch`; returns its path. `CourseError` with pip's output if that fails."""
+    """Build the wheel of a copy of the package, a teacher's with the solutions, in the folder `scratch`; returns its
+    path. `CourseError` with pip's output if that fails."""
     source = scratch / "source"
     shutil.copytree(repository.root / "grader", source / "grader", ignore=shutil.ignore_patterns("__pycache__"))
     (source / "website").mkdir()
     for name in PROJECT_FILES:
         shutil.copy(repository.root / name, source / name)
-    if kind == STUDENT:
-        packed = json.dumps(starter_code(), indent=1)
-        (source / "grader" / "learner" / "starter_code.json").write_text(packed, encoding="utf-8")
-    else:
+    shutil.copytree(repository.notebooks, source / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    if kind == TEACHER:
         shutil.copytree(repository.solutions, source / "grader" / "solutions")
         shutil.copy(repository.root / "CHANGELOG.md", source / "grader" / "solutions")  # for `grader course update`
     # Without isolation: the setuptools of the lock, which is installed, and nothing downloaded.

@@ -93,11 +93,6 @@ def original(name: str) -> str | None:
     return stub(cell) if cell is not None else None
 
 
-def starter_code() -> dict[str, str]:
-    """Every exercise's original cell, made from the installed solutions: what a release packs in their place."""
-    return {name: stub(cell) for name, cell in _solution_cells()}
-
-
 def stub(cell: SolutionCell) -> str:
     """The source of a solution cell with its solution cut out, as nbgrader cuts it.
 

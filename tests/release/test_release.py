@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -129,6 +130,37 @@ def test_it_holds_no_model_solution(unpacked):
 def test_the_search_for_solutions_would_find_one(unpacked):
     regions = model_solutions()["stable_softmax"]
     assert all(squeezed(region) in squeezed((ROOT / "lessons" / f"{LESSON}.py").read_text()) for region in regions)
+
+
+def test_a_wheel_that_is_built_as_any_other_is_the_students(unpacked, tmp_path):
+    """What pip makes of an address or an index of packages: by way of a source distribution, from nothing but it."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "solutions/")):
+            (tmp_path / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / "clone" / name)
+    make = "from setuptools import build_meta; build_meta.build_sdist('..')"
+    subprocess.run([sys.executable, "-c", make], cwd=tmp_path / "clone", capture_output=True, check=True)
+    (packed,) = tmp_path.glob("*.tar.gz")
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        "wheels",
+    ]
+    subprocess.run([*pip, packed.name], cwd=tmp_path, check=True)
+    (plain,), (ours,) = (tmp_path / "wheels").glob("*.whl"), unpacked.glob("*.whl")
+    assert contents(plain) == contents(ours)
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not name.endswith("RECORD")}
 
 
 def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
