@@ -17,9 +17,9 @@
 # # 05 · LayerNorm and BatchNorm
 #
 # *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of lesson
-# 04's rhyme and has to predict the next one. Whether it ever learns this depends on a detail that few people would even
-# mention, the size of the random weights that it starts from. Add one line to each layer, and the detail stops
-# mattering. That line *normalises*, which means that it brings numbers back to a common size on their way from layer to
+# 04's rhyme and has to predict the next one. Whether it learns this in a hundred and fifty steps depends on a detail that
+# few people would even mention, the size of the random weights that it starts from. Add a few norms, and the detail stops
+# mattering. A norm *normalises*, which means that it brings numbers back to a common size on their way from layer to
 # layer. For that it needs a mean, but the mean **of what**? LayerNorm and BatchNorm answer this question differently.
 # At the end, you train forty-eight blocks of your own.
 #
@@ -178,8 +178,8 @@ says = [[go_on(networks[name, 1])] for name in norms]
 show(says, list(norms), ["goes on, size 1"])
 
 # %% [markdown]
-# With a norm the network learns the rhyme from all three starts. Without one it learns only from small weights, and
-# from the others its loss is far above that of a guess. (A network without a norm isn't hopeless, but somebody has to
+# With norms the network learns the rhyme from all three starts. Without them it learns in so few steps only from small
+# weights, and from the others its loss is far above that of a guess. (A network without a norm isn't hopeless, but somebody has to
 # find initial weights that suit its depth. Try `depth=12` and `depth=48` in `deep`.)
 #
 # To see what goes wrong, we take twenty untrained layers, each of which is a random matrix and a ReLU and doesn't add
@@ -1063,7 +1063,7 @@ plt.show()
 # *The picture in words:* two panels with the layer on the horizontal axis and the gradient's length, on a logarithmic
 # scale, on the vertical one. In the post-norm panel the three curves start together on the right, at about 0.1, and
 # spread to the left in almost straight lines. The one for strong tanh climbs to about a thousand at layer 0, the one
-# for ReLU and a bias falls below a hundred-thousandth, and ReLU alone stays between 0.1 and 0.2. In the pre-norm panel
+# for ReLU and a bias falls below a hundred-thousandth, and ReLU alone stays between 0.03 and 0.4. In the pre-norm panel
 # all three stay between about 0.01 and 0.6, rising towards layer 0.
 #
 # A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide whether the
@@ -1154,7 +1154,7 @@ outcomes[2] = "post-norm with a warm-up and pre-norm"
 compare_guess("05_who_learns", outcomes[(losses[-1] < 1).sum().item()])
 
 # %% [markdown] role="answer"
-# Twelve blocks learn the rhyme in all three ways, and forty-eight learn it with pre-norm only. At that depth both
+# Twelve blocks learn the rhyme in all three ways, and at this rate forty-eight learn it with pre-norm only. There both
 # post-norm towers, with a warm-up and without, write the same word again and again. At twenty-four blocks a warm-up
 # helps at this rate, from some starts all the way and from others only part of the way. (Try other seeds in `tower`,
 # and half the rate, `rate=0.003` in `race`.)
@@ -1185,7 +1185,7 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 # A post-norm block adds something to x and divides the sum by its size. So each block dilutes what came in, and after
 # forty-eight blocks the windows hardly differ. Then one step changes all blocks, and the changes add up to more than
 # the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower learns only how often
-# each word occurs. The warm-up puts that off, as the table shows, but doesn't prevent it. The residual path of a
+# each word occurs. The warm-up puts that off, as the table shows, but at this rate it doesn't prevent it. The residual path of a
 # pre-norm tower has no division, so the information in the four words arrives at the end.
 #
 # If this is right, post-norm should go deeper when x counts for more in the sum. Wang et al. (2022, *DeepNet*) trained
@@ -1272,8 +1272,9 @@ check(quiz_05, "quiz_05")
 # ## What you can do now
 #
 # You have written three norms and can say which numbers share a mean in each, and you have built a module with a memory
-# of its own. You have worked out two places for a norm from what the block has to do. With the norm in one of them,
-# forty-eight blocks of your own learn the rhyme, and with it in the other they write one word whatever they read.
+# of its own. You have worked out two places for a norm from what the block has to do. At one and the same rate,
+# forty-eight blocks of your own learn the rhyme with the norm in one of them, and with it in the other they write one word
+# whatever they read.
 #
 # **To read next**
 #
