@@ -39,14 +39,17 @@
 #
 # **Time:** <!-- time -->. A good place for a break is the end of section 4.
 #
-# ## Four rules for your functions
+# ## Five rules for your functions
 #
 # From here on, what you write goes where `raise NotImplementedError()` stands. Your functions
 #
 # - accept float32 and float64, and return the type they were given;
 # - don't change their arguments;
 # - work for any number of leading axes where a shape begins with `...`;
-# - let gradients flow through them, without a detour through NumPy or Python numbers.
+# - let gradients flow through them, without a detour through NumPy or Python numbers;
+# - make every new tensor on the device of their inputs, as in `torch.zeros(3, device=x.device)`, so that they run on a GPU too.
+#
+# You can pass every check without a GPU and without the last rule, but a right answer that would fail on a GPU gets a remark.
 #
 # Shapes are written with the letters below, and `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for
 # `(2, 8, 3, 4)`.

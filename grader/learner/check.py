@@ -116,7 +116,7 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         title = wanted or _in_line(caller, list(known)) or type(obj).__name__
         return _refused(str(title), _unknown(obj, wanted, list(known), caller))
     namespace = {**_names(obj, caller), wanted: obj}
-    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, exercises=known)  # type: ignore[arg-type]
+    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, exercises=known, remarks=True)  # type: ignore[arg-type]
 
 
 def _names(obj: object, caller: FrameType) -> dict[str, Any]:

@@ -40,7 +40,8 @@ class Report:
     `diagnosis` is the id of the mistake that the code looks like, or None; `symptom` and `hints` belong to it.
     `first_fix` names an earlier exercise that the student's code calls and that comes first, `first_fix_why` says why:
     "is not defined", "is not written yet" or "does not pass its own check yet". `forfeited`: the code called an
-    excluded function. `broken` has the traceback of a fault in the check itself.
+    excluded function. `broken` has the traceback of a fault in the check itself. `remark` is a
+    sentence on a right answer, that costs nothing.
     """
 
     exercise: str
@@ -54,6 +55,7 @@ class Report:
     forfeited: bool = False
     output: str = ""
     broken: str = ""
+    remark: str = ""
 
     @property
     def passed(self) -> bool:

@@ -74,7 +74,7 @@ def _results(report: Report) -> str:
 
 
 def _mistake(report: Report) -> str:
-    parts = []
+    parts = [f"<p>{inline(report.remark)}</p>"] if report.remark else []
     if report.first_fix_sentence:
         parts.append(f"<p>{inline(report.first_fix_sentence)}</p>")
     if report.symptom:

@@ -48,6 +48,8 @@ def as_text(report: Report) -> str:
             lines += _indented(result.message, 8)
         if result is failure and isinstance(result.got, Tensor) and isinstance(result.expected, Tensor):
             lines += _indented(side_by_side(result.got, result.expected), 8)
+    if report.remark:
+        lines.append(report.remark)
     if report.first_fix_sentence:
         lines.append(report.first_fix_sentence)
     if report.symptom:

@@ -15,6 +15,7 @@ from grader.spec.exclusions import reason
 from grader.spec.exercise import NOT_JUDGED, Exercise, Finding, Mistake, not_judged
 from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
+from grader.spec.remarks import on_another_device
 from grader.spec.session import PLAIN, Session
 from grader.spec.states import hide_consequences
 from grader.subject import Request, Subject
@@ -52,10 +53,12 @@ def evaluate(
     larger: bool = False,
     seconds: float | None = None,
     exercises: Mapping[str, Exercise] | None = None,
+    remarks: bool = False,
 ) -> Report:
     """Check `exercise` in `subject`, within `seconds` (else the exercise's limit, else `SECONDS`).
 
-    `seed` and `larger` decide which inputs are drawn. `exercises` has those that this one may build on, by name.
+    `seed` and `larger` decide which inputs are drawn. `exercises` has those that this one may build on, by name. With
+    `remarks` a right answer is run as if on a GPU too.
     A fault of ours becomes `Report.broken`, never a finding about the student's code.
     """
     session = None
@@ -65,7 +68,7 @@ def evaluate(
         session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
         session, parts = _judged(session)
         if all(part.passed for part in parts):
-            return _report(session, parts)
+            return _report(session, parts, remark=on_another_device(session) if remarks else "")
         return _explain(session, parts, exercises or {})
     except Exception:  # a fault of ours: what a student's code raises is inside an outcome
         output, broken = session.output if session else "", traceback.format_exc(limit=-4)

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_whole
+from grader.subject.elsewhere import Elsewhere, two_devices
 from grader.subject.errors import Missing
 from grader.subject.names import does_nothing, names_of, words_in, words_of
 from grader.subject.notebook import Notebook
@@ -111,28 +112,25 @@ class Executor:
         return {"value": _short(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:
-        function = self._find(request.target)
+        function: Any = self._find(request.target)
+        place: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+        if request.elsewhere:
+            function, place = Elsewhere(function), two_devices
         wanted = request.cotangents is not None
         copy = strided if request.strided else Tensor.clone
         passed = [self._prepare(arg, wanted, copy) for arg in request.args]
         keywords = {k: self._prepare(v, False, copy) for k, v in request.keywords.items()}
         earlier = [(tensor, tensor._version) for call in self.earlier for tensor, _ in call]
         try:
-            with watch(self.log) if request.watch else contextlib.nullcontext():
+            with watch(self.log) if request.watch else contextlib.nullcontext(), place():
                 value = function(*passed, **keywords)
         finally:
             self.settings = settings.reset()
-        facts: dict[str, Any] = {"value": plain(value)}
+        with place():
+            facts = _facts(request, function, passed, value)
         if any(tensor._version != version for tensor, version in earlier):
             facts["changed_earlier"] = any(not same(was, plain(now)) for call in self.earlier for now, was in call)
         self.earlier.append(_kept(request.args, passed) + _kept([facts["value"]], [value]))
-        if not wanted:  # otherwise torch itself raises for a change in place
-            facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
-            return facts
-        # A parameter may have two names, as an attribute and inside a Sequential: keep both.
-        named = function.named_parameters(remove_duplicate=False) if isinstance(function, nn.Module) else ()
-        parameters = dict(named)
-        facts["gradients"] = _gradients(value, passed, parameters, request.cotangents or ())
         return facts
 
     def _prepare(self, arg: Any, differentiable: bool, copy: Callable[[Tensor], Tensor]) -> Any:
@@ -216,6 +214,18 @@ class Executor:
 
     def _describe(self, request: Request) -> dict[str, Any]:
         return {"value": describe(self._find(request.target), self.namespace)}
+
+
+def _facts(request: Request, function: Any, passed: list[Any], value: Any) -> dict[str, Any]:
+    """What a call of `function` on `passed` gave: its value, and its changes in place or the gradients asked for."""
+    facts: dict[str, Any] = {"value": plain(value)}
+    if request.cotangents is None:  # otherwise torch itself raises for a change in place
+        facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
+        return facts
+    # A parameter may have two names, as an attribute and inside a Sequential: keep both.
+    named = function.named_parameters(remove_duplicate=False) if isinstance(function, nn.Module) else ()
+    facts["gradients"] = _gradients(value, passed, dict(named), request.cotangents)
+    return facts
 
 
 def _changed(before: Any, after: Any) -> bool:

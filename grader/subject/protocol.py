@@ -39,7 +39,8 @@ class Request:
 
     `cotangents` (one per output tensor, None to leave one out) asks for gradients: of every floating-point argument,
     and of a module's parameters. `strided` hands over tensors that aren't contiguous. `watch` asks for the log of the
-    torch functions called. `seconds` are the processor's; by the clock it may take `patience` times as long.
+    torch functions called. `elsewhere` makes the call as if on a GPU (`grader.subject.elsewhere`). `seconds` are the
+    processor's; by the clock it may take `patience` times as long.
     """
 
     op: Op
@@ -51,6 +52,7 @@ class Request:
     cotangents: tuple[Tensor | None, ...] | None = None
     strided: bool = False
     watch: bool = False
+    elsewhere: bool = False
     seed: int = 7_310_581
     seconds: float = 10.0
     patience: float = 1.0

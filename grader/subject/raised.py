@@ -66,7 +66,7 @@ def show_warning(
     if issubclass(category, DeprecationWarning | PendingDeprecationWarning):
         return
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_foreign(frame.f_code.co_filename):
+    while frame is not None and is_foreign(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is not None:
         filename, lineno = frame.f_code.co_filename, frame.f_lineno
@@ -75,7 +75,7 @@ def show_warning(
     print(f"{category.__name__} at line {lineno}{f', `{line}`' if line else ''}: {text}", file=sys.stderr)
 
 
-def _is_foreign(filename: str) -> bool:
+def is_foreign(filename: str) -> bool:
     """Whether a file is Python's, a package's or the grader's, so not the student's."""
     return filename.startswith(_FOREIGN)
 
@@ -84,7 +84,7 @@ def _student_entries(traceback: TracebackType | None) -> list[TracebackType]:
     """The entries of a traceback that are the student's, outermost first."""
     own = []
     while traceback is not None:
-        if not _is_foreign(traceback.tb_frame.f_code.co_filename):
+        if not is_foreign(traceback.tb_frame.f_code.co_filename):
             own.append(traceback)
         traceback = traceback.tb_next
     return own

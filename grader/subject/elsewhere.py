@@ -1,13 +1,17 @@
 """A stand-in for a device other than the CPU: it calls itself `meta`, but its tensors hold numbers.
 
 As on a GPU, an operator that gets tensors of both devices raises. Exempt, as there, are tensors without axes and the
-indices of an indexing. A tensor made without `device=` is on the CPU.
+indices of an indexing. A tensor made without `device=` is on the CPU. Outside `two_devices` what is left over of such a
+tensor is as good as one on the CPU.
 """
 
 from __future__ import annotations
 
+import linecache
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -16,32 +20,42 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
-from grader.subject.executor import Executor
-from grader.subject.protocol import Request
+from grader.subject.raised import is_foreign
 
 ELSEWHERE = torch.device("meta")
 MAY_MIX = {"index", "index_put", "index_put_", "_index_put_impl_", "_to_copy", "copy_"}
 
 
-class Moved(Tensor):
-    """A tensor that is elsewhere; its numbers are in `inner`."""
+class DevicesMixed(RuntimeError):
+    """An operator got tensors of both devices. Its message is the line, with its number, that made the one on the CPU;
+    empty where it was made before the call."""
 
-    inner: Tensor
+
+class ResultLeft(RuntimeError):
+    """A result isn't where the arguments are. Its message is the line that made it, as with `DevicesMixed`."""
+
+
+class Moved(Tensor):
+    """A tensor that is elsewhere; its numbers are in `numbers`."""
+
+    numbers: Tensor
 
     @staticmethod
-    def __new__(cls, inner: Tensor) -> Moved:
-        moved: Moved = Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+    def __new__(cls: Any, inner: Tensor) -> Moved:
+        moved: Moved = Tensor._make_wrapper_subclass(
             cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, device=ELSEWHERE
         )
-        moved.inner = inner
+        moved.numbers = inner
         return moved
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return carry_out(func, args, kwargs or {})
 
     def tolist(self) -> Any:
-        return self.inner.tolist()
+        return self.numbers.tolist()
 
 
 Moved.__torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
@@ -53,19 +67,44 @@ def carry_out(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> An
     moved = any(isinstance(tensor, Moved) for tensor in given)
     stray = [tensor for tensor in given if not isinstance(tensor, Moved) and tensor.ndim]
     name = func.overloadpacket.__name__
-    if moved and stray and name not in MAY_MIX:
-        raise RuntimeError(f"{name}: a tensor {tuple(stray[0].shape)} is on the CPU, others are on another device")
+    if moved and stray and name not in MAY_MIX and _inside:
+        raise DevicesMixed(_made_by(stray[0]))
     device = kwargs.get("device")
     to_there = moved if device is None else torch.device(device) == ELSEWHERE
     if name == "copy_":  # into its first argument, wherever that is
         to_there = isinstance(args[0], Moved)
     here = dict(kwargs) | ({"device": torch.device("cpu")} if device is not None else {})
-    bare_args, bare_kwargs = tree_map_only(Moved, lambda tensor: tensor.inner, (args, here))
+    bare_args, bare_kwargs = tree_map_only(Moved, lambda tensor: tensor.numbers, (args, here))
     value = func(*bare_args, **bare_kwargs)
-    if not to_there:
-        return value
+    if not to_there or not _inside:
+        return _noted(value, stray)
     wrapped = tree_map(lambda leaf: Moved(leaf) if type(leaf) in (Tensor, nn.Parameter) else leaf, value)
     return return_and_correct_aliasing(func, args, dict(kwargs), wrapped) if moved else wrapped
+
+
+_inside = False  # whether there is another device now
+
+
+def _noted(value: Any, stray: list[Tensor]) -> Any:
+    """A value on the CPU, whose tensors know from now on which line made them, or what they were made of."""
+    for leaf in tree_leaves(value) if _inside else ():
+        if type(leaf) is Tensor and not hasattr(leaf, "made_by"):
+            leaf.made_by = _made_by(stray[0]) if stray else _line()  # type: ignore[attr-defined]
+    return value
+
+
+def _made_by(tensor: Tensor) -> str:
+    return str(getattr(tensor, "made_by", ""))
+
+
+def _line() -> str:
+    """The student's line that runs, with its number, as `MADE` reads it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_foreign(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    return f"{frame.f_lineno} {linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()}"
 
 
 class Devices(TorchDispatchMode):
@@ -89,8 +128,13 @@ class FromNumbers(TorchFunctionMode):
 @contextmanager
 def two_devices() -> Iterator[None]:
     """Inside, `ELSEWHERE` is a device that holds numbers."""
-    with Devices(), FromNumbers():
-        yield
+    global _inside
+    _inside = True
+    try:
+        with Devices(), FromNumbers():
+            yield
+    finally:
+        _inside = False
 
 
 def there(value: Any) -> Any:
@@ -141,7 +185,7 @@ class Elsewhere(nn.Module):
         value = self._on_the_other_device(moved_args, moved_kwargs)
         strays = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor) and leaf.device != ELSEWHERE]
         if strays and any(isinstance(leaf, Tensor) for leaf in tree_leaves((args, kwargs))):
-            raise RuntimeError(f"the result {tuple(strays[0].shape)} is on the CPU, the arguments are not")
+            raise ResultLeft(_made_by(strays[0]))
         return back(value)
 
     def _on_the_other_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,16 +198,3 @@ class Elsewhere(nn.Module):
             for name, buffer in buffers.items():
                 buffer.copy_(back(state[name]))
         return value
-
-
-class ElsewhereExecutor(Executor):
-    """Calls a student's code with everything on the other device."""
-
-    def _call(self, request: Request) -> dict[str, Any]:
-        with two_devices():
-            return super()._call(request)
-
-    def _find(self, target: str) -> Any:
-        found = super()._find(target)
-        # Asked for while a call is carried out, and for building, loading and reading too.
-        return Elsewhere(found) if torch.utils._python_dispatch._get_current_dispatch_mode() is not None else found
