@@ -310,7 +310,7 @@ class _Collecting:
             data = folder.read(notebook, self._limits.notebook_bytes)
             stated = timestamp(folder)
             known = self._times.of(data, student, only_platforms=False)
-            if stated is None or (known and self._is_anothers(student, stated, data)):
+            if stated is None or (known and known != stated and self._is_anothers(student, stated, data)):
                 return [Candidate(data, known or stated or utc((target / notebook).stat().st_mtime))]
             return [Candidate(data, stated)]
         return []

@@ -51,12 +51,12 @@ def as_text(outcome: Collected, everybody: bool = False) -> str:
     lines = [f"{outcome.lesson}: {len(outcome.taken)} taken"]
     folded = LISTED if everybody else FOLDED
     lines += _listed("as before", outcome.unchanged, folded, "--all names them")
+    lines += _listed("known by a zip's own names", outcome.by_zip, folded, "--all names them")
     kinds: list[tuple[str, Iterable[str]]] = [
         ("late", outcome.late),
         ("copied; time from the zip", outcome.copied),
         ("more than one; this counts", _pairs(outcome.twice)),
         ("to be settled, see below", outcome.to_settle),
-        ("by names that a zip has; is it a platform's?", outcome.by_zip),
         ("no notebook in it", _pairs({who: ", ".join(names) for who, names in outcome.no_notebook.items()})),
         ("owner not known", _pairs(outcome.unknown)),
         ("odd", _pairs(outcome.odd)),
