@@ -41,7 +41,7 @@ test-slow: $(STAMP)  ## whole terms and classes, commands that are killed, sever
 	$(BIN)/python tests/stages.py programs slow release $(ARGS)
 
 test-samples: $(STAMP)  ## every sample submission, in the learner's process and behind the judge's pipe
-	SAMPLES=all OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto tests/exercises/test_submissions.py $(ARGS)
+	SAMPLES=all OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto tests/exercises/test_submissions.py tests/exercises/test_forms.py $(ARGS)
 
 test-other-user: $(STAMP)  ## all of the judge's tests as nobody, or as root for anybody else
 	OMP_NUM_THREADS=1 $(BIN)/python tests/another_user.py $(BIN)/python -m pytest -q -p no:cacheprovider tests/judge $(ARGS)

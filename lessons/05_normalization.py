@@ -244,7 +244,9 @@ print(f"mean of the squares {mean_square:.4f}, root {mean_square**0.5:.4f}")
 # Difficulty 1 of 5
 #
 # Your function should work for any leading axes, such as (E,), (T, E) and (B, T, E), and its ε is 10⁻⁶ by default. As
-# in lesson 01's softmax, `keepdim=True` keeps a reduced axis with length 1.
+# in lesson 01's softmax, `keepdim=True` keeps a reduced axis with length 1. Compute the norm yourself, here and in
+# exercises 2 and 3. PyTorch's normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`,
+# `instance_norm`) are excluded, by whatever name; `mean`, `var`, `std` are fine.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
@@ -439,9 +441,8 @@ show(shares, "share of the size, with d − 1", columns, form=".4f")
 # Difficulty 2 of 5
 #
 # Write LayerNorm for any leading axes. A row with a common offset of 1000 should still be right, so subtract the mean
-# before you square. (Some textbooks don't; the lesson's last part shows what comes of it.) PyTorch's normalisation
-# kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`) are excluded, by whatever name;
-# `mean`, `var`, `std` are fine.
+# before you square. (Some textbooks don't; the lesson's last part shows what comes of it.) The normalisation kernels
+# are excluded, as in exercise 1, but your own `rms_norm` is not.
 #
 # <details><summary>Right on [1, 2, 3] but wrong in the check</summary>
 #

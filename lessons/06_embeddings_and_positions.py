@@ -463,7 +463,8 @@ plt.show()
 # Difficulty 3 of 5
 #
 # Make the whole table for positions 0 to `seq_len` − 1, with sines in the even columns and cosines in the odd ones.
-# They come in pairs, so an odd `d_model` raises `ValueError`.
+# They come in pairs, so an odd `d_model` raises `ValueError`. Whatever you compute with, the table you return has
+# torch's default dtype, so that it can be added to the words' vectors.
 #
 # <details><summary>Row 0 is right, the others aren't</summary>
 #
@@ -491,8 +492,8 @@ def sinusoidal_encoding(seq_len: int, d_model: int) -> Tensor:
     """Sine in even, cosine in odd columns, each pair with its own frequency
     (Vaswani et al. 2017, section 3.5).
 
-    Returns (T, E) with T = seq_len and E = d_model; positions count from 0.
-    Raises ValueError for an odd d_model.
+    Returns (T, E) with T = seq_len and E = d_model, of torch's default dtype;
+    positions count from 0. Raises ValueError for an odd d_model.
     """
     ### BEGIN SOLUTION
     if d_model % 2 != 0:

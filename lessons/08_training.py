@@ -290,7 +290,8 @@ print(f"over all 10: {each.mean():.2f}")
 # Difficulty 3 of 5
 #
 # Compute the mean cross-entropy (you may use `F.cross_entropy`) over the labels that are not padding, and return 0 if
-# every label is padding. The result is a tensor with no axes, even when it is 0, so that it can be differentiated.
+# every label is padding. The result is a tensor with no axes. It comes from the logits even when it is 0, so that
+# `backward` works there too and gives a gradient of zero.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
@@ -320,7 +321,8 @@ print(f"over all 10: {each.mean():.2f}")
 
 # %% exercise="sequence_loss" role="solution"
 def sequence_loss(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """Mean cross-entropy over the labels that are not padding; 0 if all are.
+    """Mean cross-entropy over the labels that are not padding; 0 if all are,
+    with a gradient of zero.
 
     logits: (B, T, V); labels: ids (B, T); pad_idx: the id of the padding.
     Returns a 0-d tensor.

@@ -1146,8 +1146,9 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 # Difficulty 4 of 5
 #
 # Loop over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach Tq · Tk
-# entries, and you may not use `F.scaled_dot_product_attention`. The check also tests that more keys mean more work in
-# the loop, and that rows of scores around +1000 and −1000 come out right.
+# entries, and you may not use `F.scaled_dot_product_attention`. Read the keys **once**. A first pass for the maximum and
+# a second one for the sums give the right numbers too, but they earn half of the points. The check also tests that more
+# keys mean more work in the loop, and that rows of scores around +1000 and −1000 come out right.
 #
 # <details><summary>Everything is NaN</summary>
 #

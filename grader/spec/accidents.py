@@ -20,6 +20,7 @@ from grader.spec.exercise import Case, Mistake
 from grader.spec.session import Session
 from grader.subject import Outcome, Raised
 from grader.subject.values import tensors_in
+from grader.tolerance import FLOAT32
 
 # The commonest errors of beginners that torch or Python answers in words of its own: a pattern of the message, one of
 # the line that raised it, the mistake's name, its symptom, its hints.
@@ -101,6 +102,7 @@ def accidents(session: Session, kind: str) -> Iterator[Mistake]:
     yield from _other_parameters(session)
     if kind in WRONG:
         yield from _swapped(session, lambda variant: explains(session, variant))
+        yield from _by_chance(session)
         yield from _squeezed(session, kind)
         yield from _from_above(session)
         yield from _first_axis(session)
@@ -267,6 +269,26 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
                 "`for row in x`, `len(x)`, `x.shape[0]` and `torch.stack(rows)` all use the first axis, whatever it "
                 "stands for.",
                 "Count the axis from the end. Or can one operation on the whole tensor replace the loop?",
+            ),
+        )
+
+
+def _by_chance(session: Session) -> Iterator[Mistake]:
+    """The mistake of a result that hangs on torch's random numbers: two calls with the same arguments differ."""
+    case = next((case for case, outcome in session.called() if outcome.ok and tensors_in(outcome.value)), None)
+    if case is None or (case.setup is not None and case.setup.training):
+        return
+    one, other = (session.call_anew(case, seed) for seed in (1, 2))
+    pairs = [(a, b) for a, b in zip(tensors_in(one.value), tensors_in(other.value), strict=False) if a.shape == b.shape]
+    finite = all(bool(torch.isfinite(a).all() and torch.isfinite(b).all()) for a, b in pairs)
+    if one.ok and other.ok and finite and not all(FLOAT32.all_close(a, b) for a, b in pairs):
+        yield Mistake(
+            "changes-by-chance",
+            "the same arguments give another result in each call, because your code draws random numbers.",
+            (
+                "Which of your lines gives another result when you run it twice?",
+                "`F.dropout(x, p)` drops in eval mode too, and `dropout_p=` of a function always does. A layer "
+                "`nn.Dropout(p)` knows the mode of its module.",
             ),
         )
 

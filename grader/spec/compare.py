@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grader.report.words import first_fix
 from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, not_judged, shape_of
-from grader.subject import Opaque, Outcome, Raised
+from grader.subject import Opaque, Outcome, Place, Raised
 from grader.tolerance import Tolerance
 
 
@@ -96,15 +96,22 @@ def short(function: str) -> str:
     return function.rpartition("<locals>.")[2]
 
 
-def place(raised: Raised, name: str) -> str:
-    """Where a student's code raised, for a message: the function, unless it is the exercise `name`, the line of its
-    cell or file, and the line itself; "" if it was no line of the student's."""
-    if not raised.line:
+def place(line: Raised | Place | None, name: str) -> str:
+    """Where in a student's code something happened, for a message: the function, unless it is the exercise `name`, the
+    line of its cell or file, and the line itself; "" if it was no line of the student's."""
+    if line is None or not line.line:
         return ""
-    function = short(raised.function)
+    function = short(line.function)
     inside = "" if function == name or function.startswith("<") else f" in `{function}`,"
-    cell = f"`{raised.file}`" if raised.file else "its cell"
-    return f"{inside} at line {raised.line_number} of {cell}: `{raised.line}`"
+    cell = f"`{line.file}`" if line.file else "its cell"
+    return f"{inside} at line {line.line_number} of {cell}: `{line.line}`"
+
+
+# Where a call raises as it should, and only the message lacks something.
+MESSAGE_ONLY = (
+    "Your code notices that the input is wrong, so only the text of the message has to change.",
+    'An f-string puts values into a text: in `f"got {size}"` the value of `size` takes the place of the braces.',
+)
 
 
 def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tuple[str, ...] = ()) -> Finding | None:
@@ -114,7 +121,7 @@ def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tup
     `call` is the call in words, a sentence without its full stop. `hints` go with what is found.
     """
 
-    def wrong(message: str) -> Finding:
+    def wrong(message: str, hints: tuple[str, ...] = hints) -> Finding:
         return Finding("wrong-error", f"{call}. {message}", hints=hints)
 
     raised = outcome.raised
@@ -132,7 +139,7 @@ def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tup
     if not raised.deliberate:
         return wrong(f"Expected a ValueError that your code raises, got one of Python's own: {said}")
     named = " and ".join(str(number) for number in numbers)
-    return wrong(f"The message should name both numbers, {named}, but it reads: {said}")
+    return wrong(f"The message should name both numbers, {named}, but it reads: {said}", MESSAGE_ONLY)
 
 
 def structure(value: object, exercise: Exercise) -> Finding | None:
@@ -211,10 +218,12 @@ def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> 
     for value, output in zip(values, exercise.outputs, strict=False):
         if value.dtype != dtype:
             short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
+            cause = "`.float()`, `.double()` or a tensor made without `dtype=` can cause that."
+            if not value.is_floating_point():
+                cause = "`argmax`, `.long()` and counts give whole numbers, and comparisons give bool."
             return Finding(
                 "dtype-changed",
-                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. `.float()`, "
-                "`.double()` or a tensor made without `dtype=` can cause that.",
+                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. {cause}",
             )
     return None
 

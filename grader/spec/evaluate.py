@@ -7,18 +7,20 @@ from collections.abc import Mapping
 
 from grader.report import PartReport, Report
 from grader.report.words import UNWRITTEN, first_failure
-from grader.spec import again
+from grader.spec import again, compare
 from grader.spec.accidents import accidents, beside
 from grader.spec.diagnose import diagnose
 from grader.spec.draw import Draw
 from grader.spec.exclusions import reason
 from grader.spec.exercise import NOT_JUDGED, Exercise, Finding, Mistake, not_judged
+from grader.spec.forms import right_but_for_form
 from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
 from grader.spec.remarks import on_another_device
 from grader.spec.session import PLAIN, Session
 from grader.spec.states import hide_consequences
 from grader.subject import Request, Subject
+from grader.subject.forms import Form
 from grader.subject.settings import under_torchs_own
 from grader.subject.watch import warm_up
 
@@ -62,14 +64,22 @@ def evaluate(
     A fault of ours becomes `Report.broken`, never a finding about the student's code.
     """
     session = None
+
+    def draw() -> Draw:
+        return Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
+
     try:
         warm_up()
-        draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
-        session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
+        session = Session(exercise, subject, draw(), seconds or exercise.seconds or SECONDS)
         session, parts = _judged(session)
         if all(part.passed for part in parts):
             return _report(session, parts, remark=on_another_device(session) if remarks else "")
-        return _explain(session, parts, exercises or {})
+        report, left = _explain(session, parts, exercises or {}), session.seconds_left
+
+        def begin(form: Form) -> Session:
+            return Session(exercise, subject, draw(), left, PLAIN, form)
+
+        return right_but_for_form(session, report, begin, _judge_parts) or report
     except Exception:  # a fault of ours: what a student's code raises is inside an outcome
         output, broken = session.output if session else "", traceback.format_exc(limit=-4)
         return Report(exercise.name, exercise.points, (), output=output, broken=broken)
@@ -107,7 +117,8 @@ def _judge_parts(session: Session) -> tuple[PartReport, ...]:
         call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
         finding = None if runs else not_judged("runs-first")
         if call is not None:
-            finding = Finding("excluded-function", reason(call, exclusion))
+            where = compare.place(session.excluded_at, exercise.name)
+            finding = Finding("excluded-function", reason(call, exclusion, where))
         results.append(_result(f"does without {exclusion.title}", 0, finding))
     changed = changed_settings(session.settings)
     if changed is not None:

@@ -14,16 +14,17 @@ def named(title: str, pattern: str) -> Exclusion:
     return Exclusion(title, lambda call: call in COMPILERS or re.search(pattern, call) is not None)
 
 
-def reason(call: str, exclusion: Exclusion) -> str:
-    """A sentence for the student on why a logged call earns nothing."""
+def reason(call: str, exclusion: Exclusion, where: str = "") -> str:
+    """Sentences for the student on why a logged call earns nothing. `where`: the student's line that called it, as
+    `grader.spec.compare.place` has it."""
     if call in COMPILERS:
         return (
-            f"Your code runs through `{call}`, where the check can't see which functions are called. Write your code "
-            "in plain Python. Until then it earns nothing."
+            f"Your code runs through `{call}`{where}. There the check can't see which functions are called. Write your "
+            "code in plain Python. Until then it earns nothing."
         )
     return (
-        f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, so your code earns nothing "
-        "yet."
+        f"Your code calls `{call}`{where}. This exercise asks you to do without {exclusion.title}, also in "
+        "functions that it calls, so your code earns nothing yet."
     )
 
 

@@ -51,6 +51,7 @@ ABOUT_SHAPES = re.compile(
     r"Sizes of tensors must match|expanded size|[Ss]ize mismatch|broadcast|inconsistent tensor size|same size as"
 )
 NO_SIZE = re.compile(r"(?:dimensions?|number|operand|mat|batch|input|line) ?#?\d+|-\d+")
+BUT = "every index but"  # what is so nearly everywhere isn't so "only" there
 CLOSE = 0.05  # a relative error that can come from a detail, such as another variance
 
 
@@ -115,10 +116,10 @@ def _first_difference(session: Session) -> Iterator[str]:
             wrong = (~FLOAT32.close(value, expected)).nonzero()
             if len(wrong) and wrong.shape[1]:  # a single number is told already
                 index = wrong[0].tolist()
-                got, right_one = (float(tensor[tuple(index)]) for tensor in (value, expected))
+                got, right_one = compare.apart(*(float(tensor[tuple(index)]) for tensor in (value, expected)))
                 yield (
-                    f"In “{case.name}”, the first wrong entry is {got:.4g} at index {index}, but "
-                    f"{right_one:.4g} is expected. Work this entry out by hand. Which of your steps gives something "
+                    f"In “{case.name}”, the first wrong entry is {got} at index {index}, but "
+                    f"{right_one} is expected. Work this entry out by hand. Which of your steps gives something "
                     "else?"
                 )
                 return
@@ -225,16 +226,18 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
         size = _as_size(factor, case)
         whole = math.isclose(factor, round(factor)) or math.isclose(1 / factor, round(1 / factor)) if factor else False
         if got.numel() > 1 or size or whole:  # any number is some multiple of any other
-            return f"Every entry of {_lower(name)} is {factor:.4g} times the expected one{size}."
+            times = compare.apart(factor, 1.0)[0]
+            return f"Every entry of {_lower(name)} is {times} times the expected one{size}."
         return ""
     if not got.is_floating_point() or set(expected.flatten().tolist()) <= {0.0, 1.0}:
-        return _moved(got, expected, name) or _part(got, expected, axes, name)
+        return _moved(got, expected, name) or _part(got, expected, axes, name) or _kept(got, expected, axes, name)
     return (
         _moved(got, expected, name)
         or _part(got, expected, axes, name)
         or _zeros(got, expected, axes, name)
         or _by_rows(got, expected, name)
         or _nearly(got, expected, name)
+        or _kept(got, expected, axes, name)
         or _ranks(got, expected, name)
     )
 
@@ -314,7 +317,8 @@ def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
     sums, right_sums = got.sum(-1), expected.sum(-1)
     if FLOAT32.all_close(right_sums, torch.ones_like(right_sums)) and bool((expected >= 0).all()):
         if not FLOAT32.all_close(sums, right_sums):
-            return f"The rows of {_lower(name)} should sum to one, but one of them sums to {float(_worst(sums)):.3g}."
+            worst = compare.apart(float(_worst(sums)), 1.0)[0]
+            return f"The rows of {_lower(name)} should sum to one, but one of them sums to {worst}."
         if bool((got >= 0).all()):
             return f"The rows of {_lower(name)} do sum to one, so look at the earlier steps."
     if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
@@ -337,7 +341,7 @@ def _moved(got: Tensor, expected: Tensor, name: str) -> str:
     if got.numel() < 3 or not FLOAT32.all_close(got.flatten().sort().values, expected.flatten().sort().values):
         return ""
     if got.dim() > 1 and _transposed(got, expected):
-        return f"The entries of {_lower(name)} are right, but two of its axes have changed places."
+        return f"{name} would be right if two of its axes changed places."
     if FLOAT32.all_close(got.sort(-1).values, expected.sort(-1).values):
         return f"The entries of {_lower(name)} are right and in the right rows, but in the wrong order within each row."
     return f"The entries of {_lower(name)} are right, but in the wrong places. Which step moves them?"
@@ -347,7 +351,14 @@ def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     """A sentence on the part of a tensor that is wrong; "" if it is wrong all over. `axes` are the letters of its
     axes."""
     place = _where(~FLOAT32.close(got, expected), axes)
-    return f"{name} is wrong only {place}." if place else ""
+    return f"{name} is wrong only {place}." if place and BUT not in place else ""
+
+
+def _kept(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
+    """A sentence on the part of a tensor that is right, where most of it isn't; "" if none is."""
+    fine = FLOAT32.close(got, expected)
+    place = _where(fine, axes) if bool(fine.any()) else ""
+    return f"{name} is right only {place}." if place else ""
 
 
 def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
@@ -362,7 +373,8 @@ def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
     """A sentence where every entry is off by little; "" otherwise."""
     scale = float(expected.abs().max())
     error = float((got - expected).abs().max()) / scale if scale else math.inf
-    return f"{name} is nearly right everywhere, off by {error:.1%} at most. Only a detail differs." * (error < CLOSE)
+    off = compare.in_digits(100 * error, 2)
+    return f"{name} is nearly right everywhere, off by {off}% at most. Only a detail differs." * (error < CLOSE)
 
 
 def _where(wrong: Tensor, axes: list[str]) -> str:
@@ -384,7 +396,7 @@ def _where(wrong: Tensor, axes: list[str]) -> str:
 def _indices(hit: list[int], size: int) -> str:
     rest = sorted(set(range(size)) - set(hit))
     if len(rest) == 1 < len(hit) and rest != [0]:
-        return f"every index but {'the last' if rest == [size - 1] else rest[0]}"
+        return f"{BUT} {'the last' if rest == [size - 1] else rest[0]}"
     if hit == list(range(hit[0], size)) and len(hit) > 1:
         return f"index {hit[0]} and beyond"
     if len(hit) == 1:

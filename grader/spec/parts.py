@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import torch
@@ -12,7 +12,7 @@ from grader.spec import compare
 from grader.spec.cases import LENGTH_ONE
 from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.subject import Request
+from grader.subject import Outcome, Request
 from grader.subject.values import place_in_words, same, tensors_in
 from grader.tolerance import COARSE, FLOAT32, FLOAT64, Tolerance
 
@@ -127,7 +127,8 @@ def float64(
             if finding is not None:
                 return finding
         finding = _first(session, [case], tolerance)
-        if finding is not None and finding.kind == "wrong-values" and _rounds(session, session.cases[case]):
+        right_but_for_digits = finding is not None and _first(session, [case], FLOAT32) is None
+        if right_but_for_digits and _rounds(session, session.cases[case]):
             return Finding(
                 "dtype-changed",
                 f"`{session.exercise.name}` must be rounding float64 to float32 on the way, since changing the twelfth "
@@ -140,14 +141,24 @@ def float64(
 
 
 def _rounds(session: Session, case: Case) -> bool:
-    """Whether a change of the first float64 tensor that float32 can't hold leaves a function's result as it is."""
+    """Whether a change of the first float64 tensor that float32 can't hold leaves a function's result as it is, and a
+    larger change doesn't."""
     args = list(case.args.values())
     index = next((i for i, arg in enumerate(args) if isinstance(arg, Tensor) and arg.dtype == torch.float64), None)
     if index is None or case.setup is not None:
         return False
-    args[index] = args[index].float().double() * (1 + 1e-12)
-    moved, before = session.ask(Request("call", session.exercise.name, tuple(args))), session.call(case)
-    return moved.ok and before.ok and all(map(same, tensors_in(moved.value), tensors_in(before.value)))
+    exact = args[index].float().double()
+
+    def result(factor: float) -> Outcome:
+        return session.ask(Request("call", session.exercise.name, (*args[:index], exact * factor, *args[index + 1 :])))
+
+    before, slightly, visibly = (result(factor) for factor in (1.0, 1 + 1e-12, 1.01))
+    return before.ok and _same(before, slightly) and visibly.ok and not _same(before, visibly)
+
+
+def _same(one: Outcome, other: Outcome) -> bool:
+    """Whether two calls gave the same tensors."""
+    return one.ok and other.ok and all(map(same, tensors_in(one.value), tensors_in(other.value)))
 
 
 def changed_in_place(session: Session, argument: str, case: str = "") -> Finding:
@@ -183,7 +194,7 @@ _SETTINGS = {
 
 def changed_settings(keys: Collection[str]) -> Finding | None:
     """A finding on what calls have changed in torch itself, None if nothing: `keys` are those of
-    `grader.subject.settings`."""
+    `grader.subject.settings`. A seed is no fault: whoever wants the same draws again has to set one."""
     found = [sentence for key, sentence in _SETTINGS.items() if key in keys]
     return Finding("changes-setting", f"Your code {found[0]}.") if found else None
 
@@ -239,6 +250,36 @@ def defaults(after: str, weight: float = 0.5) -> Part:
         return None
 
     return Part("has the defaults of the exercise", weight, judge, compares_values=False)
+
+
+def not_kept(attribute: str, position: int, case: str) -> Callable[[Session], bool]:
+    """A recogniser that says whether a module, made as on `case`, doesn't hold the constructor's argument at `position`
+    (a number) in an attribute."""
+
+    def recognise(session: Session) -> bool:
+        setup = session.cases[case].setup
+        assert setup is not None
+        if not session.build(setup, "kept").ok:
+            return False
+        kept = session.ask(Request("get", "@kept", (attribute,)))
+        wrong = type(kept.value) is not int or kept.value != setup.init[position]
+        return kept.status in ("ok", "missing") and wrong
+
+    return recognise
+
+
+def keeps(attribute: str, position: int, case: str, weight: float = 0.5) -> Part:
+    """A part that passes if other code can read the constructor's argument at `position` from an attribute of the
+    module. It waits for the values on `case`."""
+    lost = not_kept(attribute, position, case)
+
+    def judge(session: Session) -> Finding | None:
+        if inspect_call(session, session.cases[case], FLOAT32) is not None:
+            return not_judged("values-first")
+        message = f"Other code reads the module's `{attribute}`, but doesn't find there what the module was made with."
+        return Finding("not-kept", message) if lost(session) else None
+
+    return Part(f"keeps `{attribute}`", weight, judge, compares_values=False)
 
 
 _CUT = (

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, NamedTuple, Self, TypeVar
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part, Setup
-from grader.subject import Given, Outcome, Raised, Request, Subject
+from grader.subject import Given, Outcome, Place, Raised, Request, Subject
 from grader.subject.values import GIVEN, tensors_by_place, tensors_in
 
 T = TypeVar("T")
@@ -38,17 +39,28 @@ USUAL, PLAIN = Conditions(strided=True, reused=True), Conditions()
 
 class Session:
     """A check of one exercise: parts and mistakes reach a student's code only through this. `cases` are drawn, by name;
-    `excluded_call` is the first excluded function called, None so far; `settings` are those of torch that calls have
-    changed; `changed_earlier`: a call changed what an earlier one took or gave; `stopped` is the outcome after which
-    nothing runs; `seconds` limits everything together; `conditions` are those of its calls."""
+    `excluded_call` is the first excluded function called, None so far, and `excluded_at` the student's line that called
+    it; `settings` are those of torch that calls have changed; `changed_earlier`: a call changed what an earlier one
+    took or gave; `stopped` is the outcome after which nothing runs; `seconds` limits everything together; `conditions`
+    are those of its calls. `form` is put on every result of the student's code (`grader.subject.forms`); `first_value`
+    is the first result as it came, None so far."""
 
     def __init__(
-        self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float, conditions: Conditions = USUAL
+        self,
+        exercise: Exercise,
+        subject: Subject,
+        draw: Draw,
+        seconds: float,
+        conditions: Conditions = USUAL,
+        form: tuple[Any, ...] = (),
     ) -> None:
-        self.exercise, self.subject, self.draw = exercise, subject, draw
+        self.exercise, self.subject, self.draw, self.form = exercise, subject, draw, form
+        self.first_value: Any = None
+        self._exercises = {exercise.name}  # the student's function, and modules of theirs by their handles
         self.cases = {case.name: case for case in exercise.cases(draw)}
         self.output = ""
         self.excluded_call: str | None = None
+        self.excluded_at: Place | None = None
         self.settings: set[str] = set()
         self.changed_earlier = False
         self.conditions = conditions
@@ -89,13 +101,13 @@ class Session:
         """Send one request, within the remaining time. After a time-out, a death or an interrupt nothing runs any more,
         and every outcome is "not-run"."""
         if request.op == "get":
-            return self.once(("get", request.target), lambda: self._ask(request))
+            return self.once(("get", request.target, request.args), lambda: self._ask(request))
         return self._ask(request)
 
     def _ask(self, request: Request) -> Outcome:
         if self.stopped is not None:
             return Outcome(status="not-run")
-        left = self._deadline - self._clock()
+        left = self.seconds_left
         if left <= 0:
             outcome = Outcome(status="time-limit")
         elif time.monotonic() > self._latest:
@@ -106,11 +118,17 @@ class Session:
             if request.op == "call":
                 self._number += bool(tensors_in(list(request.args)))
                 self.used.add(Conditions(strided=is_strided))
-            outcome = self.subject.ask(replace(request, watch=watch, seconds=left, strided=is_strided))
+            form = self.form if self._is_exercise(request) else ()
+            asked = replace(request, watch=watch, seconds=left, strided=is_strided, form=form)
+            outcome = self.subject.ask(asked)
         interrupted = outcome.raised is not None and outcome.raised.name == "KeyboardInterrupt"
         if outcome.status in FATAL or interrupted:
             self.stopped = outcome
+        if request.op == "build" and request.target == self.exercise.name:
+            self._exercises.add("@" + request.handle)
         if request.op == "call":
+            if outcome.ok and self.first_value is None and self._is_exercise(request):
+                self.first_value = outcome.value
             self.ran = self.ran or outcome.ok
         if request.op in REPEATED:
             self._asked.append(request)
@@ -122,13 +140,22 @@ class Session:
         self._note_excluded(outcome)
         return outcome
 
+    @property
+    def seconds_left(self) -> float:
+        """The seconds that are left for requests."""
+        return self._deadline - self._clock()
+
+    def _is_exercise(self, request: Request) -> bool:
+        """Whether a request calls the student's function, or a module of theirs."""
+        return request.op == "call" and request.target in self._exercises
+
     def _note_excluded(self, outcome: Outcome) -> None:
-        for call in outcome.calls:
+        for call, place in zip_longest(outcome.calls, outcome.places[: len(outcome.calls)]):
             if call in self._calls:
                 continue
             self._calls.add(call)
             if self.excluded_call is None and any(e.matches(call) for e in self.exercise.excluded):
-                self.excluded_call = call
+                self.excluded_call, self.excluded_at = call, place
 
     def judge(self, part: Part) -> Finding | None:
         """Why a part doesn't pass, None if it does. What plain calls alone show is so whatever the conditions."""
@@ -182,9 +209,10 @@ class Session:
         target = self.exercise.name if case.setup is None else f"@{self.exercise.name}"
         return self.ask(Request("call", target, tuple(case.args.values())))
 
-    def call_anew(self, case: Case) -> Outcome:
-        """The outcome of a call on a case that isn't remembered, for what comes after it."""
-        return self._call(case, gradients=False)
+    def call_anew(self, case: Case, seed: int | None = None) -> Outcome:
+        """The outcome of a call on a case that isn't remembered, for what comes after it; with torch's random numbers
+        of this `seed`, if one is given."""
+        return self._call(case, gradients=False, seed=seed)
 
     def _is_strided(self, number: int, args: tuple[Any, ...]) -> bool:
         """Whether the call after `number` calls with tensors gets such that aren't contiguous."""
@@ -201,7 +229,7 @@ class Session:
         known = ((case, self._outcomes.get((case.name, False))) for case in self.real_cases())
         return [(case, outcome) for case, outcome in known if outcome is not None]
 
-    def _call(self, case: Case, gradients: bool) -> Outcome:
+    def _call(self, case: Case, gradients: bool, seed: int | None = None) -> Outcome:
         target, requests = self.exercise.name, []
         if case.setup is not None:
             requests = _building(self.exercise.name, case.setup, target, self.dtype(case))
@@ -209,6 +237,7 @@ class Session:
             target = "@" + target
         cotangents = tuple(self.cotangents(case)) if gradients else None
         call = Request("call", target, tuple(case.args.values()), cotangents=cotangents)
+        call = call if seed is None else replace(call, seed=seed)
         outcome = self._first_fault([*requests, call])
         self.latest = case if outcome.ok and case.setup is not None else None
         return outcome

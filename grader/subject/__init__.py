@@ -4,7 +4,7 @@
 both, the same `Executor` carries out the requests.
 """
 
-from grader.subject.protocol import Outcome, Raised, Request, Subject
+from grader.subject.protocol import Outcome, Place, Raised, Request, Subject
 from grader.subject.values import Callback, Given, Opaque
 
-__all__ = ["Callback", "Given", "Opaque", "Outcome", "Raised", "Request", "Subject"]
+__all__ = ["Callback", "Given", "Opaque", "Outcome", "Place", "Raised", "Request", "Subject"]

@@ -25,6 +25,7 @@ from grader.subject.callbacks import answered
 from grader.subject.cells import compile_whole
 from grader.subject.elsewhere import Elsewhere, two_devices
 from grader.subject.errors import Missing
+from grader.subject.forms import reformed
 from grader.subject.names import does_nothing, names_of, words_in, words_of
 from grader.subject.notebook import Notebook
 from grader.subject.protocol import MAX_NAME, OUTPUT_CHARACTERS, Answer, Outcome, Request
@@ -80,7 +81,9 @@ class Executor:
             **facts,
             settings=self.settings,
             calls=self.log.calls,
+            places=self.log.places,
             operations=self.log.operations,
+            products=self.log.products,
             largest=self.log.largest,
             largest_shape=self.log.largest_shape,
             output=output.getvalue(),
@@ -127,6 +130,7 @@ class Executor:
         finally:
             self.settings = settings.reset()
         with place():
+            value = reformed(value, request.form)
             facts = _facts(request, function, passed, value)
         if any(tensor._version != version for tensor, version in earlier):
             facts["changed_earlier"] = any(not same(was, plain(now)) for call in self.earlier for now, was in call)
@@ -210,7 +214,12 @@ class Executor:
         return {}
 
     def _get(self, request: Request) -> dict[str, Any]:
-        return {"value": plain(self._find(request.target))}
+        found = self._find(request.target)
+        for name in request.args:
+            if not hasattr(found, name):
+                raise Missing(name)
+            found = getattr(found, name)
+        return {"value": plain(found)}
 
     def _describe(self, request: Request) -> dict[str, Any]:
         return {"value": describe(self._find(request.target), self.namespace)}

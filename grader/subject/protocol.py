@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from torch import Tensor
 
@@ -34,13 +34,14 @@ class Request:
     | load | copy `args[0]`, tensors by name, to the parameters and buffers of "@handle"; `args[1]` where it has them |
     | state | the parameters and buffers of "@handle", what its state_dict holds, buffers that hold a graph |
     | mode | switch "@handle" to train (`args[0]` true) or eval mode and to the dtype that `args[1]` names |
-    | get | the value of the name `target` |
+    | get | the value of the name `target`, or of its attribute `args[0]`; "missing" if there is none |
     | describe | facts about `target`: what it is, its parameters, the names its code uses |
 
-    `cotangents` (one per output tensor, None to leave one out) asks for gradients: of every floating-point argument,
-    and of a module's parameters. `strided` hands over tensors that aren't contiguous. `watch` asks for the log of the
-    torch functions called. `elsewhere` makes the call as if on a GPU (`grader.subject.elsewhere`). `seconds` are the
-    processor's; by the clock it may take `patience` times as long.
+    `form` is put on what a call returns, before anything looks at it (`grader.subject.forms`). `cotangents` (one per
+    output tensor, None to leave one out) asks for gradients: of every floating-point argument, and of a module's
+    parameters. `strided` hands over tensors that aren't contiguous. `watch` asks for the log of the torch functions
+    called. `elsewhere` makes the call as if on a GPU (`grader.subject.elsewhere`). `seconds` are the processor's; by
+    the clock it may take `patience` times as long.
     """
 
     op: Op
@@ -51,6 +52,7 @@ class Request:
     source: str = ""
     cotangents: tuple[Tensor | None, ...] | None = None
     strided: bool = False
+    form: tuple[Any, ...] = ()
     watch: bool = False
     elsewhere: bool = False
     seed: int = 7_310_581
@@ -80,6 +82,16 @@ class Raised:
         return self.types[0] if self.types else "Exception"
 
 
+class Place(NamedTuple):
+    """A line of the student's code: the function that holds it, its number and text, and its file, which is empty in a
+    notebook's cell."""
+
+    function: str
+    line_number: int
+    line: str
+    file: str = ""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a request.
@@ -91,10 +103,11 @@ class Outcome:
     an earlier call took or gave. `gradients`: by place ("0", "1", "1.0", …) of
     arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
     has a gradient. `settings`: what the call changed in torch itself (of `grader.subject.settings.TOLD`); it has
-    been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
-    `operations`, how many operators torch ran, repetitions included; `largest`, the most elements of a storage that
-    torch made, and `largest_shape`, its tensor's shape. `stop`: where a name is missing, the error at which an earlier
-    cell stopped that would have defined it.
+    been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`, and
+    `places`, the line that first called each, None for no line of the student's; `operations`, how many operators torch
+    ran, repetitions included, and `products`, how many multiplications in matrix products and elementwise; `largest`,
+    the most elements of a storage that torch made, and `largest_shape`, its tensor's shape. `stop`: where a name is
+    missing, the error at which an earlier cell stopped that would have defined it.
     """
 
     status: Status = "ok"
@@ -106,7 +119,9 @@ class Outcome:
     gradients: dict[str, Tensor | None] | None = None
     settings: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
+    places: tuple[Place | None, ...] = ()
     operations: int = 0
+    products: int = 0
     largest: int = 0
     largest_shape: tuple[int, ...] = ()
     output: str = ""
@@ -126,6 +141,8 @@ def to_plain(message: Request | Outcome) -> dict[str, Any]:
         if value is default or (type(value) is type(default) and type(value) in _SIMPLE and value == default):
             continue
         data[name] = value
+    if "places" in data:
+        data["places"] = tuple(None if place is None else tuple(place) for place in data["places"])
     return data | {name: dict(vars(data[name])) for name in _ERRORS if data.get(name) is not None}
 
 
@@ -149,7 +166,8 @@ def outcome_from(data: Any, request: Request) -> Outcome:
     if (status == "raised") != (raised is not None):
         raise ValueError("an outcome's raised is malformed")
     errors = {name: Raised(**data[name]) for name in _ERRORS if data.get(name) is not None}
-    return Outcome(**{**data, **errors, "output": data.get("output", "")[:OUTPUT_CHARACTERS]})
+    places = tuple(None if place is None else Place(*place) for place in data.get("places", ()))
+    return Outcome(**{**data, **errors, "places": places, "output": data.get("output", "")[:OUTPUT_CHARACTERS]})
 
 
 def _is_value(value: Any, status: str, request: Request) -> bool:
@@ -237,6 +255,17 @@ def _are_places(value: Any, request: Request) -> bool:
     return type(value) is tuple and all(_is_count(place, len(request.args)) for place in value)
 
 
+def _are_lines(value: Any, _request: Request) -> bool:
+    return isinstance(value, tuple) and len(value) <= MAX_CALLS and all(p is None or _is_place(p) for p in value)
+
+
+def _is_place(value: Any) -> bool:
+    if not isinstance(value, tuple) or len(value) != len(Place._fields):
+        return False
+    function, line_number, line, file = value
+    return all(_is_text(text, MAX_NAME) for text in (function, line, file)) and _is_count(line_number)
+
+
 _SOUND: dict[str, Callable[[Any, Request], bool]] = {
     "status": lambda value, _: type(value) is str and value in STATUSES,
     "raised": _is_raised,
@@ -246,7 +275,9 @@ _SOUND: dict[str, Callable[[Any, Request], bool]] = {
     "gradients": _are_gradients,
     "settings": lambda value, _: _are_names(value, tuple),
     "calls": lambda value, _: _are_names(value, tuple, MAX_CALLS),
+    "places": _are_lines,
     "operations": lambda value, _: _is_count(value),
+    "products": lambda value, _: _is_count(value),
     "largest": lambda value, _: _is_count(value),
     "largest_shape": lambda value, _: type(value) is tuple and len(value) <= MAX_NAME and all(map(_is_count, value)),
     "output": lambda value, _: type(value) is str,

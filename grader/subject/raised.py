@@ -14,7 +14,7 @@ from typing import TextIO
 
 import torch
 
-from grader.subject.protocol import MAX_MESSAGE, MAX_NAME, MAX_TYPES, Raised
+from grader.subject.protocol import MAX_MESSAGE, MAX_NAME, MAX_TYPES, Place, Raised
 
 RAISE = dis.opmap["RAISE_VARARGS"]  # also what an `assert` ends in
 _PATHS = sysconfig.get_paths()
@@ -73,6 +73,19 @@ def show_warning(
     text = re.sub(r" ?\(Triggered internally at [^)]*\)", "", str(message))
     line = linecache.getline(filename, lineno).strip()
     print(f"{category.__name__} at line {lineno}{f', `{line}`' if line else ''}: {text}", file=sys.stderr)
+
+
+def place_of(frame: FrameType | None) -> Place | None:
+    """The student's line that led to `frame`; None if there is none below the executor, which calls the student's
+    code."""
+    while frame is not None and frame.f_globals.get("__name__") != "grader.subject.executor":
+        code = frame.f_code
+        if not is_foreign(code.co_filename) and not code.co_filename.startswith("<eval_with_key>"):
+            line = linecache.getline(code.co_filename, frame.f_lineno).strip()
+            file = os.path.basename(code.co_filename) if os.path.isfile(code.co_filename) else ""
+            return Place(code.co_qualname[:MAX_NAME], frame.f_lineno, line[:MAX_NAME], file[:MAX_NAME])
+        frame = frame.f_back
+    return None
 
 
 def is_foreign(filename: str) -> bool:

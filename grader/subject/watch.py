@@ -25,7 +25,8 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.subject.protocol import MAX_CALLS, MAX_NAME
+from grader.subject.protocol import MAX_CALLS, MAX_NAME, Place
+from grader.subject.raised import place_of
 from grader.subject.values import tensors_in
 
 COMPILERS = ("torch.jit", "torch.fx", "torch.library")
@@ -34,22 +35,34 @@ JIT, FX, LIBRARY = COMPILERS
 JIT_CALLABLES = (torch._C.ScriptFunction, torch._C.ScriptMethod)
 # The kinds of operators that torch has, before anybody adds one of their own.
 NAMESPACES = frozenset(name.split("::")[0] for name in torch._C._dispatch_get_all_op_names())
+# The operators that matrix products are made of, by the position of their left factor, and the products of entries.
+MATRIX_PRODUCTS = {
+    **dict.fromkeys(("aten::mm", "aten::bmm", "aten::mv", "aten::dot", "aten::vdot"), 0),
+    **dict.fromkeys(("aten::addmm", "aten::baddbmm", "aten::addbmm", "aten::addmv"), 1),
+}
+ELEMENTWISE = frozenset({"aten::mul", "aten::mul_", "aten::addcmul"})
 PLACES = {"torch.nn.functional": "F.", "torch._ops.aten": "torch.ops.aten.", "torch": "torch."}
 
 
 class Log:
-    """The log of a watched call: which functions were called, in order and without repetition, how many operators ran,
-    and the largest storage made, in elements, with its tensor's shape."""
+    """The log of a watched call: which functions were called, in order and without repetition, and from which line of
+    the student's; how many operators ran; how many numbers were multiplied; and the largest storage made, in elements,
+    with its tensor's shape."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, None] = {}
+        self._calls: dict[str, Place | None] = {}
         self.operations = 0
+        self.products = 0
         self.largest = 0
         self.largest_shape: tuple[int, ...] = ()
 
     @property
     def calls(self) -> tuple[str, ...]:
         return tuple(self._calls)
+
+    @property
+    def places(self) -> tuple[Place | None, ...]:
+        return tuple(self._calls.values())
 
     def add(self, name: str) -> None:
         """Note a call by its name. A student's code can give functions any names, and as many as it likes: too many are
@@ -59,7 +72,15 @@ class Log:
             return
         if len(self._calls) == MAX_CALLS:
             raise RuntimeError(f"more than {MAX_CALLS} different torch functions in one call")
-        self._calls[name] = None
+        self._calls[name] = place_of(sys._getframe(1))
+
+    def multiply(self, operator: str, args: tuple[Any, ...], result: object) -> None:
+        """Count the multiplications of an operator: those of a matrix product, or one for each entry of another."""
+        if operator in MATRIX_PRODUCTS:
+            left, right = args[MATRIX_PRODUCTS[operator] :][:2]
+            self.products += left.numel() * (right.shape[-1] if right.dim() > 1 else 1)
+        elif operator in ELEMENTWISE and isinstance(result, Tensor):
+            self.products += result.numel()
 
     def measure(self, result: object) -> None:
         for tensor in tensors_in(result):
@@ -107,8 +128,10 @@ class _Operators(TorchDispatchMode):
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         if _now is not None:
-            _now.add(_operator_name(func))
+            name = _operator_name(func)
+            _now.add(name)
             _now.operations += 1
+            _now.multiply(name, args, result)
             _now.measure(result)
         return result
 

@@ -16,6 +16,7 @@ from grader.exercises.registry import exercises
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from tests.exercises import scores
+from tests.exercises.statements import untrue
 
 # The others fail in `test_every_exercise_is_finished` alone, which says what is missing.
 FINISHED = [name for name, exercise in exercises().items() if not todo_in_specification(exercise)]
@@ -84,6 +85,7 @@ def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
         assert not report.broken, report.broken
         assert not report.passed
         assert report.score < 1
+        assert untrue(report, submission) == []
         if submission.mistake == "-":
             assert report.diagnosis not in listed, str(report)
         else:

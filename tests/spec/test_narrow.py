@@ -123,9 +123,9 @@ def test_a_number_that_is_written_down_is_asked_about(by, said):
 def test_the_place_of_what_is_wrong_is_told_for_two_axes_and_by_what_is_right():
     source = "def sinusoidal_encoding(seq_len, d_model):\n    return torch.zeros(seq_len, d_model)"
     assert "wrong only at" not in str(report_of("sinusoidal_encoding", source).hints)
-    cut = LONG.format("s = torch.cat([s[..., :-1] + 1, s[..., -1:]], -1)")
-    assert "wrong only at every index but the last along Tk" in report_of("attention_scores", cut).hints[0]
-    block = LONG.format("s = s.clone()\n    s[..., 2:, 3:] += torch.rand(s[..., 2:, 3:].shape)")
+    cut = LONG.format("s = torch.cat([s[..., :-1] + s[..., :-1].cos() + 2, s[..., -1:]], -1)")
+    assert "right only at the last index along Tk" in report_of("attention_scores", cut).hints[0]
+    block = LONG.format("s = s.clone()\n    s[..., 2:, 3:] += s[..., 2:, 3:].cos() + 2")
     hint = report_of("attention_scores", block).hints[0]
     assert re.search(r"at index 2 and beyond along Tq \(query_len\) and index 3 and beyond along Tk", hint), hint
 

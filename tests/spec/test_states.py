@@ -37,7 +37,7 @@ def test_what_depends_on_values_is_not_judged_where_only_the_values_differ():
 
 
 def test_what_depends_on_the_shape_is_not_judged_where_the_shape_is_wrong():
-    report = report_of("product", "def product(left, right):\n    return (left @ right).mT")
+    report = report_of("product", "def product(left, right):\n    return (3 * left @ right).mT")
     assert states(report)[0] == ("failed", "wrong-shape")
     assert set(states(report)[1:]) == {("not judged yet", "shape-first")}
 

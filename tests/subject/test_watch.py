@@ -133,7 +133,7 @@ def test_message_says_what_to_do(subject_of):
     assert report.diagnosis == "excluded-function"
     assert report.score == 0
     [message] = [part.message for part in report.results if part.kind == "excluded-function"]
-    where = "Your code runs through `torch.jit`, where the check can't see which functions are called"
+    where = "Your code runs through `torch.jit`. There the check can't see which functions are called"
     assert message.startswith(where)
     assert "Write your code in plain Python" in message
 

@@ -354,6 +354,8 @@ EXERCISE = Exercise(
                 _filled(LARGE, inverted=True),
                 _filled(LARGE, inverted=True, afterwards=True),
                 lambda scores, mask: torch.softmax(scores, -1) * ~mask,
+                lambda scores, mask: _filled(NOTHING, inverted=True)(scores, mask) * mask,
+                lambda scores, mask: _filled(LARGE, inverted=True)(scores, mask) * mask,
                 lambda scores, mask: _filled(NOTHING, inverted=True)(scores, mask).masked_fill(~mask, 0.0),
             ),
         ),

@@ -231,6 +231,7 @@ NORMALISED_TWICE = mistake(
     (
         lambda x, f, n: n(x + f(n(x))),
         lambda x, f, n: x + f(n(n(x))),
+        lambda x, f, n: x + n(f(n(x))),
         lambda x, f, n: n(n(x + f(x))),
         lambda x, f, n: n(n(x) + f(x)),
         lambda x, f, n: n(n(x) + f(n(x))),

@@ -28,7 +28,7 @@ EXERCISE = Exercise(
     outputs=(Output("result", "... E"),),
     cases=residual_cases,
     reference=reference,
-    parts=residual_parts("normalises the sum of x and the sub-layer's output"),
+    parts=residual_parts("gives normal tokens, from x and a sub-layer that sees x itself"),
     mistakes=(
         mistake("pre-norm-instead", (lambda x, f, n: x + f(n(x)),)),
         mistake(

@@ -28,7 +28,7 @@ EXERCISE = Exercise(
     outputs=(Output("result", "... E"),),
     cases=residual_cases,
     reference=reference,
-    parts=residual_parts("adds the sub-layer's output for the normalised x to x"),
+    parts=residual_parts("keeps the residual path untouched and protects the sub-layer"),
     mistakes=(
         mistake(
             "residual-normalised",
@@ -45,7 +45,7 @@ EXERCISE = Exercise(
         mistake("output-added-to-itself", (lambda x, f, n: 2 * f(n(x)), lambda x, f, n: 2 * f(x))),
         mistake("added-before-sublayer", (lambda x, f, n: f(x + n(x)), lambda x, f, n: f(n(x) + n(x)))),
         mistake("post-norm-instead", (lambda x, f, n: n(x + f(x)),)),
-        mistake("norm-after-sublayer", (lambda x, f, n: x + n(f(x)), lambda x, f, n: x + n(f(n(x))))),
+        mistake("norm-after-sublayer", (lambda x, f, n: x + n(f(x)),)),
         NORM_FORGOTTEN,
         SUBLAYER_FORGOTTEN,
         NORMALISED_TWICE,

@@ -25,6 +25,7 @@ from grader.exercises.lesson_05.mistakes import (
 from grader.exercises.lesson_05.mistakes import mistake as shared_mistake
 from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
 from grader.spec.cases import LENGTH_ONE
+from grader.spec.exclusions import NORMALISATION_KERNELS
 from grader.spec.exercise import Exercise, Output
 from grader.spec.words import Words
 
@@ -134,4 +135,5 @@ EXERCISE = Exercise(
         ),
         mistake("eps-forgotten", _each(LAST, [bare])),
     ),
+    excluded=(NORMALISATION_KERNELS,),
 )

@@ -166,6 +166,7 @@ EXERCISE = Exercise(
             "one-length-for-both",
             (lambda table, tq, tk: RIGHT(table, tq, tq), lambda table, tq, tk: RIGHT(table, tk, tk)),
         ),
+        mistake("clipped-to-columns", (_looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, 2 * m)),)),
         mistake("past-cut-off", (_looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, m) + m),)),
         mistake("future-cut-off", (_looked_up(lambda q, k, m, _tq, _tk: (k - q + m).clamp(0, m)),)),
         mistake(

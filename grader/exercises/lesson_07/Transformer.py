@@ -142,15 +142,31 @@ def _moved(session: Session, which: int, name: str = PLAIN) -> tuple[Tensor, Ten
 
 
 def _other(tokens: Tensor, words: int) -> Tensor:
-    """Ids of the same shape, each of them another one. They are all 3 or more, since 0 to 2 may be padding; `words` is
-    the size of the vocabulary."""
-    return 3 + (tokens - 3 + 1) % (words - 3)
+    """Ids of the same shape, each from 3 on another one, since 0 to 2 may be padding; `words` is the size of the
+    vocabulary."""
+    return torch.where(tokens < 3, tokens, 3 + (tokens - 3 + 1) % (words - 3))
 
 
 def _source_ignored(session: Session) -> bool:
     """Whether other source tokens change nothing, while another target token does."""
     source, target = _moved(session, 0), _moved(session, 1)
     return source is not None and target is not None and torch.equal(*source) and not torch.equal(*target)
+
+
+def _words_unread(session: Session) -> bool:
+    """Whether other source words change nothing where there is padding, as if only padding were seen."""
+    padded, plain = _moved(session, 0, SOURCE), _moved(session, 0)
+    return padded is not None and plain is not None and torch.equal(*padded) and not torch.equal(*plain)
+
+
+def _exchanged(session: Session) -> bool:
+    """Whether the logits are those of the source's positions, for ids that both vocabularies have."""
+    case = session.cases[PLAIN]
+    assert case.setup is not None
+    built = session.build(case.setup, "exchanged")
+    args = tuple(3 + tokens % 2 for tokens in case.args.values())
+    outcome = session.ask(Request("call", "@exchanged", args)) if built.ok else built
+    return isinstance(outcome.value, Tensor) and outcome.value.shape == (*args[0].shape, case.sizes["Vt"])
 
 
 def _leaks(session: Session) -> bool:
@@ -324,6 +340,7 @@ EXERCISE = Exercise(
         parts.defaults(PLAIN),
     ),
     mistakes=(
+        mistake("source-and-target-exchanged", recognise=_exchanged),
         mistake("source-ignored", recognise=_source_ignored),
         mistake("target-leaks-future", recognise=_leaks),
         mistake(
@@ -357,6 +374,7 @@ EXERCISE = Exercise(
                 *(Model(source=source, target=target) for source, target in INVERTED),
                 Model(target=lambda src, trg, src_pad, trg_pad: ~target_mask(trg, trg_pad)),
             ),
+            recognise=_words_unread,
         ),
         mistake(
             "diagonal-hidden",

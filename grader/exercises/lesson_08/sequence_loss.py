@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import LESSON
-from grader.spec import diagnose, parts
+from grader.spec import compare, diagnose, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
 from grader.spec.session import Session
@@ -224,6 +224,17 @@ def _cut_from_logits(session: Session) -> bool:
     return nothing.ok and nothing.gradients is None and batch.ok and batch.gradients is not None
 
 
+def _gradient_of_nothing(session: Session) -> Finding | None:
+    """Why the gradient of the logits isn't zero where all labels are padding; None if it is, or can't be had at all."""
+    gradients = session.call(session.cases["all padding"], gradients=True).gradients
+    got = gradients.get("0") if gradients is not None else None
+    if got is None or not bool((got != 0).any()):
+        return None
+    number = compare.in_digits(float(got[got != 0][0]))
+    message = f"If all labels are padding, the gradient of the logits should be zero, but your code gives {number}."
+    return Finding("wrong-gradient", message)
+
+
 def _softmax_first(session: Session) -> bool:
     """Whether all is right except for labels of very small probability, whose loss comes out too small or infinite, as
     from the logarithm of a softmax."""
@@ -262,7 +273,7 @@ def _no_padding_no_loss(weight: float) -> Part:
         if finding is None and _cut_from_logits(session):
             message = "If all labels are padding, the result is 0, but `.backward()` fails because it has no gradient."
             return Finding("zero-cut-from-logits", message)
-        return finding
+        return finding or _gradient_of_nothing(session)
 
     return Part("is 0 if all labels are padding", weight, judge)
 

@@ -185,6 +185,7 @@ class Way:
     `summed`: the loss is a sum in place of a mean.
     `mode`: whether the model is in train mode; None for the mode it came in.
     `copied`: the model reads each label, since it is given all of the target.
+    `twice`: the logits go through a softmax before the loss, which has one of its own.
     """
 
     given: Cut = "input"
@@ -196,6 +197,7 @@ class Way:
     summed: bool = False
     mode: bool | None = True
     copied: bool = False
+    twice: bool = False
 
 
 def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
@@ -230,7 +232,8 @@ def _loss(model: Trainee, src: Tensor, trg: Tensor, run: Run, way: Way) -> Tenso
     """The loss of a batch, ids (B, Ts) and (B, T), in nats: the mean of minus the log of each label's probability, or
     their sum if the way says so."""
     labels = trg[:, CUTS[way.wanted]]
-    logs = model(src, trg[:, CUTS[way.given]]).log_softmax(-1)
+    logits = model(src, trg[:, CUTS[way.given]])
+    logs = (logits.softmax(-1) if way.twice else logits).log_softmax(-1)
     logs = logs[:, 1:] if way.copied else logs
     each = -logs.gather(-1, labels[..., None])[..., 0]
     counted = torch.ones_like(each)
@@ -510,6 +513,7 @@ EXERCISE = Exercise(
         mistake("pad-idx-ignored", recognise=trained(Way(padding="zero"))),
         mistake("padding-counted", recognise=trained(Way(padding=None))),
         mistake("summed", recognise=trained(Way(summed=True))),
+        mistake("softmax-applied-twice", recognise=trained(Way(twice=True))),
         mistake("mode-not-switched", recognise=trained(Way(mode=None))),
         mistake("trains-in-eval-mode", recognise=trained(Way(mode=False))),
         mistake("left-in-train-mode", recognise=_mode_left(True)),

@@ -243,6 +243,7 @@ def variant(
         all_ = new if cache is None else (query, joined(cache[0], key), joined(cache[1], value))
         _, keys, values = seen(cache, new, all_)
         mask = visible(cache is None)(query.shape[2], keys.shape[2])
+        mask = mask.to(query.dtype) if mask.is_floating_point() else mask
         output = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, scale=scale)
         return output, kept(cache, new, all_)
 
@@ -410,6 +411,7 @@ EXERCISE = Exercise(
                 _hidden_by_hand(lambda new, held: _everything(new, held).triu(held - new)),
             ),
         ),
+        mistake("float-mask-added", (variant(lambda first: lambda new, held: _past_and_present(new, held).float()),)),
         mistake(
             "one-future-token-visible",
             (variant(lambda first: lambda new, held: _everything(new, held).tril(held - new + 1)),),

@@ -170,6 +170,13 @@ def _count(session: Session) -> bool:
     return right_on(session, LONG, ONES) and full_table(session, ONES) and not full_table(session, LONG)
 
 
+def _batch_cut(session: Session) -> bool:
+    """Whether the chunks are cut from the first axis: all is right for one sequence, and a batch isn't cut into chunks
+    of queries, or raises."""
+    alone = right_on(session, "one sequence", LONG) and not full_table(session, LONG)
+    return alone and (full_table(session, LONG_BATCH) or session.call(session.cases["a batch"]).raised is not None)
+
+
 def _full(session: Session) -> bool:
     right = right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", LONG)
     return right and any(full_table(session, name) for name in (LONG, LONG_BATCH, ONES))
@@ -218,6 +225,7 @@ EXERCISE = Exercise(
         mistake("softmax-over-queries", (_turned, _turned_axis_one)),
         overflow("entries up to 50"),
         mistake("number-of-chunks", recognise=_count),
+        mistake("batch-cut-instead", recognise=_batch_cut),
         mistake("full-matrix-made", recognise=_full),
     ),
     excluded=(FUSED_ATTENTION,),

@@ -36,7 +36,7 @@ from grader.exercises.lesson_09.shared import (
     small_tensors,
     wrong_scales,
 )
-from grader.spec import diagnose, parts
+from grader.spec import compare, diagnose, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
@@ -187,6 +187,7 @@ def unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tens
 
 FEW, FEW_LONGER = "few queries, many keys", "few queries, more keys"
 ONE_BLOCK = "few queries, all keys in one block"
+WIDE = "wide keys, narrow values"  # nearly all of the work is in the scores
 
 
 def _offset_cases(draw: Draw, name: str) -> list[Case]:
@@ -216,6 +217,9 @@ def _cases(draw: Draw) -> list[Case]:
         # Fewer queries than a block has keys: code that cuts the queries instead of the keys makes the whole matrix.
         long_case(draw, FEW, "block_size", few, 17),
         long_case(draw, FEW_LONGER, "block_size", {**few, "Tk": few["Tk"] + 34}, 17),
+        long_case(
+            draw, WIDE, "block_size", {"Tq": 6, "Tk": 3 * (size := one_of(draw, 14, 16)), "D": 23, "d_v": 2}, size
+        ),
         replace(long_case(draw, ONE_BLOCK, "block_size", few, few["Tk"]), comparable=False),
     ]
 
@@ -245,10 +249,27 @@ def _global_top(session: Session) -> bool:
     return any(missing.shape == rows.shape and bool((missing == rows).all()) for rows in lost_rows)
 
 
-def _block_maximum(session: Session) -> bool:
-    """Whether the output is right where all blocks have scores of about the same size, and not finite elsewhere."""
-    right = right_on(session, *ORDINARY, OFFSET, NEGATIVE)
-    return right and session.call(session.cases[FIFTY]).ok and not finite_on(session, FIFTY)
+def _overflows_as(*ways: Attend) -> Callable[[Session], bool]:
+    """A recogniser that says whether the output is right where all blocks have scores of about the same size, and at
+    large scores isn't finite in just the places where that of one way isn't."""
+
+    def recognise(session: Session) -> bool:
+        case = session.cases[FIFTY]
+        right = right_on(session, *ORDINARY) and session.call(case).ok
+        if not right or finite_on(session, FIFTY):
+            return False
+        lost = ~torch.isfinite(tensors_in(session.call(case).value)[0])
+        patterns = (~torch.isfinite(session.evaluate(case, way)) for way in ways)
+        return any(lost.shape == pattern.shape and bool((lost == pattern).all()) for pattern in patterns)
+
+    return recognise
+
+
+def _first_top(state: State, scores: Tensor, value: Tensor) -> State:
+    """A wrong step that keeps the maximum of the first block."""
+    top = torch.where(torch.isinf(state.top), scores.amax(-1, keepdim=True), state.top)
+    counts = (scores - top).exp()
+    return State(top, state.total + counts.sum(-1, keepdim=True), state.mixed + counts @ value)
 
 
 def _underflow(session: Session) -> bool:
@@ -283,6 +304,20 @@ def _count(session: Session) -> bool:
     return _same_work(session) and full_table(session, ONES) and not full_table(session, FEW)
 
 
+def _products(session: Session) -> tuple[int, int]:
+    """How many multiplications the call with wide keys takes, and how many one pass over the keys needs."""
+    sizes = session.cases[WIDE].sizes
+    needed = sizes["Tq"] * sizes["Tk"] * (sizes["D"] + sizes["d_v"])
+    return session.call(session.cases[WIDE]).products, needed
+
+
+def _two_passes(session: Session) -> bool:
+    """Whether the output is right, but the scores are computed twice. Scaling and masking take some multiplications,
+    too, but far fewer than half a pass."""
+    done, needed = _products(session)
+    return right_on(session, FEW, WIDE) and done > 1.5 * needed
+
+
 def _full(session: Session) -> bool:
     right = right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", LONG)
     return right and any(full_table(session, name) for name in (LONG, LONG_BATCH, FEW))
@@ -313,6 +348,25 @@ def _walks(weight: float) -> Part:
     return Part("walks over blocks of keys", weight, judge)
 
 
+def _once(weight: float) -> Part:
+    """A part that passes if each score is computed once. It waits until keys are cut into blocks."""
+
+    def judge(session: Session) -> Finding | None:
+        walks = not full_table(session, FEW) and not _queries_instead(session)
+        if not right_on(session, FEW, FEW_LONGER, WIDE) or not walks:
+            return not_judged("values-first")
+        if not _two_passes(session):
+            return None
+        (done, needed), case = _products(session), session.cases[WIDE]
+        return Finding(
+            "two-passes",
+            f"Your code multiplies {done:,} pairs of numbers, but one pass over the keys needs about {needed:,}. So it "
+            f"computes the scores more than once. {compare.arguments_in_words(case, session.exercise)}",
+        )
+
+    return Part("reads the keys once, rescaling what it has so far", weight, judge)
+
+
 EXERCISE = Exercise(
     name="online_attention",
     lesson=LESSON,
@@ -327,6 +381,7 @@ EXERCISE = Exercise(
         parts.values("avoids overflow and underflow in rows of large scores", 4, OFFSET, NEGATIVE),
         small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, FEW),
         _walks(6),
+        _once(28),  # half of all: the idea of the exercise
     ),
     mistakes=(
         mistake(
@@ -354,10 +409,12 @@ EXERCISE = Exercise(
         *wrong_scales(),
         mistake("underflow", recognise=_underflow),
         mistake("global-max-underflow", recognise=_global_top),
-        mistake("block-maximum", recognise=_block_maximum),
+        mistake("block-maximum", recognise=_overflows_as(walk(step(running=False)))),
+        mistake("first-maximum-kept", recognise=_overflows_as(walk(_first_top))),
         overflow(FIFTY, OFFSET),
         mistake("queries-cut-instead", recognise=_queries_instead),
         mistake("number-of-blocks", recognise=_count),
+        mistake("two-passes", recognise=_two_passes),
         mistake("full-matrix-made", recognise=_full),
     ),
     excluded=(FUSED_ATTENTION,),

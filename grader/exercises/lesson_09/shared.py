@@ -206,7 +206,10 @@ def wrong_scales(*more: Callable[[Tensor, Tensor, int], float]) -> tuple[Mistake
         lambda query, key, size: math.sqrt(key.shape[-2]),
     )
     return (
-        mistake("scaled-by-another-size", (*(by_hand(divisor) for divisor in (*others, *more)), _by_rows_of_piece)),
+        mistake(
+            "scaled-by-another-size",
+            (*(by_hand(divisor) for divisor in (*others, *more)), _by_rows_of_piece, _by_width_of_values),
+        ),
         mistake("scale-multiplied", (by_hand(lambda query, key, size: query.shape[-1] ** -0.5),)),
         mistake("softmax-forgotten", (by_hand(softmax=lambda scores: scores),)),
     )
@@ -217,6 +220,10 @@ def _by_rows_of_piece(query: Tensor, key: Tensor, value: Tensor, size: int) -> T
     in a shorter last one."""
     pieces = query.split(size, -2)
     return torch.cat([by_hand(lambda q, k, n: math.sqrt(q.shape[-2]))(piece, key, value, size) for piece in pieces], -2)
+
+
+def _by_width_of_values(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+    return by_hand(lambda q, k, n: math.sqrt(value.shape[-1]))(query, key, value, size)
 
 
 def blocks_apart(mean: bool) -> Attend:

@@ -205,8 +205,8 @@ def _starts_small(session: Session) -> Finding | None:
     if size is None or size < TOO_LARGE:
         return None
     message = (
-        f"The logits of a new model have a typical size of {size:.1f}, expected less than 1, so the model starts out "
-        "very sure of something that it hasn't learnt, with a loss far above log V."
+        f"The logits of a new model have a typical size of {compare.apart(size, 1.0)[0]}, expected less than 1, so the "
+        "model starts out very sure of something that it hasn't learnt, with a loss far above log V."
     )
     return Finding("starts-too-large", message)
 

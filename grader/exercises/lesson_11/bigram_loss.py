@@ -218,6 +218,7 @@ EXERCISE = Exercise(
         mistake("smoothed-above-only", recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum, _one_above)),
         mistake("one-only-for-unseen", recognise=matches_any(Bigrams(how="floor"))),
         mistake("repeated-pairs-lost", recognise=matches_any(Bigrams(how="seen"))),
+        mistake("evaluated-on-train", recognise=matches_any(lambda train, test, words: Bigrams()(train, train, words))),
         mistake("counted-on-the-test", recognise=matches_any(Bigrams(reads="test"))),
         mistake(
             "mean-of-probabilities", recognise=matches_any(_from_losses("of the mean"), _from_losses("probability"))

@@ -35,6 +35,10 @@ USUAL, CLIPPED, DEFAULT = "a model in train mode", "gradients longer than max_no
 FROM_EVAL, LEFTOVER, ONE = "a model in eval mode", "a model with gradients from before", "one step, one piece"
 FREE = 1000.0  # a max_norm that no gradient reaches
 # Where no mistake is known.
+WRONG_RETURN = (
+    "The parameters are right after every step, so your loop trains as it should. Only what it returns is wrong.",
+    "Print the loss of a step and what your code puts into the list for that step. Is it the same number?",
+)
 WRONG_LOSS = (
     "A loss depends on the batch, the mode that the model runs in, and what its logits are compared with.",
     "Print the inputs and the labels of each step, and `model.training`, just above the line that calls the model.",
@@ -84,8 +88,8 @@ def runs(draw: Draw) -> tuple[Run, ...]:
         usual,
         replace(clipped, max_norm=0.1, calls=clipped.calls[:1], data={**clipped.data, "rate": 2.0}),
         replace(default, max_norm=None, calls=default.calls[:1], data=_steep(default.data)),
-        replace(from_eval, calls=from_eval.calls[:1], data={**from_eval.data, "training": False}),
-        replace(leftover, calls=leftover.calls[:1], data={**leftover.data, **left}),
+        replace(from_eval, calls=from_eval.calls[:1], data={**_scaled(from_eval.data, 0.2), "training": False}),
+        replace(leftover, calls=leftover.calls[:1], data={**_scaled(leftover.data, 0.2), **left}),
         replace(one, calls=(one.calls[0][:1, :1],)),
     )
 
@@ -99,6 +103,11 @@ def _run(draw: Draw, name: str) -> Run:
     ids = draw.integers((11 * block,), 0, words)
     calls = tuple(draw.integers((steps, batch), 0, len(ids) - block) for steps in (4, 3))
     return Run(name, data, ids, calls, block)
+
+
+def _scaled(data: Mapping[str, Any], by: float) -> dict[str, Any]:
+    """The data with smaller parameters: their gradients are so short that a fixed max_norm doesn't show."""
+    return {place: by * value if isinstance(value, Tensor) else value for place, value in data.items()}
 
 
 def _steep(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,6 +187,7 @@ class Way:
     `clips`: whether gradients are clipped; `max_norm`: to which norm, None for what the call says.
     `loss_after`: each loss is that of the parameters after its step. `steps`: how many, None for all.
     `mode`: whether the model is in train mode; None for the mode it came in.
+    `logits`: what becomes of them before the loss, "twice" for a softmax too many, "reshaped" for (B, V, T) by `view`.
     """
 
     row: Literal["each", "first", "last", "backwards"] = "each"
@@ -188,6 +198,7 @@ class Way:
     loss_after: bool = False
     steps: int | None = None
     mode: bool | None = True
+    logits: Literal["", "twice", "reshaped"] = ""
 
 
 def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
@@ -224,6 +235,9 @@ def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
 def _loss(model: Speaker, run: Run, starts: Tensor, way: Way) -> Tensor:
     places = starts[:, None] + torch.arange(run.block_size)
     logits, labels = model(run.ids[places]), run.ids[places + way.labels]
+    if way.logits == "reshaped":
+        return F.cross_entropy(logits.reshape(logits.shape[0], logits.shape[2], logits.shape[1]), labels)
+    logits = logits.softmax(-1) if way.logits == "twice" else logits
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
 
 
@@ -282,7 +296,8 @@ def _returns(name: str) -> Judge:
         words = compare.apart(float(got[wrong]), right[wrong])
         what = f"The loss of step {wrong}, counted from 0, is {words[0]}"
         message = f"{what}, expected {words[1]} ({name}, {len(right)} steps)."
-        return Finding("wrong-values", message, hints=WRONG_STEP if wrong else WRONG_LOSS)
+        trains = _same_parameters(seen[0], _right(session, run)[0])
+        return Finding("wrong-values", message, hints=WRONG_RETURN if trains else WRONG_STEP if wrong else WRONG_LOSS)
 
     return judge
 
@@ -527,6 +542,8 @@ EXERCISE = Exercise(
             "labels-not-shifted",
             recognise=trained(Way(labels=0), losses=False),
         ),
+        mistake("softmax-applied-twice", recognise=trained(Way(logits="twice"), losses=False)),
+        mistake("reshaped-instead-of-transposed", recognise=trained(Way(logits="reshaped"), losses=False)),
         mistake(
             "summed",
             recognise=_summed,

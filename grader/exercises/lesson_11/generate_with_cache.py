@@ -93,6 +93,25 @@ def _one_by_one(session: Session) -> Finding | None:
     return None if wrong(session, SURE) is None else not_judged("values-first")
 
 
+def _prompt_at_once(session: Session) -> Finding | None:
+    """Why the prompt doesn't go through the model in one call, None if it does. Not judged before the cache is used as
+    it should be."""
+    finding = _one_by_one(session)
+    if finding is not None:
+        return finding if finding.kind == "raised" else not_judged("values-first")
+    if _in_pieces(session):
+        first, length = _fed(session)[0][0], drawn_runs(session)[SURE].prompt.shape[1]
+        got = f"{first} token{'s' if first != 1 else ''}"
+        message = f"The first call to the model got {got} of a prompt of {length}. One call takes the whole prompt."
+        return Finding("prompt-in-pieces", message)
+    return None
+
+
+def _in_pieces(session: Session) -> bool:
+    """Whether the cache is used as it should be, but the prompt comes in more than one call."""
+    return _one_by_one(session) is None and _fed(session)[0][0] < drawn_runs(session)[SURE].prompt.shape[1]
+
+
 def _last_not_fed(session: Session) -> Finding | None:
     """Why the last new token went through the model, None if it didn't. Not judged before the rest is right, since
     whatever feeds no tokens would pass."""
@@ -172,6 +191,7 @@ EXERCISE = Exercise(
     parts=(
         writes("writes new tokens after the prompt", 3, SURE),
         Part("one new token at a time through the model", 3, _one_by_one),
+        Part("the whole prompt in one call", 1.5, _prompt_at_once, compares_values=False),
         Part("the last new token isn't fed", 0.5, _last_not_fed, compares_values=False),
         writes("passes `sampling` on to `next_token_probabilities`", 1, COLD, FEW),
         draws_by_chance(1),
@@ -188,6 +208,7 @@ EXERCISE = Exercise(
         mistake("cache-not-used", recognise=_repeats),
         mistake("positions-from-zero", recognise=_alone),
         mistake("prompt-fed-twice", recognise=lambda session: _twice(session) or _LAST_TWICE(session)),
+        mistake("prompt-token-by-token", recognise=_in_pieces),
         mistake("last-token-fed", recognise=_feeds_last),
         *MODES,
         mistake("prompt-lost", recognise=only_new),

@@ -745,3 +745,9 @@ def scaled_dot_product_attention(query, key, value):
     weights = torch.exp(scores - scores.amax(-1, keepdim=True))
     weights = weights / weights.sum(-1, keepdim=True)
     return weights @ value, weights
+
+
+# %% wrong changes-by-chance: dropout on the weights
+def scaled_dot_product_attention(query, key, value):
+    weights = F.dropout((query @ key.mT / math.sqrt(query.shape[-1])).softmax(-1), 0.1)
+    return weights @ value, weights

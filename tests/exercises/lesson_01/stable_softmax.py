@@ -668,7 +668,7 @@ def stable_softmax(scores):
     return torch.stack(results)
 
 
-# %% wrong softmax-over-queries: axis 2, right for a batch only
+# %% wrong batch-only: axis 2, right for a batch only
 def stable_softmax(scores):
     raised = (scores - scores.amax(2, keepdim=True)).exp()
     return raised / raised.sum(2, keepdim=True)

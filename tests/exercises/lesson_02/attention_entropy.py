@@ -359,7 +359,7 @@ def attention_entropy(weights):
     return -(weights * torch.log(weights + 1e-4)).sum(-1)
 
 
-# %% wrong summed-over-queries: axis 2, right for a batch only
+# %% wrong batch-only: axis 2, right for a batch only
 def attention_entropy(weights):
     return torch.special.entr(weights).sum(2)
 

@@ -175,7 +175,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         if d_model % num_heads:
             raise ValueError(f"{d_model=} {num_heads=}")
-        self.H = num_heads
+        self.H = self.num_heads = num_heads
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None):
@@ -1240,3 +1240,58 @@ class MultiHeadAttention(nn.Module):
             scores = scores.masked_fill(~mask, float("-inf"))
         weights = scores.softmax(-1)
         return self.out_proj((weights @ v).transpose(-3, -2).flatten(-2)), weights
+
+
+# %% wrong num-heads-not-kept: only the width of a head
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.head_dim = d_model // num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def heads(self, x):
+        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.heads(self.q_proj(query)), self.heads(self.k_proj(key)), self.heads(self.v_proj(value))
+        scores = q @ k.mT / math.sqrt(self.head_dim)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(-1)
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+# %% wrong num-heads-not-kept: the width under its name
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = d_model // num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            layer(x).unflatten(-1, (-1, self.num_heads)).transpose(1, 2)
+            for layer, x in ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))
+        )
+        scores = q @ k.mT / self.num_heads**0.5
+        weights = (scores if mask is None else scores.masked_fill(mask.logical_not(), -math.inf)).softmax(-1)
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+# %% wrong changes-by-chance: dropout in eval mode too
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for layer, x in ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))
+        )
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(-1)
+        return self.out_proj((F.dropout(weights, 0.1) @ v).transpose(1, 2).flatten(2)), weights

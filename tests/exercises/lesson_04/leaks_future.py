@@ -64,6 +64,19 @@ def leaks_future(attention):
     return False
 
 
+# %% right: the same random numbers in every call
+def leaks_future(attention):
+    torch.manual_seed(1)
+    x = torch.randn(7, 5)
+    before = attention(x)
+    for t in range(1, 7):
+        y = x.clone()
+        y[t:] = torch.randn(7 - t, 5)
+        if not torch.allclose(attention(y)[:t], before[:t], atol=1e-6):
+            return True
+    return False
+
+
 # %% right: NaN spreads
 def leaks_future(attention):
     for t in range(1, 6):

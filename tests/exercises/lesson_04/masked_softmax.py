@@ -511,3 +511,9 @@ def masked_softmax(scores, mask):
 def masked_softmax(scores, mask):
     weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
     return 0 * scores if weights.isnan().any() else weights
+
+
+# %% wrong mask-inverted: hidden keys set to 0 once more at the end
+def masked_softmax(scores, mask):
+    weights = scores.masked_fill(mask, torch.finfo(scores.dtype).min).softmax(-1)
+    return weights * mask

@@ -302,6 +302,15 @@ def layer_norm(x, gamma, beta, eps=1e-5):
     return F.rms_norm(x - x.mean(-1, keepdim=True), x.shape[-1:], gamma, eps) + beta
 
 
+# %% wrong excluded-function: in a function of one's own
+def my_norm(x, gamma, eps):
+    return F.rms_norm(x, (x.shape[-1],), gamma, eps)
+
+
+def layer_norm(x, gamma, beta, eps=1e-5):
+    return my_norm(x - x.mean(-1, keepdim=True), gamma, eps) + beta
+
+
 # %% wrong excluded-function: batch_norm turned round
 def layer_norm(x, gamma, beta, eps=1e-5):
     rows = x.reshape(-1, x.shape[-1])

@@ -218,3 +218,8 @@ def pre_norm_residual(x, sublayer, norm):
 # %% wrong residual-normalised: both are
 def pre_norm_residual(x, sublayer, norm):
     return norm(x) + norm(sublayer(x))
+
+
+# %% wrong normalised-twice: before the sub-layer and after it
+def pre_norm_residual(x, sublayer, norm):
+    return x + norm(sublayer(norm(x)))

@@ -3,16 +3,6 @@ def rms_norm(x, gamma, eps=1e-6):
     return x / torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * gamma
 
 
-# %% right: PyTorch's own, which is not excluded
-def rms_norm(x, gamma, eps=1e-6):
-    return F.rms_norm(x, (x.shape[-1],), gamma, eps)
-
-
-# %% right: the module without weight
-def rms_norm(x, gamma, eps=1e-6):
-    return nn.RMSNorm(x.shape[-1], eps=eps, elementwise_affine=False)(x) * gamma
-
-
 # %% right: by the length of the vector
 def rms_norm(x, gamma, eps=1e-6):
     length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
@@ -81,9 +71,9 @@ def rms_norm(x, gamma, eps=1e-6):
     return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
 
 
-# %% wrong no-gamma: F.rms_norm without its weight
+# %% wrong no-gamma: rsqrt, without gamma
 def rms_norm(x, gamma, eps=1e-6):
-    return F.rms_norm(x, x.shape[-1:], eps=eps)
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
 
 
 # %% wrong sum-instead-of-mean: sum of squares
@@ -185,7 +175,7 @@ def rms_norm(x, gamma, eps=1e-6):
 
 # %% wrong -: one plus gamma
 def rms_norm(x, gamma, eps=1e-6):
-    return F.rms_norm(x, x.shape[-1:], eps=eps) * (1 + gamma)
+    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * (1 + gamma)
 
 
 # %% wrong -: width fixed at four
@@ -239,3 +229,20 @@ def rms_norm(x, gamma, eps=1e-6):
 # %% right: rsqrt of the sum over the width
 def rms_norm(x, gamma, eps=1e-6):
     return x * gamma * ((x * x).sum(-1, keepdim=True) / x.shape[-1] + eps).rsqrt()
+
+
+# %% wrong excluded-function: PyTorch's own
+def rms_norm(x, gamma, eps=1e-6):
+    return F.rms_norm(x, (x.shape[-1],), gamma, eps)
+
+
+# %% wrong excluded-function: the module without weight
+def rms_norm(x, gamma, eps=1e-6):
+    return nn.RMSNorm(x.shape[-1], eps=eps, elementwise_affine=False)(x) * gamma
+
+
+# %% wrong excluded-function: layer_norm, with the mean put back
+def rms_norm(x, gamma, eps=1e-6):
+    centred = F.layer_norm(x, x.shape[-1:], eps=eps) * (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
+    x = centred + x.mean(-1, keepdim=True)
+    return gamma * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()

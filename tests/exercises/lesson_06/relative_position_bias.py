@@ -436,3 +436,16 @@ def relative_position_bias(table, query_len, key_len):
     rel = torch.arange(1 - query_len, key_len).clamp(-m, m) + m
     wide = table[:, rel]
     return torch.stack([wide[:, query_len - 1 - i : query_len - 1 - i + key_len] for i in range(query_len)], 1)
+
+
+# %% wrong clipped-to-columns: clamp with the largest column
+def relative_position_bias(table, query_len, key_len):
+    offsets = torch.arange(key_len) - torch.arange(query_len)[:, None]
+    return table[:, offsets.clamp(0, table.shape[1] - 1)]
+
+
+# %% wrong clipped-to-columns: min and max
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[1] // 2
+    rows = [[min(max(k - q, 0), 2 * m) for k in range(key_len)] for q in range(query_len)]
+    return table[:, torch.tensor(rows)]

@@ -1266,3 +1266,40 @@ class Transformer(nn.Module):
         s, t = self.hide(src, self.pads[0]), self.hide(trg, self.pads[1])
         n = trg.shape[1]
         return self.decoder(trg, self.encoder(src, s), s, t & self.triangle[:n, :n])
+
+
+# %% wrong source-and-target-exchanged: in the calls
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        return self.decoder(src, self.encoder(trg, None), trg_mask[:, :, -1:], src_mask)
+
+
+# %% wrong source-and-target-exchanged: in the first line
+class Transformer(Model):
+    def forward(self, trg, src):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        return self.decoder(trg, self.encoder(src, src_mask), src_mask, trg_mask)
+
+
+# %% wrong mask-inverted: equal to the padding, and a large negative number
+class LargeNegative(MultiHeadAttention):
+    def forward(self, query, key, value, mask=None):
+        def heads(layer, x):
+            return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+        q, k, v = heads(self.q_proj, query), heads(self.k_proj, key), heads(self.v_proj, value)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(-1)
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+class Transformer(Model):
+    def __init__(self, *sizes, **more):
+        super().__init__(*sizes, **more)
+        for module in self.modules():
+            if type(module) is MultiHeadAttention:
+                module.__class__ = LargeNegative
+
+    def make_src_mask(self, src):
+        return (src == self.src_pad_idx).unsqueeze(1).unsqueeze(2)

@@ -106,6 +106,22 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     return tokens
 
 
+# %% right: a random seed of its own
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    torch.manual_seed(0)
+    was_training = model.training
+    model.eval()
+    tokens = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), dtype=torch.bool)
+    with torch.no_grad():
+        while tokens.shape[1] < max_length and not ended.all():
+            likeliest = model(src, tokens)[:, -1].argmax(-1).masked_fill(ended, eos_idx)
+            tokens = torch.cat([tokens, likeliest.unsqueeze(1)], 1)
+            ended |= likeliest == eos_idx
+    model.train(was_training)
+    return tokens
+
+
 # %% wrong drawn-at-random: a distribution of torch's
 def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     was_training = model.training
@@ -936,22 +952,6 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
         likeliest = model(src, tokens)[:, -1].argmax(-1).masked_fill(ended, eos_idx)
         tokens = torch.cat([tokens, likeliest.unsqueeze(1)], 1)
         ended |= likeliest == eos_idx
-    model.train(was_training)
-    return tokens
-
-
-# %% wrong -: sets the random seed for everyone
-def greedy_decode(model, src, bos_idx, eos_idx, max_length):
-    torch.manual_seed(0)
-    was_training = model.training
-    model.eval()
-    tokens = torch.full((len(src), 1), bos_idx)
-    ended = torch.zeros(len(src), dtype=torch.bool)
-    with torch.no_grad():
-        while tokens.shape[1] < max_length and not ended.all():
-            likeliest = model(src, tokens)[:, -1].argmax(-1).masked_fill(ended, eos_idx)
-            tokens = torch.cat([tokens, likeliest.unsqueeze(1)], 1)
-            ended |= likeliest == eos_idx
     model.train(was_training)
     return tokens
 

@@ -497,3 +497,11 @@ def sequence_loss(logits, labels, pad_idx):
 def sequence_loss(logits, labels, pad_idx):
     total = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx, reduction="sum")
     return total / (labels != pad_idx).sum().clamp(min=2)
+
+
+# %% wrong wrong-gradient: the 0 of nothing but padding has a slope
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    if not real.any():
+        return logits.sum() - logits.sum().detach()
+    return F.cross_entropy(logits[real], labels[real])

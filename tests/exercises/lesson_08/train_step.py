@@ -907,3 +907,30 @@ def train_step(model, optimizer, src, trg, pad_idx):
     optimizer.step()
     model.train(was)
     return loss.item()
+
+
+# %% wrong softmax-applied-twice: the model's output in probabilities
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    probabilities = model(src, decoder_input).softmax(-1)
+    loss = sequence_loss(probabilities, labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(was_training)
+    return loss.item()
+
+
+# %% wrong softmax-applied-twice: before cross_entropy
+def train_step(model, optimizer, src, trg, pad_idx):
+    before = model.training
+    model.train()
+    optimizer.zero_grad()
+    scores = torch.softmax(model(src, trg[:, :-1]), dim=2)
+    loss = F.cross_entropy(scores.transpose(1, 2), trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(before)
+    return float(loss)

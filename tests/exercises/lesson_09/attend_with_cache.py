@@ -678,3 +678,21 @@ def attend_with_cache(query, key, value, cache):
     hidden = torch.arange(t)[None] > torch.arange(t - n, t)[:, None]
     s = torch.where(hidden, float("-inf"), query @ k.mT / query.size(-1) ** 0.5)
     return s.softmax(-1) @ v, (k, v)
+
+
+# %% wrong float-mask-added: torch.ones without bool
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key, value = torch.cat([cache[0], key], 2), torch.cat([cache[1], value], 2)
+    new, held = query.shape[2], key.shape[2]
+    mask = torch.ones(new, held, dtype=query.dtype).tril(held - new)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
+# %% wrong float-mask-added: a mask of numbers, added by hand
+def attend_with_cache(query, key, value, cache):
+    keys = key if cache is None else torch.cat([cache[0], key], -2)
+    values = value if cache is None else torch.cat([cache[1], value], -2)
+    visible = query.new_ones(query.shape[-2], keys.shape[-2]).tril(keys.shape[-2] - query.shape[-2])
+    scores = query @ keys.mT / math.sqrt(query.shape[-1]) + visible
+    return scores.softmax(-1) @ values, (keys, values)

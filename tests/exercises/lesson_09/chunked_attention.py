@@ -525,3 +525,18 @@ def chunked_attention(query, key, value, chunk_size):
         q = query[..., start : start + chunk_size, :]
         outputs.append(torch.softmax(q @ key.mT / math.sqrt(query.shape[-1]), -1) @ value)
     return torch.cat(outputs, -2)
+
+
+# %% wrong batch-cut-instead: a slice without an ellipsis
+def chunked_attention(query, key, value, chunk_size):
+    outputs = []
+    for start in range(0, query.shape[-2], chunk_size):
+        scores = query[start : start + chunk_size] @ key.mT / math.sqrt(query.shape[-1])
+        outputs.append(scores.softmax(-1) @ value)
+    return torch.cat(outputs, -2)
+
+
+# %% wrong batch-cut-instead: split and cat along the first axis
+def chunked_attention(query, key, value, chunk_size):
+    scale = query.shape[-1] ** -0.5
+    return torch.cat([(q @ key.mT * scale).softmax(-1) @ value for q in query.split(chunk_size)])

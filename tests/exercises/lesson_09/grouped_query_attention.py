@@ -432,3 +432,12 @@ def grouped_query_attention(query, key, value):
     q = query.unflatten(-3, (Hkv, Hq // Hkv))
     w = torch.einsum("...kgtd,...ksd->...kgts", q, key).div(q.shape[-1] ** 0.5).softmax(-1)
     return torch.einsum("...kgts,...ksd->...kgtd", w, value).flatten(-4, -3)
+
+
+# %% wrong scaled-by-another-size: by the width of the values
+def grouped_query_attention(query, key, value):
+    heads, shared = query.shape[-3], key.shape[-3]
+    if heads % shared:
+        raise ValueError(f"{shared} heads of keys don't divide {heads} heads of queries")
+    key, value = (x.repeat_interleave(heads // shared, -3) for x in (key, value))
+    return (query @ key.mT / math.sqrt(value.shape[-1])).softmax(-1) @ value

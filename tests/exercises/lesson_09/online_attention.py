@@ -74,21 +74,6 @@ def online_attention(query, key, value, block_size):
     return out
 
 
-# %% right: two passes, first the maximum and the sum, then the mixture
-def online_attention(query, key, value, block_size):
-    q = query / math.sqrt(query.shape[-1])
-    m = torch.full_like(q[..., :1], -torch.inf)
-    for k in torch.split(key, block_size, dim=-2):
-        m = torch.maximum(m, (q @ k.mT).amax(-1, keepdim=True))
-    total = 0
-    mixed = 0
-    for k, v in zip(torch.split(key, block_size, dim=-2), torch.split(value, block_size, dim=-2)):
-        e = torch.exp(q @ k.mT - m)
-        total = total + e.sum(-1, keepdim=True)
-        mixed = mixed + e @ v
-    return mixed / total
-
-
 # %% right: blocks collected and merged at the end
 def online_attention(query, key, value, block_size):
     tops, sums, outs = [], [], []
@@ -824,4 +809,67 @@ def online_attention(query, key, value, block_size):
             factor = torch.exp(top - new)
             total, mixed = total / factor + counts.sum(-1, keepdim=True), mixed / factor + counts @ v
         top = new
+    return mixed / total
+
+
+# %% wrong two-passes: two passes, first the maximum and the sum, then the mixture
+def online_attention(query, key, value, block_size):
+    q = query / math.sqrt(query.shape[-1])
+    m = torch.full_like(q[..., :1], -torch.inf)
+    for k in torch.split(key, block_size, dim=-2):
+        m = torch.maximum(m, (q @ k.mT).amax(-1, keepdim=True))
+    total = 0
+    mixed = 0
+    for k, v in zip(torch.split(key, block_size, dim=-2), torch.split(value, block_size, dim=-2)):
+        e = torch.exp(q @ k.mT - m)
+        total = total + e.sum(-1, keepdim=True)
+        mixed = mixed + e @ v
+    return mixed / total
+
+
+# %% wrong two-passes: the logarithm of the sum first, then the weights
+def online_attention(query, key, value, block_size):
+    scale = math.sqrt(query.shape[-1])
+    total = torch.full_like(query[..., :1], -torch.inf)
+    for k in key.split(block_size, -2):
+        total = torch.logaddexp(total, torch.logsumexp(query @ k.mT / scale, -1, keepdim=True))
+    blocks = zip(key.split(block_size, -2), value.split(block_size, -2))
+    return sum(torch.exp(query @ k.mT / scale - total) @ v for k, v in blocks)
+
+
+# %% wrong two-passes: by sums of products
+def online_attention(query, key, value, block_size):
+    def scores(k):
+        return (query[..., :, None, :] * k[..., None, :, :]).sum(-1) / math.sqrt(query.shape[-1])
+
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = torch.cat([scores(k).amax(-1, keepdim=True) for k, _ in blocks], -1).amax(-1, keepdim=True)
+    total, mixed = 0, 0
+    for k, v in blocks:
+        counts = (scores(k) - top).exp()
+        total, mixed = total + counts.sum(-1, keepdim=True), mixed + counts @ v
+    return mixed / total
+
+
+# %% wrong first-maximum-kept: set once
+def online_attention(query, key, value, block_size):
+    top, total, mixed = None, 0, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        scores = query @ k.mT / math.sqrt(query.shape[-1])
+        if top is None:
+            top = scores.amax(-1, keepdim=True)
+        counts = torch.exp(scores - top)
+        total, mixed = total + counts.sum(-1, keepdim=True), mixed + counts @ v
+    return mixed / total
+
+
+# %% wrong first-maximum-kept: computed before the loop
+def online_attention(query, key, value, block_size):
+    scale = query.shape[-1] ** -0.5
+    top = (query @ key[..., :block_size, :].mT * scale).amax(-1, keepdim=True)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for start in range(0, key.shape[-2], block_size):
+        counts = (query @ key[..., start : start + block_size, :].mT * scale - top).exp()
+        total = total + counts.sum(-1, keepdim=True)
+        mixed = mixed + counts @ value[..., start : start + block_size, :]
     return mixed / total

@@ -443,3 +443,20 @@ def bigram_loss(train_ids, test_ids, vocab_size):
     n = torch.bincount(train_ids[:-1] * V + train_ids[1:], minlength=V * V).view(V, V) + 1.0
     logp = n.log() - n.sum(1, keepdim=True).log()
     return -logp[test_ids[:-1], test_ids[1:]].mean().item()
+
+
+# %% wrong evaluated-on-train: the wrong text in the last line
+def bigram_loss(train_ids, test_ids, vocab_size):
+    counts = torch.bincount(train_ids[:-1] * vocab_size + train_ids[1:], minlength=vocab_size**2)
+    p = counts.view(vocab_size, vocab_size) + 1.0
+    p = p / p.sum(1, keepdim=True)
+    return -p[train_ids[:-1], train_ids[1:]].log().mean().item()
+
+
+# %% wrong evaluated-on-train: in a loop
+def bigram_loss(train_ids, test_ids, vocab_size):
+    counts = torch.ones(vocab_size, vocab_size, dtype=torch.float64)
+    pairs = list(zip(train_ids[:-1], train_ids[1:]))
+    for a, b in pairs:
+        counts[a, b] += 1
+    return sum(math.log(counts[a].sum() / counts[a, b]) for a, b in pairs) / len(pairs)

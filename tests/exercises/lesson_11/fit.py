@@ -908,3 +908,75 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
         history += [float(loss)]
     model.train(before)
     return history
+
+
+# %% wrong softmax-applied-twice: softmax before the loss
+def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
+    was_training = model.training
+    model.train()
+    losses = []
+    for row in starts:
+        inputs, labels = language_batch(ids, row, block_size)
+        logits = model(inputs)
+        loss = F.cross_entropy(logits.softmax(-1).flatten(0, 1), labels.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        clip_gradients(model.parameters(), max_norm)
+        optimizer.step()
+        losses.append(loss.item())
+    model.train(was_training)
+    return losses
+
+
+# %% wrong softmax-applied-twice: with the classes on axis 1
+def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
+    was_training = model.training
+    model.train()
+    losses = []
+    for row in starts:
+        inputs, labels = language_batch(ids, row, block_size)
+        logits = model(inputs)
+        loss = F.cross_entropy(torch.softmax(logits, 2).mT, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        clip_gradients(model.parameters(), max_norm)
+        optimizer.step()
+        losses.append(loss.item())
+    model.train(was_training)
+    return losses
+
+
+# %% wrong reshaped-instead-of-transposed: view
+def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
+    was_training = model.training
+    model.train()
+    losses = []
+    for row in starts:
+        inputs, labels = language_batch(ids, row, block_size)
+        logits = model(inputs)
+        loss = F.cross_entropy(logits.view(logits.shape[0], logits.shape[2], logits.shape[1]), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        clip_gradients(model.parameters(), max_norm)
+        optimizer.step()
+        losses.append(loss.item())
+    model.train(was_training)
+    return losses
+
+
+# %% wrong reshaped-instead-of-transposed: reshape
+def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
+    was_training = model.training
+    model.train()
+    losses = []
+    for row in starts:
+        inputs, labels = language_batch(ids, row, block_size)
+        logits = model(inputs)
+        loss = F.cross_entropy(logits.reshape(len(logits), -1, labels.shape[1]), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        clip_gradients(model.parameters(), max_norm)
+        optimizer.step()
+        losses.append(loss.item())
+    model.train(was_training)
+    return losses

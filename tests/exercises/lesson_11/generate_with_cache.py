@@ -49,7 +49,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     return text
 
 
-# %% right: the prompt in two pieces
+# %% wrong prompt-token-by-token: the prompt in two pieces
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     was = model.training
     model.eval()
@@ -789,7 +789,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     len(tokens)
 
 
-# %% right: the prompt token by token
+# %% wrong prompt-token-by-token: the prompt token by token
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     mode = model.training
     model.eval()
