@@ -16,6 +16,7 @@ import numpy as np
 import torch
 import torch.nn.modules.module as modules
 import torch.optim.optimizer as optimizers
+from torch import __future__ as future
 from torch import overrides
 from torch.utils import _device as device
 from torch.utils import _python_dispatch as dispatch
@@ -125,6 +126,11 @@ def _pair(name: str, read: str, write: str, own: Any) -> Iterator[Setting]:
         yield Setting(name, getattr(C, read), getattr(C, write), _always(own))
 
 
+def _functions(module: Any, name: str) -> tuple[Callable[[], Any], Callable[[Any], object]]:
+    """The functions of a module that get and set this."""
+    return getattr(module, f"get_{name}"), getattr(module, f"set_{name}")
+
+
 def _precisions() -> Iterator[Setting]:
     """How exactly each library multiplies float32, from the most general to the most special: one that isn't set takes
     the more general one's."""
@@ -179,6 +185,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("denormals", _flushes, torch.set_flush_denormal, _always(False)),
     *_pair("oneDNN", "_get_mkldnn_enabled", "_set_mkldnn_enabled", True),
     *(s for k in SDP_KERNELS for s in _pair(f"{k} attention", f"_get_{k}_sdp_enabled", f"_set_sdp_use_{k}", True)),
+    # Whether `.to` exchanges a module's parameters or what they hold.
+    *(
+        Setting(f"{how} on conversion", *_functions(future, f"{how}_module_params_on_conversion"), _always(False))
+        for how in ("overwrite", "swap")
+    ),
     Setting("hooks", lambda: tuple(map(dict, _HOOKS)), _set_hooks, _always(tuple({} for _ in _HOOKS))),
     Setting("printing", _PRINTING.copy, _PRINTING.update, _always(vars(type(torch._tensor_str.PRINT_OPTS)()))),
     Setting(
