@@ -76,7 +76,7 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
             outcome.problems.append(str(error))
             continue
         except OSError as error:  # a folder of the student's that has the page's name, for example
-            outcome.problems.append(f"{student}: no page could be written: {error.strerror}: {error.filename2 or ''}")
+            outcome.problems.append(f"{student}: no page could be written: {error.strerror}: {error.filename or ''}")
             continue
         notes.made[student] = digest
         outcome.made.append(student)
