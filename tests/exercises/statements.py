@@ -53,7 +53,7 @@ def _values_pass(_match: re.Match[str], report: Report, sample: Sample) -> bool:
 
 
 def _draws(_match: re.Match[str], _report: Report, sample: Sample) -> bool:
-    return re.search(r"dropout|rand|multinomial|bernoulli|normal_", sample.source) is not None
+    return re.search(r"dropout|rand|multinomial|bernoulli|normal_|nn\.Linear", sample.source) is not None
 
 
 STATEMENTS: dict[str, Predicate] = {
