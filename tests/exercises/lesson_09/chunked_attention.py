@@ -339,7 +339,7 @@ def chunked_attention(query, key, value, chunk_size):
     return torch.cat(found, -2)
 
 
-# %% wrong -: splits along the first axis
+# %% wrong batch-cut-instead: splits along the first axis
 def chunked_attention(query, key, value, chunk_size):
     found = [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(chunk_size)]
     return torch.cat(found)
