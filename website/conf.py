@@ -25,6 +25,7 @@ nb_execution_show_tb = False
 nb_render_markdown_format = "myst"  # of the text of an answer, as of all others
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+myst_heading_slug_func = "website.references.slug"
 default_role = "literal"  # `code` of a docstring
 smartquotes = False  # "..." is code in many a sentence
 nitpicky = True

@@ -10,17 +10,16 @@ from html import escape
 from pathlib import Path
 
 from grader.authoring.lesson import Lesson
-from grader.authoring.links import to_lessons
-from grader.authoring.prose import about
+from grader.authoring.prose import about, filled
 from grader.markup import inline
 from grader.spec.answers import Question
 from grader.spec.exercise import Exercise, Mistake, axes_in_words
 from website.course import Course, points_of
 from website.lessons import without_marks
-from website.references import to_terms
+from website.references import from_lesson, to_terms
 
 HEADING = re.compile(r"(?m)^### Exercise(?: \d+)?: `(\w+)`\n")
-NEXT = re.compile(r"(?m)^##+ ")
+NEXT = re.compile(r"(?m)^(?:<a id|##+ )")
 LIST = "of_lesson_"  # how the names of pages begin that list a lesson's exercises
 STATED = re.compile(r"(?m)^\s*Difficulty \d of 5.*\n")
 
@@ -50,14 +49,13 @@ def exercise_page(course: Course, exercise: Exercise) -> str:
 def _statement(course: Course, exercise: Exercise) -> str:
     """The exercise's text in its lesson, its folded advice included."""
     lesson = course.lessons[exercise.lesson]
-    for cell in lesson.cells:
-        found = next((one for one in HEADING.finditer(cell.source) if one[1] == exercise.name), None)
+    for cell, source in zip(lesson.cells, filled(lesson), strict=True):
+        found = next((one for one in HEADING.finditer(source) if one[1] == exercise.name), None)
         if found and not cell.is_code:
-            text = STATED.sub("", cell.source[found.end() :], count=1)
+            text = STATED.sub("", source[found.end() :], count=1)
             after = NEXT.search(text)
             text = text[: after.start()] if after else text
-            names = {number: f"../lessons/{other.name}" for number, other in course.by_number.items()}
-            return to_terms(course, to_lessons(text, "", names)).strip()
+            return to_terms(course, from_lesson(text, lesson.name)).strip()
     return ""
 
 

@@ -6,9 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 
+from myst_parser.mdit_to_docutils.base import github_slugify
+
 import grader.views
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.links import CODE, blanked
+from grader.authoring.links import ANCHOR, CODE, PART, blanked
 from grader.errors import LessonError
 from grader.learner.statements import parse
 from website.course import GLOSSARY, Course, line_of
@@ -112,6 +114,27 @@ def address_of(term: str) -> str:
     '#term-teacher-forcing'
     """
     return TO_TERM + term.replace(" ", "-")
+
+
+def slug(heading: str) -> str:
+    """The name by which links lead to a heading: a numbered section has that of its anchor in the notebook, any other
+    the one that GitHub gives it.
+
+    >>> slug("4 · Softmax"), slug("The dates")
+    ('section-4', 'the-dates')
+    """
+    section = PART.match(f"## {heading}")
+    return f"{ANCHOR}{section['number']}" if section else github_slugify(heading)
+
+
+def from_lesson(source: str, lesson: str) -> str:
+    """A text of a lesson on a page of another folder: its links lead to the same pages as in the lesson.
+
+    >>> from_lesson("[section 4](#section-4) of [lesson 02](02_b.ipynb)", "01_a")
+    '[section 4](../lessons/01_a.ipynb#section-4) of [lesson 02](../lessons/02_b.ipynb)'
+    """
+    own = source.replace(f"](#{ANCHOR}", f"]({lesson}.ipynb#{ANCHOR}")
+    return re.sub(r"\]\((?=\d\d_\w+\.ipynb)", "](../lessons/", own)
 
 
 def to_terms(course: Course, source: str) -> str:

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from grader.authoring.links import PAPERS, Places, sections
 from grader.authoring.regions import is_mark
 from grader.spec.exercise import NOTATION
 
@@ -79,7 +81,7 @@ class LessonCell:
 class Lesson:
     """A lesson: `name` such as "01_self_attention", `path` in the repository, its file's `text` as the author wrote it,
     its cells. `problems` are errors in the cells' headers; `about` and `picture` come from the lesson's own header.
-    `names`: the names of all lessons by number, if it was read with them."""
+    `places`: where its links can lead, if it was read with all other lessons."""
 
     name: str
     path: str
@@ -88,7 +90,7 @@ class Lesson:
     problems: tuple[Problem, ...] = ()
     about: str = ""
     picture: str = ""
-    names: Mapping[str, str] = field(default_factory=dict)
+    places: Places | None = None
 
     def problem(self, cell: LessonCell, message: str, line: int | None = None) -> Problem:
         """An error in a cell; without `line`, at its marker."""
@@ -107,9 +109,13 @@ class Lesson:
 
     @property
     def whole(self) -> str:
-        """Its text and what the build puts into it: definitions of earlier lessons, the table of lessons."""
-        filled = [cell.source for cell in self.cells if cell.role == "given" or not cell.is_code]
+        """Its text and what the build puts into it: definitions of earlier lessons, the table of lessons, links."""
+        filled = [self.linked(cell.source) for cell in self.cells if cell.role == "given" or not cell.is_code]
         return "\n".join([self.text, *filled])
+
+    def linked(self, source: str) -> str:
+        """A text of the lesson with its links."""
+        return self.places.linked(source, self.number) if self.places else source
 
     @property
     def solved(self) -> dict[str, str]:
@@ -127,11 +133,25 @@ class Lesson:
 
 
 def read_folder(folder: Path) -> dict[str, Lesson]:
-    """All lessons of a folder by name, in order: a later one may take over what an earlier one solves."""
+    """All lessons of a folder by name, in order: a later one may take over what an earlier one solves. The addresses of
+    papers are in a file beside them."""
     lessons: dict[str, Lesson] = {}
     for path in sorted(folder.glob("*.py")):
         lessons[path.stem] = read_lesson(path.stem, path.read_text("utf-8"), list(lessons.values()))
-    return {name: _with_tables(lesson, list(lessons.values())) for name, lesson in lessons.items()}
+    places = _places(lessons.values(), folder / PAPERS)
+    return {
+        name: replace(_with_tables(lesson, list(lessons.values())), places=places) for name, lesson in lessons.items()
+    }
+
+
+def _places(lessons: Collection[Lesson], papers: Path) -> Places:
+    return Places(
+        names={lesson.number: lesson.name for lesson in lessons},
+        sections={
+            lesson.number: sections(cell.source for cell in lesson.cells if not cell.is_code) for lesson in lessons
+        },
+        papers=tomllib.loads(papers.read_text("utf-8")) if papers.exists() else {},
+    )
 
 
 def _with_tables(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
@@ -146,7 +166,7 @@ def _with_tables(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
         LETTERS_MARK: letters_table(),
     }
     cells = [cell if cell.is_code else replace(cell, source=_filled(cell.source, tables)) for cell in lesson.cells]
-    return replace(lesson, cells=tuple(cells), names={other.number: other.name for other in lessons})
+    return replace(lesson, cells=tuple(cells))
 
 
 def letters_table() -> list[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell
-from grader.authoring.links import to_lessons
+from grader.authoring.links import ANCHOR, PART
 from grader.authoring.regions import cut
 from grader.authoring.states import is_view
 
@@ -27,7 +27,6 @@ TEXT_BELOW = "A plot, described in the text below it."
 TIME_MARK = "<!-- time -->"
 MORE = "## For those who want more"  # what follows takes time of its own
 SECTION = re.compile(r"(?m)^(?=## )")
-PART = re.compile(r"## (?:Step )?\d+ · .*")
 DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+Difficulty (\d) of 5)$")
 IN_WORDS = re.compile(r"(?m)^\*The picture in words:\* ((?:.+(?:\n|\Z))+)")
 FOLDED_WORDS = re.compile(r"<details><summary>The picture in words</summary>\s+(.+?)\s+</details>", re.DOTALL)
@@ -139,7 +138,7 @@ def _rounded(minutes: float) -> int:
 
 def filled(lesson: Lesson) -> Iterator[str]:
     """The sources of a lesson's cells, in the prose with what the build adds: under the heading of every numbered part
-    a bar and its time, the time of the lesson and of each exercise, pictures in words folded away, links to lessons.
+    a bar and its time, the time of the lesson and of each exercise, pictures in words folded away, links.
     """
     found = times(lesson)
     parts = iter(enumerate(found.parts, 1))
@@ -154,8 +153,7 @@ def filled(lesson: Lesson) -> Iterator[str]:
         source = DIFFICULTY.sub(
             lambda match: f"{match[1]} · {about(found.exercises.get(match[2], 0))}", "".join(sections)
         )
-        source = IN_WORDS.sub(_folded, source.replace(TIME_MARK, time))
-        yield to_lessons(source, lesson.number, lesson.names)
+        yield lesson.linked(IN_WORDS.sub(_folded, source.replace(TIME_MARK, time)))
 
 
 def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) -> str:
@@ -165,14 +163,15 @@ def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) ->
     at, minutes = next(parts)
     part = f"Part {at} of {count}"
     bar = f'<progress value="{at}" max="{count}" title="{part}"></progress>'
-    return f"{heading[0]}\n\n{bar} {part} · {about(minutes)}{section[heading.end() :]}"
+    anchor = f'<a id="{ANCHOR}{heading["number"]}"></a>'
+    return f"{anchor}\n\n{heading[0]}\n\n{bar} {part} · {about(minutes)}{section[heading.end() :]}"
 
 
 def _folded(match: re.Match[str]) -> str:
     """The fold with an empty paragraph behind it: JupyterLab leaves no room between a fold and the text after it."""
     text = match[1][0].upper() + match[1][1:].rstrip("\n")
     end = "\n" if match[1].endswith("\n") else ""
-    if re.match(r"\s*[^\s#]", match.string[match.end() :]):
+    if re.match(r"\s*(?!<a id)[^\s#]", match.string[match.end() :]):
         end = f"\n<p></p>{end}"
     return f"<details><summary>The picture in words</summary>\n\n{text}\n\n</details>{end}"
 

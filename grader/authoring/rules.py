@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 
 from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.links import LESSONS, NUMBER, blanked
 from grader.authoring.prose import DIFFICULTY, TIME_MARK, unfolded
 from grader.authoring.regions import cut, has_region, region_errors
 from grader.learner.statements import bound, parse, raises_when_defined
@@ -253,14 +252,13 @@ def code_lines(source: str) -> list[str]:
     ]
 
 
-def other_lessons(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
-    """A problem for each lesson that the text names and that isn't there, where the lesson was read with all others."""
-    for cell in (cell for cell in lesson.cells if not cell.is_code and lesson.names):
-        for match in LESSONS.finditer(blanked(cell.source)):
-            for number in NUMBER.finditer(match[0]):
-                if number[0] not in lesson.names:
-                    line = cell.first + cell.source.count("\n", 0, match.start() + number.start())
-                    yield lesson.problem(cell, f"there is no lesson {number[0]}", line)
+def links(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """A problem for each lesson and section that the text names and that isn't there, and for each paper without an
+    address, where the lesson was read with all others."""
+    for cell in (cell for cell in lesson.cells if not cell.is_code):
+        for link in lesson.places.links(cell.source, lesson.number) if lesson.places else ():
+            if link.wrong:
+                yield lesson.problem(cell, link.wrong, cell.first + cell.source.count("\n", 0, link.start))
 
 
 def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
@@ -304,6 +302,6 @@ RULES: tuple[Rule, ...] = (
     lengths,
     drawings,
     times,
-    other_lessons,
+    links,
     predictions.pairs,
 )

@@ -14,7 +14,7 @@ from grader.source.rules import HEADING, command, first_line
 
 MARK = re.compile(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?")
 # A section of which nothing is left but its heading and its place in the lesson.
-EMPTY_SECTION = re.compile(r"(?:\A|\n)##? [^\n]*\n*(?:<progress[^\n]*)?\s*\Z")
+EMPTY_SECTION = re.compile(r"(?:\A|\n)(?:<a id[^\n]*\s*)?##? [^\n]*\n*(?:<progress[^\n]*)?\s*\Z")
 QUESTION = """\
 ### Question: in your own words
 

@@ -145,7 +145,7 @@ def test_lesson_07_counts_its_last_section_apart():
 def test_every_numbered_part_says_where_one_is(lesson):
     source = "\n".join(filled(lesson))
     bar = '<progress value="{0}" max="2" title="Part {0} of 2"></progress> Part {0} of 2 · about {1} minutes'
-    assert f"## 1 · Doubling\n\n{bar.format(1, 10)}\n\nword word" in source
+    assert f'<a id="section-1"></a>\n\n## 1 · Doubling\n\n{bar.format(1, 10)}\n\nword word' in source
     assert f"## 2 · Quiz\n\n{bar.format(2, 8)}\n\n### Exercise 2: `quiz`" in source
     assert source.count("<progress") == 2  # "Letters" and the end are no parts
 
@@ -158,7 +158,8 @@ def test_the_lesson_and_its_exercises_say_how_long_they_take(lesson):
 
 
 def test_a_picture_in_words_is_folded(lesson):
-    folded = "<details><summary>The picture in words</summary>\n\nA line\nthat rises.\n\n</details>\n\n## 2 · Quiz"
+    fold = "<details><summary>The picture in words</summary>\n\nA line\nthat rises.\n\n</details>"
+    folded = f'{fold}\n\n<a id="section-2"></a>\n\n## 2 · Quiz'
     assert folded in "\n".join(filled(lesson))
     with_text = read_lesson("01_toy", lesson.text.replace("# that rises.\n#\n", "# that rises.\n#\n# It rises.\n#\n"))
     assert "that rises.\n\n</details>\n<p></p>\n\nIt rises." in "\n".join(filled(with_text))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from grader.authoring.links import to_lessons
 from grader.errors import CourseError, LessonError
 from tests.website.conftest import ROOT
 from website.course import Course
@@ -125,14 +124,6 @@ def test_a_document_with_a_link_that_leads_to_no_file(tmp_path):
     (tmp_path / "docs" / "a.md").write_text("Text.\n\nSee [b](b.md).\n", "utf-8")
     with pytest.raises(CourseError, match=r"docs/a.md:3: there is no file for this link: b.md"):
         guide(Course(tmp_path), "docs/a.md")
-
-
-def test_lessons_become_links_outside_of_code():
-    names = {number: f"{number}_name" for number in ("01", "02", "03", "04")}
-    text = to_lessons("Lessons 01, 02 and 03; `lesson 01`; **Next lesson:** 04.", "03", names)
-    assert text == (
-        "Lessons [01](01_name.ipynb), [02](02_name.ipynb) and 03; `lesson 01`; **Next lesson:** [04](04_name.ipynb)."
-    )
 
 
 def test_a_term_is_found_where_it_is_set_off():
