@@ -19,14 +19,15 @@ ANCHOR = "section-"  # and its number: JupyterLab doesn't find a heading that ha
 PAPERS = "papers.toml"
 UNLINKED = "none: "  # how the entry of a paper without an address begins, before the reason
 
-NUMBER = re.compile(r"\d+")
+NUMBER = re.compile(r"\b\d+\b(?![^()]*\))")  # but not in a remark in brackets
 MORE = r"(?:,|\s+and|\s+or|\s+to)\s+"
 SECTIONS = (
     r"(?:\b[Ll]esson\s+(?P<owner>\d\d)(?:['’]s|,)?\s+\(?)?"
     rf"\b(?P<sections>[Ss]ection(?:\s+\d\d?|s\s+\d\d?(?:{MORE}\d\d?)*))(?!\.?\d)"
     r"(?:\s+(?:of|in)\s+lesson\s+(?P<of>\d\d)\b)?"
 )
-LESSONS = rf"\b(?P<lessons>[Ll]essons?(?::\*\*)?\s+\d\d(?:(?:{MORE}|\s+and\s+of\s+)(?:lesson\s+)?\d\d\b)*)(?!\d)"
+REMARK = r"(?:\s+\([^()]*\))?"  # "lessons 03 (attention), 04 (masks) and 05"
+LESSONS = rf"\b(?P<lessons>[Ll]esson(?:(?::\*\*)?\s+\d\d|s\s+\d\d(?:{REMARK}{MORE}\d\d\b)*))(?!\d)"
 NAME, YEAR = r"[A-ZÀ-Þ][\w'’-]+", r"(?:18|19|20)\d\d"
 SEVERAL = rf"{NAME}(?:\s+et\s+al\.|(?:,\s+{NAME})*\s+and\s+{NAME})"
 # Behind a paper, at once or after its title: a section of that paper.
@@ -74,7 +75,8 @@ class Places:
     def linked(self, source: str, lesson: str) -> str:
         """A text of the lesson with the number `lesson`, with its links.
 
-        >>> Places({"02": "02_b"}, {"01": frozenset("4")}).linked("Lesson 02 and section 4.", "01")
+        >>> places = Places({"01": "01_a", "02": "02_b"}, {"01": frozenset("4")})
+        >>> places.linked("Lesson 02 and section 4.", "01")
         '[Lesson 02](02_b.ipynb) and [section 4](#section-4).'
         """
         for link in reversed([*self.links(source, lesson)]):
@@ -120,10 +122,10 @@ class Places:
 
 
 def _pieces(match: re.Match[str], group: str, whole: tuple[int, int]) -> Iterator[tuple[int, int, str]]:
-    """The numbers of a group, each with the piece that is to be the link: `whole`, the number with its word, where it
-    is the only one and the word isn't set off."""
+    """The numbers of a group, each with the piece that is to be the link: itself, or `whole` behind a word in the
+    singular."""
     numbers = [*NUMBER.finditer(match.string, *match.span(group))]
-    is_whole = len(numbers) == 1 and "*" not in match[group]
+    is_whole = len(numbers) == 1 and match[group].split()[0].endswith("n")
     for number in numbers:
         start, end = whole if is_whole else number.span()
         yield start, end, number[0]

@@ -25,6 +25,14 @@ PLACES = Places(
     ("text", "linked"),
     [
         ("Lessons 01, 02 and 03;", "Lessons 01, [02](02_two.ipynb) and [03](03_three.ipynb);"),
+        (
+            "lessons 02 (of 12 words, `n`), 03 (masks) and 01",
+            "lessons [02](02_two.ipynb) (of 12 words, `n`), [03](03_three.ipynb) (masks) and 01",
+        ),
+        (
+            "lesson 02 (a) and lesson 03 (b), 12",
+            "[lesson 02](02_two.ipynb) (a) and [lesson 03](03_three.ipynb) (b), 12",
+        ),
         ("lesson 02's `lesson 03`.", "[lesson 02](02_two.ipynb)'s `lesson 03`."),
         ("**Next lesson:** 02", "**Next lesson:** [02](02_two.ipynb)"),
         ("(section 4)", "([section 4](#section-4))"),
