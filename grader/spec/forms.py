@@ -24,6 +24,7 @@ from grader.tolerance import Tolerance
 TITLE = "returns the numbers in the form asked for"
 SHARE = 0.5  # of the points: what stays where only the form is wrong
 MOST = 4  # results in a tuple, and axes that may have changed places
+ENOUGH = 0.82  # of the points, in another form: with less the numbers aren't right either, in some cases at least
 TRIES = 12  # forms for one check
 CLOSE = Tolerance(relative=1e-4, absolute=1e-5)
 Judge = Callable[[Session], tuple[PartReport, ...]]
@@ -48,7 +49,10 @@ def right_but_for_form(
         parts = judge(again)
         if again.stopped is not None or again.excluded_call is not None:
             continue
-        weight = sum(part.weight for part in parts) * (1 - SHARE) / SHARE
+        total = sum(part.weight for part in parts)
+        if sum(part.weight for part in parts if part.passed) < ENOUGH * total:
+            continue
+        weight = total * (1 - SHARE) / SHARE
         found = replace(
             report, results=(PartReport(TITLE, False, weight, _said(session, form, first), first.kind), *parts)
         )

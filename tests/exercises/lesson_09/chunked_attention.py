@@ -318,7 +318,7 @@ def chunked_attention(query, key, value, chunk_size):
     return torch.ops.aten.scaled_dot_product_attention(query, key, value)
 
 
-# %% wrong -: scaled by the square root of the values' width
+# %% wrong scaled-by-another-size: the values' width
 def chunked_attention(query, key, value, chunk_size):
     found = [torch.softmax(q @ key.mT / math.sqrt(value.shape[-1]), -1) @ value for q in query.split(chunk_size, -2)]
     return torch.cat(found, -2)
