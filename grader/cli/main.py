@@ -71,14 +71,23 @@ class Sections(click.Group):
                 raise
             raise CommandFailed(unusable(error, words)) from error
         except Exception as error:
-            if not type(error).__module__.startswith("sqlalchemy."):  # most commands don't import it
+            fault = _of_database(error)
+            if fault is None:
                 raise
             from grader.book.gradebook import cause
 
             raise CommandFailed(
-                f"The gradebook can't be used ({cause(error)}). If another program has it open, run the command again. "
+                f"The gradebook can't be used ({cause(fault)}). If another program has it open, run the command again. "
                 "If the file is damaged, put back a copy of it."
             ) from error
+
+
+def _of_database(error: Exception) -> Any:
+    """The database's error that this one is, or that nbgrader wraps in its own; None if it is another."""
+    for one in (error, error.__context__ if type(error).__module__ == "nbgrader.api" else None):
+        if type(one).__module__.startswith("sqlalchemy."):  # most commands don't import it
+            return one
+    return None
 
 
 # What helps when the system refuses a file, by the number of its error.
