@@ -15,8 +15,8 @@ from grader import __version__
 ROOT = Path(__file__).parents[2]
 # By the name that is imported, where it is another than the package's.
 IMPORTED_AS = {"psycopg": "psycopg", "pyyaml": "yaml", "pytest-xdist": "xdist"}
-# Of the extras, but torch or IPython bring them in any case.
-BROUGHT = {"attention-course", "jinja2", "markupsafe", "pygments", "setuptools"}
+# Of the extras, but torch or IPython bring them in any case, or (hypothesis) ask whether they are there.
+BROUGHT = {"attention-course", "hypothesis", "jinja2", "markupsafe", "pygments", "setuptools"}
 
 SCRIPT = """
 import importlib, pkgutil, sys

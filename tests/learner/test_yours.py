@@ -26,7 +26,6 @@ NAMES = ["MultiHeadAttention", "split_heads", "merge_heads", "apply_rope", "Feed
 NAMES += ["TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer"]
 # Right answers that are built in another way than what later lessons do with them needs.
 OTHERWISE = {
-    "a loop over batch and heads": "yours has no `num_heads`",
     "in float64 and back, a list, extra buffers and helpers": "yours has a parameter or buffer `scale`, which",
     "a Sequential that is made first, whose layers get names of their own": "yours has a parameter or buffer `net.0",
     "an attention of its own with torch's fused one, two dropouts, a Sequential": "yours calls its `attention` diff",
