@@ -334,11 +334,11 @@ EXERCISE = Exercise(
         ),
         mistake(
             "rows-and-columns-swapped",
-            recognise=_as(Looks(turned=True)),
+            recognise=_everywhere(Looks(turned=True)),
         ),
         mistake(
             "looks-for-itself",
-            recognise=_as(
+            recognise=_everywhere(
                 Looks(of="ids"),
                 Looks(of="ids", past="before", known="before"),
                 Looks(of="ids", past="all", known="all"),
@@ -346,19 +346,19 @@ EXERCISE = Exercise(
         ),
         mistake(
             "places-without-label-counted",
-            recognise=_as(Looks(of="next"), Looks(of="next", past="all", known="all")),
+            recognise=_everywhere(Looks(of="next"), Looks(of="next", past="all", known="all")),
         ),
         mistake(
             "new-words-counted",
-            recognise=_as(Looks(past="all", known="all")),
+            recognise=_everywhere(Looks(past="all", known="all")),
         ),
         mistake(
             "later-places-counted",
-            recognise=_as(Looks(past="all")),
+            recognise=_everywhere(Looks(past="all")),
         ),
         mistake(
             "own-place-left-out",
-            recognise=_as(Looks(past="before", known="before"), Looks(past="before")),
+            recognise=_everywhere(Looks(past="before", known="before"), Looks(past="before")),
         ),
         mistake(
             "one-occurrence-only",
