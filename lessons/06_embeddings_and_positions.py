@@ -209,8 +209,8 @@ compare_guess("06_dog", "yes" if same else "no, its position differs")
 
 # %% [markdown] role="answer"
 # In the two tables, "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the same
-# output, too, so it can't show which is "der" and which is "den". Attention is a *sum of values, weighted by attention
-# weights*, and both depend on what the tokens are, never on where they are.
+# output, too, so no later layer can find out which of them becomes "der" in German and which "den". Attention is a *sum
+# of values, weighted by attention weights*, and both depend on what the tokens are, never on where they are.
 
 # %% [markdown]
 # In general, permuting the tokens permutes the outputs in the same way and changes nothing else. This is called
@@ -304,19 +304,13 @@ print("position_embedding(positions)", tuple(pos_embed.shape))
 print("out", tuple(out.shape))
 
 # %%
-lean = position_embedding(torch.arange(L))
-difference = (out - (word_embedding(src) + lean)).abs().max()
-print(f"without expand: largest difference {difference:.1f}")
-print("numbers looked up:", pos_embed.numel(), "with expand,", end=" ")
-print(lean.numel(), "without")
-
 for name, row in (("without", word_embedding(src)[0]), ("with", out[0])):
     apart = (row[0] - row[3]).norm()
     print(f"distance of the two 'the' {name} positions: {apart:.0f}")
 
 # %% [markdown]
-# All sentences have the same positions, so one table of vectors (T, E) is enough, and broadcasting adds it to each
-# sentence.
+# All sentences have the same positions, so the tutorial's `expand` isn't needed. One table of vectors (T, E) is enough,
+# and broadcasting adds it to each sentence.
 #
 # ### Exercise 2: `embed_with_positions`
 #
@@ -435,27 +429,27 @@ plt.show()
 # while column 2 needs 63 for a full wave and completes less than two thirds of one. Column 4 rises slowly, almost in a
 # straight line.
 #
-# Now we draw a whole table with more columns and a row per position. Where do neighbouring rows differ, and where do
-# they look the same?
+# Now we draw 32 hands for sixty positions. Where do neighbouring rows differ, and where do they look the same?
 
 # %% role="draw"
 places, hand = torch.arange(60).unsqueeze(1), torch.arange(32)
 picture_angles = places / 10000 ** (hand / 32)
-both = torch.stack([picture_angles.sin(), picture_angles.cos()], dim=-1)
-picture_table = both.flatten(1)  # (60, 64)
-figure, axes = plt.subplots(figsize=(8.4, 4.2), layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(8.4, 4), layout="constrained")
 colours = {"cmap": "cividis", "vmin": -1, "vmax": 1, "aspect": "auto"}
-figure.colorbar(axes.imshow(picture_table, **colours), ax=axes)
-title = "sinusoidal encoding, d_model = 64"
-axes.set(xlabel="column", ylabel="position", title=title)
+halves = {"sines": picture_angles.sin(), "cosines": picture_angles.cos()}
+for axes, (name, half) in zip(panels, halves.items(), strict=True):
+    drawn = axes.imshow(half, **colours)
+    axes.set(title=name, xlabel="hand", ylabel="position")
+figure.colorbar(drawn, ax=panels)
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* there are sixty rows and 64 columns. On the left, in the fast columns, the colours change from
-# row to row. Towards the right the stripes get longer, and the last twenty columns hardly change from top to bottom.
-# There, even columns stay grey, near 0, and odd columns yellow, near 1.
+# *The picture in words:* two panels have sixty rows and 32 columns each, one with the sines of all hands and one with
+# their cosines. On the left of each, in the fast hands, the colours change from row to row. Towards the right the
+# stripes get longer, and the last ten columns hardly change from top to bottom. There the sines stay grey, near 0, and
+# the cosines yellow, near 1.
 #
-# Neighbours differ in the fast columns, and positions far apart in the slow ones. Every entry is between −1 and 1, and
+# Neighbours differ in the fast hands, and positions far apart in the slow ones. Every entry is between −1 and 1, and
 # the table can go on for ever, so position 5000 has a row, too.
 #
 # ### Exercise 3: `sinusoidal_encoding`
@@ -586,24 +580,8 @@ PositionExplorer()
 
 # %% [markdown]
 # So a query that holds a position can find the token three positions before it, if its projection turns the hands back
-# by three positions. That is possible, since a shift by k turns every hand by a fixed angle, and a single matrix does
-# this for all positions.
-
-# %%
-k = 3
-turned_back = torch.zeros(64, 64, dtype=torch.float64)
-for i, speed in enumerate(speeds.tolist()):
-    c, s = math.cos(k * speed), math.sin(k * speed)
-    # sin(a - b) = sin a cos b - cos a sin b
-    turned_back[i, i], turned_back[i, 32 + i] = c, -s
-    # cos(a - b) = cos a cos b + sin a sin b
-    turned_back[32 + i, i], turned_back[32 + i, 32 + i] = s, c
-
-for p in (10, 77, 199):
-    away = (turned_back @ hands[p] - hands[p - k]).abs().max()
-    print(f"row {p} turned back is row {p - k}: largest difference {away:.3f}")
-
-# %% [markdown]
+# by three positions. A single matrix can do this for all positions, since a shift by k turns every hand by a fixed angle.
+#
 # ## 6 · A bias for each distance
 #
 # If only the distance counts, why use positions at all? A **relative position bias** leaves the tokens as they are and
@@ -718,14 +696,14 @@ show(weights[0], queries, keys, title="weights")
 #
 # $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)$$
 #
-# $$\theta = \text{position} \cdot \text{base}^{-2i/D}$$
+# The angle θ is the position times the speed ω of the pair. Pair i consists of columns 2i and 2i + 1, D is the width of
+# a head, and with a base of 10000 the speeds are those of section 4.
 #
-# Pair i consists of columns 2i and 2i + 1, and D is the width of a head. With a base of 10000 the speeds are those of
-# section 4.
+# $$\theta = \text{position} \cdot \omega_i \qquad \omega_i = \text{base}^{-2i/D}$$
 #
-# A query at position p is turned by pω and a key at position q by qω, where ω is the speed. Their dot product depends
-# on the angle between them, which has changed by (p − q)ω. The positions have cancelled, and only their distance is
-# left. Here is an example.
+# So a query at position p is turned by pω and a key at position q by qω. Their dot product depends on the angle between
+# them, which has changed by (p − q)ω. The positions have cancelled, and only their distance is left. Here is an
+# example.
 
 
 # %%
@@ -963,8 +941,8 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # end to end. The curve of the bias is level, too, but a little lower, at nearly nine tenths.
 #
 # On sentences as long as those in training, all four are nearly perfect. Without positions a quarter of the digits are
-# right, because a model that only sees *which* digits there are does best to name the commonest. In the long sentences,
-# they differ:
+# right, because a model that only sees *which* digits there are can do no better than name the most common one. In the
+# long sentences, they differ:
 #
 # - The **learnt** rows from 16 on are as random as they were at the start, since no sentence ever changed them.
 # - The **sinusoidal** rows from 16 on follow the same rule as the others. But the model has only learnt how to find
@@ -977,8 +955,7 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # Change `steps`, `back` or the rate, and see which of these results remain. With `width=16` the rotary positions have
 # only eight hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens
 # its code.)
-
-# %% [markdown]
+#
 # | | learnt | sinusoidal | relative bias | rotary |
 # | --- | --- | --- | --- | --- |
 # | where | added to the tokens | added to the tokens | added to the scores | queries and keys are turned |
@@ -993,11 +970,19 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # With P = 100 and E = 512 the learnt table has 51 200 parameters, while the bias of eight heads with m = 16 has 264.
 # (The count H · (2m + 1) holds if all layers share one table, as in T5. There, distances from 8 on, or 16 in the
 # decoder, also share parameters. The farther away they are, the more of them share one, so a few parameters reach far.)
-#
-# An encoder needs positions, as you have seen. A decoder can do without them, because its causal mask lets the first
-# token see one token and the tenth see ten. From that a deeper model can learn where each token is (Haviv et al. 2022).
 
 # %% [markdown]
+# An encoder needs positions, as you have seen. A decoder can do without them, because its causal mask lets the first
+# token see one token and the tenth see ten. From that a deeper model can learn where each token is (Haviv et al. 2022).
+#
+# **Long texts, as of 2026.** Most large models use rotary positions, and have been taught to read far longer texts than
+# they were first trained on. One way is a larger base. Llama 3 takes 500 000 in place of 10 000, so that the slowest
+# hands don't come round even once in a text of 128 000 tokens (Grattafiori et al. 2024, section 3.2). In YaRN (Peng et al. 2023) the fast hands keep their speeds, the slow ones are slowed down by as much as
+# the text is longer, and a little training follows. Such schemes are called NTK-aware, after the theory that suggested
+# them. ALiBi (Press et al. 2022) is a bias as in section 6, but it isn't learnt, and falls in a straight line with the
+# distance, at a different slope in each head. And some models leave the positions out of some of their layers (*NoPE*)
+# and turn queries and keys in the others (Yang et al. 2025).
+#
 # ## 9 · Quiz
 #
 # ### Exercise 6: `quiz_06`
@@ -1006,35 +991,22 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `embedded_shape` (a shape): what is the shape of the result when 32 sentences of 20 tokens go through an embedding
-#    table (500, 256)?
-# 2. `learnt_numbers` (a whole number): how many parameters does that model need for a learnt table of positions, for up
-#    to 100 tokens?
-# 3. `permuted` (a letter): attention without positions or a mask gets the same tokens again, with tokens 1 and 4
-#    exchanged. What happens to its outputs?
-#    - a. they stay as they are;
-#    - b. outputs 1 and 4 are exchanged, the others stay as they are;
-#    - c. all of them change, because every token sees every other;
-#    - d. outputs 1 and 4 get new values, the others stay as they are.
-# 4. `own_product` (a number, to two decimals): what is the dot product of row 7 of a sinusoidal encoding with itself,
+# 1. `different` (a whole number): attention without positions or a mask gets the seven tokens "the dog sees the man sees
+#    dog". How many different outputs are there?
+# 2. `own_product` (a number, to two decimals): what is the dot product of row 7 of a sinusoidal encoding with itself,
 #    for d_model = 96?
-# 5. `bias_column` (a whole number): a relative position table reaches m = 3 to either side. Which of its columns is
+# 3. `bias_column` (a whole number): a relative position table reaches m = 3 to either side. Which of its columns is
 #    used for query 6 and key 4?
-# 6. `bias_table` (a shape): what is the shape of the table of a relative position bias with 8 heads and offsets from
-#    −16 to 16?
-# 7. `turned` (a number, to two decimals): a pair (3, 1) is at position 2 and turns at the speed 0.5. What is its first
+# 4. `columns_used` (a whole number): with the same table, how many different columns does query 1 use in a sentence of
+#    ten tokens?
+# 5. `turned` (a number, to two decimals): a pair (3, 1) is at position 2 and turns at the speed 0.5. What is its first
 #    component afterwards?
-# 8. `same_score` (a letter): with rotary positions, a query at 7 and a key at 4 have a certain score. The same two
+# 6. `same_score` (a letter): with rotary positions, a query at 7 and a key at 4 have a certain score. The same two
 #    vectors have the same score at positions
 #    - a. 4 and 7;
 #    - b. 107 and 104;
 #    - c. 14 and 8;
 #    - d. none of these.
-# 9. `where_turned` (a letter): which tensors does a Transformer with rotary positions turn?
-#    - a. the embedded tokens, before the first layer;
-#    - b. the queries only;
-#    - c. queries and keys;
-#    - d. the weights, after the softmax.
 #
 # <details><summary>I don't know how to find the product of a row with itself</summary>
 #
@@ -1052,27 +1024,21 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 
 # %% exercise="quiz_06" role="solution"
 quiz_06 = {
-    "embedded_shape": ...,  # a shape, for example (2, 3, 4)
-    "learnt_numbers": ...,  # a whole number
-    "permuted": ...,  # "a", "b", "c" or "d"
+    "different": ...,  # a whole number
     "own_product": ...,  # a number, to two decimals
     "bias_column": ...,  # a whole number
-    "bias_table": ...,  # a shape
+    "columns_used": ...,  # a whole number
     "turned": ...,  # a number, to two decimals
     "same_score": ...,  # "a", "b", "c" or "d"
-    "where_turned": ...,  # "a", "b", "c" or "d"
 }
 ### BEGIN SOLUTION
 quiz_06 = {
-    "embedded_shape": (32, 20, 256),
-    "learnt_numbers": 25600,
-    "permuted": "b",
+    "different": 4,
     "own_product": 48.0,
     "bias_column": 1,
-    "bias_table": (8, 33),
+    "columns_used": 5,
     "turned": 0.78,
     "same_score": "b",
-    "where_turned": "c",
 }
 ### END SOLUTION
 
@@ -1095,6 +1061,8 @@ check(quiz_06, "quiz_06")
 #   Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
 # - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3, show the rotation and
 #   derive it.
+# - Peng, Quesnelle, Fan and Shippole (2023), *YaRN: Efficient Context Window Extension of Large Language Models*,
+#   section 3, go through the ways to make rotary positions reach further.
 # - Haviv, Ram, Press, Izsak and Levy (2022), *Transformer Language Models without Positional Encodings Still Learn
 #   Positional Information*, find that a causal mask is enough.
 #

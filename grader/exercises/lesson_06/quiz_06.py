@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-import torch
-
 from grader.exercises.lesson_06.shared import LESSON
-from grader.spec.answers import choice, number, quiz, shape, written
+from grader.spec.answers import choice, number, quiz, whole, written
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -17,43 +15,16 @@ def _own_product() -> float:
 
 
 QUESTIONS = (
-    shape(
-        "embedded_shape",
-        lambda: tuple(torch.empty(500, 256)[torch.zeros(32, 20, dtype=torch.long)].shape),
-        "Every id is replaced by a row of the table, so how many ids are there, and how long is a row?",
+    whole(
+        "different",
+        lambda: len({"the", "dog", "sees", "man"}),
+        "An output depends on its own token and on the set of all the others, never on where they are. Which outputs "
+        "must be equal?",
         wrong={
-            "(32, 20)": "That is the shape of the ids, but each of them becomes a whole row.",
-            "(32, 20, 500)": "That is as wide as a one-hot row, before it is multiplied by the table.",
-            "(500, 256)": "That is the table's shape, but the rows picked from it have the ids' axes in front.",
-            "(32, 256)": "There is a vector for every token, not one for every sentence.",
-            "(20, 256)": "That is one sentence, but how many are there?",
-        },
-    ),
-    number(
-        "learnt_numbers",
-        lambda: torch.empty(100, 256).numel(),
-        0,
-        "A learnt position table has a row for every position that may occur, each as wide as a token's vector.",
-        wrong=written(
-            {
-                0.0: "That is right for the sinusoidal encoding, but a learnt table consists of parameters.",
-                5120.0: "That counts the 20 positions of these sentences. How many does the table have?",
-                128000.0: "That is the table of the tokens.",
-                153600.0: "That is both tables together.",
-                100.0: "That counts the rows, but how long is each?",
-                256.0: "That is one row, but how many are there?",
-            }
-        ),
-    ),
-    choice(
-        "permuted",
-        "abcd",
-        "8561013c2022",
-        "Section 2 did the same with four tokens. Which rows were equal before and after?",
-        wrong={
-            "a": "Each output belongs to a token. Where does the output of token 1 stand now?",
-            "c": "Outputs 0, 2 and 3 depend on the *set* of keys and values. Does it matter in which order these come?",
-            "d": "Outputs 1 and 4 don't merely change. Compare the new output 1 with the old output 4.",
+            7: "That is one for each token, but do the two occurrences of the same word differ in anything?",
+            3: "These are the words that occur twice, but one more word occurs.",
+            1: "That would be so if all seven words were equal, since each word has a query of its own.",
+            2: "Each different word has an output of its own. How many different words are there?",
         },
     ),
     number(
@@ -88,16 +59,17 @@ QUESTIONS = (
             }
         ),
     ),
-    shape(
-        "bias_table",
-        lambda: (8, len(range(-16, 17))),
-        "There is a row for every head. How many whole numbers are there from -16 to 16?",
+    whole(
+        "columns_used",
+        lambda: len({min(max(key - 1, -3), 3) for key in range(10)}),
+        "Write down the offsets of query 1 to the keys 0 to 9, and clip each of them to between -3 and 3.",
         wrong={
-            "(8, 32)": "Count again, since there are -16 to -1, 1 to 16, and something between them.",
-            "(8, 16)": "That is one direction only.",
-            "(8, 17)": "That is one direction and the token itself.",
-            "(33, 8)": "That is nearly right, but in this lesson each head has a row.",
-            "(33,)": "That is the row of one head, but how many heads are there?",
+            7: "The table has seven columns, but does query 1 have a key that is three places before it?",
+            10: "There are ten keys, but all that are three or more places away share a column.",
+            4: "One key comes before query 1.",
+            8: "That is the number of keys after query 1, but many of them share a column.",
+            9: "All keys that are three or more places away share a column.",
+            3: "These are the offsets after the query, but there are the token itself and one before it as well.",
         },
     ),
     number(
@@ -126,18 +98,6 @@ QUESTIONS = (
             "a": "In that pair the key comes after the query, so is the offset the same, sign included?",
             "c": "Doubling both positions doubles the offset.",
             "d": "One of the pairs has the same offset, if you subtract in the same order each time.",
-        },
-    ),
-    choice(
-        "where_turned",
-        "abcd",
-        "137e1443a578",
-        "Which tensors make the score? Only they need to know the position.",
-        wrong={
-            "a": "Then the values would be turned as well, and what is passed on would depend on where it came from.",
-            "b": "A score is made from a query and a key. If you turn only one of them, the angle between them depends "
-            "on that one's position, not on the distance.",
-            "d": "Softmax makes weights that sum to one, and turning them would destroy that.",
         },
     ),
 )
