@@ -26,7 +26,7 @@ from grader.authoring.notebook import (
 )
 from grader.authoring.predictions import given_away
 from grader.authoring.prose import describe_pictures
-from grader.authoring.readme import platforms_page, readme
+from grader.authoring.readme import made_pages, readme
 from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
 from grader.authoring.student import students_notebook
@@ -177,10 +177,10 @@ def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callab
     if texts and texts[0] != texts[1]:
         write_atomically(repository.root / "README.md", texts[1])
         tell("README.md: the table of lessons has changed")
-    texts = platforms_page(repository.root)
-    if texts and texts[0] != texts[1]:
-        write_atomically(repository.root / "docs" / "platforms.md", texts[1])
-        tell("docs/platforms.md: the table of platforms has changed")
+    for name, (before, after) in made_pages(repository.root).items():
+        if before != after:
+            write_atomically(repository.root / name, after)
+            tell(f"{name}: its table has changed")
 
 
 def left_over(repository: Repository) -> list[str]:

@@ -29,9 +29,10 @@ from grader.course.folder import folder_of, mode_in
 from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
 from grader.course.release import Release
+from grader.course.settings import BEST
 from grader.course.to_settle import unsettled
 from grader.errors import CommandFailed, SchedulerLost, Unreadable
-from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
+from grader.handed_in.earlier import Attempt, attempts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out, of_another_lesson
 from grader.interrupt import not_interrupted
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
@@ -186,7 +187,7 @@ class ClassRun:
             submissions = self.submissions(book)
             marked = book.complete()
             self.outcome.before = {who: mark for who, mark in book.marks().items() if who in marked}
-            if counts(self.course) == BEST:
+            if self.course.configured.counts == BEST:
                 self._put_best_in_place(submissions, book)
             new = [submission for submission in submissions.values() if not self._known(submission)]
             files = Autograded(self.course)
@@ -213,8 +214,7 @@ class ClassRun:
         may_have = unsettled(self.course.root, self.course.lesson)
         self.outcome.missing = tuple(sorted(absent - may_have))
         self.outcome.to_settle = tuple(sorted(absent & may_have))
-        always = bool(self.course.config.JudgingExporter.get("add_students", False))
-        unknown = book.unknown(handed_in, self.options.add_students or always)
+        unknown = book.unknown(handed_in, self.options.add_students or self.course.configured.add_students)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
         if found and not roster:
             self._say(f"There is no roster, so everybody who handed something in is graded ({len(found)} in all).")

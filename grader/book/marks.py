@@ -20,9 +20,11 @@ from nbgrader.api import Gradebook
 from grader.course.class_directory import submissions_of
 from grader.course.lateness import Deadlines
 from grader.course.roster import Person, Roster, did_you_mean, full_names
+from grader.course.settings import CourseSettings, settings_of
 from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
+from grader.nbgrader_settings import CONFIG
 
 MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waiting to be marked by hand"
 LATER, UNGRADED, UNSETTLED = "not due yet", "handed in, not graded yet", "not settled yet whose hand-in it is"
@@ -58,44 +60,22 @@ class Marks:
     totals: dict[str, float | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Rules:
-    """How the marks of the lessons make a total. `weights` has by lesson what it counts: 1 where nothing is said, 0 for
-    not at all. `best_of` is how many lessons count, those with the largest share of their points; 0 for all. `excused`
-    has by student the lessons that don't count for them."""
+def rules_of(config: Any, lessons: Sequence[str]) -> CourseSettings:
+    """The course's settings, with the lessons' full names in `weights` and `excused`. `CourseError` for one that is
+    wrong, or names a lesson that isn't there."""
+    mine = settings_of(config)
 
-    weights: Mapping[str, float] = field(default_factory=dict)
-    best_of: int = 0
-    excused: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
-    """The rules in `c.CourseMarks` of nbgrader_config.py, with the lessons' full names. `CourseError` for a setting
-    that is no such rule, or names a lesson that isn't there."""
-    settings = config.CourseMarks
-    unknown = sorted(set(settings) - {"weights", "best_of", "excused"})
-    if unknown:
-        raise CourseError(
-            f"c.CourseMarks.{unknown[0]}: there is no such rule; the rules are weights, best_of and excused."
-        )
-
-    def lesson(name: object) -> str:
-        found = choose(str(name), lessons)
+    def lesson(key: str, name: str) -> str:
+        found = choose(name, lessons)
         if found is None:
-            raise CourseError(f"c.CourseMarks: {name!r} isn't one of the lessons, {', '.join(lessons)}.")
+            raise CourseError(
+                f"{CONFIG}.py: c.CourseMarks.{key}: got {name!r}, expected one of the lessons, {', '.join(lessons)}."
+            )
         return found
 
-    try:
-        weights = {lesson(name): float(weight) for name, weight in dict(settings.get("weights", {})).items()}
-        best_of = int(settings.get("best_of", 0))
-        excused = {
-            str(who): [lesson(name) for name in names] for who, names in dict(settings.get("excused", {})).items()
-        }
-    except (TypeError, ValueError) as error:
-        raise CourseError(f"c.CourseMarks: expected numbers and lists of lessons: {error}") from None
-    if best_of < 0 or any(weight < 0 for weight in weights.values()):
-        raise CourseError("c.CourseMarks: weights and best_of can't be less than 0.")
-    return Rules(weights, best_of, excused)
+    weights = {lesson("weights", name): weight for name, weight in mine.weights.items()}
+    excused = {who: [lesson("excused", name) for name in names] for who, names in mine.excused.items()}
+    return replace(mine, weights=weights, excused=excused)
 
 
 def marks_of(course: Path, layout: Any, config: Any) -> Marks:
@@ -119,8 +99,10 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
         for who, lessons in rules.excused.items():
             if who not in found.marks:
                 meant = did_you_mean(who, full_names(found.people))
-                said = f"c.CourseMarks.excused: neither the roster nor the gradebook has a student {who!r}.{meant}"
-                raise CourseError(said)
+                raise CourseError(
+                    f"{CONFIG}.py: c.CourseMarks.excused: neither the roster nor the gradebook has a student "
+                    f"{who!r}.{meant}"
+                )
             found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
     found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}
     return found
@@ -177,13 +159,13 @@ def score_of(submission: Any) -> float:
     return max(0.0, float(submission.score) - (submission.late_submission_penalty or 0.0))
 
 
-def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules) -> float | None:
+def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: CourseSettings) -> float | None:
     """Per cent of the lessons that are due and graded; what should have been handed in, and wasn't, has 0 of them. None
     while something that could count is waiting to be marked by hand, and where nothing counts.
 
     >>> marks = {"01": Mark(MARKED, 5.0), "02": Mark(MARKED, 10.0), "03": Mark(MISSING), "04": Mark(EXCUSED)}
     >>> possible = dict.fromkeys(marks, 10.0)
-    >>> total(marks, possible, Rules()), total(marks, possible, Rules({"02": 2.0}, best_of=2))
+    >>> total(marks, possible, CourseSettings()), total(marks, possible, CourseSettings(weights={"02": 2.0}, best_of=2))
     (50.0, 83.33)
     """
     counting = {

@@ -275,13 +275,12 @@ def collect(
         from grader.course.class_directory import ClassDirectory
         from grader.handed_in.collect import collect as take
         from grader.handed_in.collected import as_text
-        from grader.handed_in.earlier import counts as setting
 
         directory = ClassDirectory(folder, lesson)
         whose = {name: student for name, _sign, student in pairs}
         with locked(directory.root):
             directory.share()
-            rule = counts or setting(directory)
+            rule = counts or directory.configured.counts
             outcome = take(directory, files, rule, anyway=anyway, settled=whose, worksheets=worksheets)
     say(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody))
     if outcome.unknown or outcome.odd or outcome.no_notebook:

@@ -16,14 +16,14 @@ from traitlets.config import Config
 
 from grader.course.files import UntrustedFolder, read_secret
 from grader.course.folder import HALF_MADE, is_half_made
+from grader.course.settings import CourseSettings, settings_of
 from grader.course.sharing import share
 from grader.errors import CourseError, FileTooLarge, Unreadable
 from grader.exercises.own import own_files
 from grader.judge.fingerprint import GradingSettings
-from grader.judge.limits import Limits, limits_from
+from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.reader import too_large
-from grader.judge.result import CARRY_FORWARD
 from grader.lesson_names import choose
 from grader.nbgrader_settings import CONFIG, settings
 
@@ -74,7 +74,7 @@ def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
 
 def course_layout(root: Path) -> Any:
     """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`.
-    `CourseError` if there is no whole course, or its settings can't be loaded."""
+    `CourseError` if there is no whole course, its settings can't be loaded, or one of ours is wrong."""
     if root.is_dir() and not os.access(root, os.X_OK):
         raise CourseError(
             f"{root} is closed to you. Its owner can share it; see 'Several teachers' in docs/operations.md."
@@ -84,6 +84,7 @@ def course_layout(root: Path) -> Any:
     if not (root / f"{CONFIG}.py").is_file():
         raise CourseError(f"{root} has no {CONFIG}.py. `grader course create {root}` makes a course there.")
     config = _config(root.resolve())
+    settings_of(config)
     layout = CourseDirectory(config=config)
     if "root" not in config.CourseDirectory:
         layout.root = config.CourseDirectory.root = str(root.resolve())
@@ -93,24 +94,7 @@ def course_layout(root: Path) -> Any:
 def secret_of(root: Path, config: Config) -> bytes:
     """The secret that the inputs of checks are drawn with, from the file that the configuration names. `CourseError` if
     there is none, or it is too short."""
-    return read_secret(root, _secret_file(config))
-
-
-def limits_of(config: Config) -> Limits:
-    """The limits on what a submission of the course may use; `CourseError` for a setting that is no limit."""
-    return checked_limits(config.JudgingExporter.get("limits", {}))
-
-
-def checked_limits(setting: object) -> Limits:
-    """The limits that a course's setting gives; `CourseError` for one that is no limit."""
-    try:
-        return limits_from(setting)
-    except ValueError as error:
-        raise CourseError(f"{CONFIG}.py: c.JudgingExporter.limits: {error}") from None
-
-
-def _secret_file(config: Config) -> str:
-    return str(config.JudgingExporter.get("secret_file", "judge_secret"))
+    return read_secret(root, settings_of(config).secret_file)
 
 
 class ClassDirectory:
@@ -121,6 +105,7 @@ class ClassDirectory:
         self.root = root.resolve()
         self.layout = course_layout(root)
         self.config: Config = self.layout.config
+        self.configured: CourseSettings = settings_of(self.config)
         self.lesson = self._lesson(lesson)
         self._outlines: dict[str, Outline] = {}
 
@@ -129,7 +114,7 @@ class ClassDirectory:
         `CourseError` says what somebody else has to do first."""
         if self.layout.groupshared:
             os.umask(0o007)
-            share(self.layout, _secret_file(self.config))
+            share(self.layout, self.configured.secret_file)
 
     def _lesson(self, wanted: str) -> str:
         names = self.lessons()
@@ -152,22 +137,15 @@ class ClassDirectory:
         return Path(os.path.normpath(self.layout.format_path(step, student, self.lesson)))
 
     def settings(self) -> GradingSettings:
-        """The lesson's settings from `nbgrader_config.py`; `CourseError` for one that is wrong."""
-        mine = self.config.JudgingExporter
+        """On which terms the lesson is graded; `CourseError` if there is no secret, or a file is missing."""
         secret = secret_of(self.root, self.config)
-        unsafe = bool(mine.get("unsafe_no_sandbox", False))
-        carry_forward = mine.get("carry_forward", "none")
-        if carry_forward not in CARRY_FORWARD:
-            choices = ", ".join(map(repr, CARRY_FORWARD))
-            raise CourseError(
-                f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, but should be one of {choices}."
-            )
         outline = outline_of(self.instructor(), self.root, self.lesson)
-        return GradingSettings(outline, secret, self.limits(), unsafe, carry_forward)
+        mine = self.configured
+        return GradingSettings(outline, secret, mine.limits, mine.unsafe_no_sandbox, mine.carry_forward)
 
     def limits(self) -> Limits:
         """The limits on a submission's seconds, memory, files and output."""
-        return limits_of(self.config)
+        return self.configured.limits
 
     def instructor(self, lesson: str = "") -> bytes:
         """The bytes of the instructor's notebook of this lesson, or of another one of the course; `CourseError` if it

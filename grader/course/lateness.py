@@ -1,6 +1,6 @@
 """When a hand-in was due, by how much it is late, and what that costs: worked out here and nowhere else.
 
-A course's rule is `c.CourseLateness` in nbgrader_config.py: free days, grace, per cent a day (docs/grading.md).
+A course's rule is `c.CourseLateness` in nbgrader_config.py: free days, grace, per cent a day (`settings.py`).
 Extensions are the gradebook's; those of students who haven't handed in yet are in `.grader/extensions/LESSON.jsonl`,
 where every extension is noted with its reason.
 
@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,53 +25,13 @@ from nbgrader.utils import parse_utc
 from grader.course.files import TIMESTAMP, UntrustedFolder
 from grader.course.folder import EXTENSIONS
 from grader.course.json_lines import append_line, lines_file, read_lines
+from grader.course.settings import CourseSettings, settings_of
 from grader.course.sharing import user_name
-from grader.errors import CourseError
 from grader.plain import made
 
 HandIn = TypeVar("HandIn")
 DAY = timedelta(days=1)
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A course's rule of what lateness costs. `free_days`: so many days of each student's lateness, in all lessons
-    together, cost nothing. `grace_minutes`: what is no later than that is in time. `percent_a_day`: what each other day
-    begun takes off what a hand-in earns; None where nbgrader's plug-in for late submissions says what lateness costs.
-    """
-
-    free_days: int = 0
-    grace_minutes: float = 0.0
-    percent_a_day: float | None = None
-
-    @property
-    def grace(self) -> timedelta:
-        """The time after the due date in which work is still in time."""
-        return timedelta(minutes=self.grace_minutes)
-
-
-def rule_of(config: Any) -> Rule:
-    """The rule on late days of a course, from `c.CourseLateness`; `CourseError` for a setting that is no such rule."""
-    settings = dict(config.CourseLateness)
-    names = [field.name for field in fields(Rule)]
-    if unknown := sorted(set(settings) - set(names)):
-        raise CourseError(f"c.CourseLateness.{unknown[0]}: there is no such rule; the rules are {', '.join(names)}.")
-    for name, number in settings.items():
-        kind, expected = (
-            (int, "a whole number, 0 or more") if name == "free_days" else ((int, float), "a number, 0 or more")
-        )
-        if isinstance(number, bool) or not isinstance(number, kind) or not 0 <= number < math.inf:
-            raise CourseError(f"c.CourseLateness.{name}: got {number!r}, expected {expected}.")
-    plugin = config.AssignLatePenalties.get("plugin_class") or (
-        config.LateSubmissionPlugin.get("penalty_method", "none") != "none"
-    )
-    if "percent_a_day" in settings and plugin:
-        raise CourseError(
-            "nbgrader_config.py has two rules for what lateness costs, c.CourseLateness.percent_a_day and nbgrader's "
-            "plug-in (c.LateSubmissionPlugin or c.AssignLatePenalties). Remove one of them."
-        )
-    return Rule(**settings)
 
 
 @dataclass(frozen=True)
@@ -86,7 +46,7 @@ class LateDays:
     moved: timedelta | None = None
     why: str = ""
 
-    def words(self, rule: Rule, penalty: float = 0.0) -> str:
+    def words(self, rule: CourseSettings, penalty: float = 0.0) -> str:
         """How late a hand-in is, in words for a student and for an export; "" if there is nothing to say. `penalty` is
         in points."""
         said = [f"due date moved by {duration(self.moved)}{f': {self.why}' if self.why else ''}"] if self.moved else []
@@ -104,11 +64,10 @@ class LateDays:
 
 
 class Deadlines:
-    """What a course's settings, extensions and gradebook say of lateness. `CourseError` for a setting that is no such
-    rule."""
+    """What a course's settings, extensions and gradebook say of lateness. `CourseError` for a setting that is wrong."""
 
     def __init__(self, config: Any) -> None:
-        self.rule, self._config = rule_of(config), config
+        self.rule, self._config = settings_of(config), config
         self._root = Path(str(config.CourseDirectory.get("root", ".")))
         self._extended: dict[str, dict[str, Extension]] = {}
 

@@ -24,8 +24,9 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.files import TIMESTAMP, read_regular
 from grader.course.folder import CAME_FROM, COLLECTED, FOLDER, GROUPS, TO_SETTLE, folder_of, mode_in
 from grader.course.json_lines import lines_file
+from grader.course.settings import BEST
 from grader.errors import CourseError, UnknownLesson, Unreadable
-from grader.handed_in.earlier import BEST, counts, keep_only, kept_times
+from grader.handed_in.earlier import keep_only, kept_times
 from grader.plain import made
 
 ABOUT, WHEN = "about.json", "when"
@@ -81,7 +82,7 @@ class Before:
                 changed[student] = replace(was, put=now)
             else:
                 shutil.rmtree(about.parent)
-        if not taken and not (changed and counts(course) == BEST):
+        if not taken and not (changed and course.configured.counts == BEST):
             shutil.rmtree(self._new, ignore_errors=True)
             return
         for student, was in changed.items():

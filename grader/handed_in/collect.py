@@ -15,15 +15,16 @@ from pathlib import Path, PurePosixPath
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import UntrustedFolder
 from grader.course.groups import groups_of, save_groups
-from grader.course.lateness import in_time_until, is_late, last_in_time, rule_of, timestamp
+from grader.course.lateness import in_time_until, is_late, last_in_time, timestamp
 from grader.course.roster import Roster
+from grader.course.settings import BEST
 from grader.course.tables import rows_of
 from grader.errors import CourseError, Unreadable
 from grader.handed_in.archive import Archive, given, is_hidden, utc
 from grader.handed_in.before import Before
 from grader.handed_in.came_from import note_name
 from grader.handed_in.collected import NAMED, Collected
-from grader.handed_in.earlier import BEST, archive_hand_in, kept_hand_ins, put, put_time
+from grader.handed_in.earlier import archive_hand_in, kept_hand_ins, put, put_time
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
 from grader.handed_in.reading import Candidate, Reading
@@ -347,7 +348,7 @@ class _Collecting:
 
     def _is_late(self, student: str, time: datetime, says_late: bool, due: datetime | None) -> bool:
         """Whether work is late. A platform that `says_late` knows nothing of an extension, nor of a grace period."""
-        grace = rule_of(self._course.config).grace
+        grace = self._course.configured.grace
         is_within = due is not None and timedelta() < time - (due - grace) <= grace
         return is_late(time, due) or (says_late and due == self._until("") and not is_within)
 

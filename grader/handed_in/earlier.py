@@ -16,24 +16,12 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import TIMESTAMP, UntrustedFolder
 from grader.course.folder import EARLIER, folder_of
 from grader.course.lateness import timestamp
-from grader.errors import CourseError
 from grader.judge.result import SubmissionResult
 
-BEST = "best"
-COUNTS = ("last", "last-in-time", "first", BEST)
 FORMAT = "%Y-%m-%d %H:%M:%S UTC"
 _FOLDER = "%Y-%m-%d %H.%M.%S"
 _FOLDER_LENGTH = len("2026-11-22 12.00.00")
 UNKNOWN_TIME = datetime(1980, 1, 1)
-
-
-def counts(course: ClassDirectory) -> str:
-    """Which of several hand-ins counts, by `c.CourseCollect.counts` in nbgrader_config.py; `CourseError` if that is
-    none of the rules."""
-    found = str(course.config.CourseCollect.get("counts", COUNTS[0]))
-    if found not in COUNTS:
-        raise CourseError(f"c.CourseCollect.counts: got {found!r}, expected one of {', '.join(COUNTS)}.")
-    return found
 
 
 def archive_hand_in(course: ClassDirectory, student: str, time: datetime, data: bytes) -> bool:

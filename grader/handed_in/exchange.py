@@ -23,22 +23,13 @@ from nbgrader.utils import parse_utc
 from grader.course.class_directory import can_be_a_student, submitted_folder
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.lateness import in_time_until, last_in_time
-from grader.errors import CourseError
+from grader.course.settings import settings_of
 from grader.printable import printable
 
 OVER = "the course's limit is {0} per lesson, and this hand-in is over it."
 WARNED = 50  # entries that are no submission, each in a line of its own; the others are counted
 LISTED = 5  # of the files that are left out of a submission
 Record = dict[str, Any]
-
-
-def attempts_allowed(config: Any) -> int:
-    """How many hand-ins of a lesson count, by `c.CourseWatch.attempts` in nbgrader_config.py; 0 for all. `CourseError`
-    if that is no such number."""
-    found = config.CourseWatch.get("attempts", 0)
-    if not isinstance(found, int) or found < 0:
-        raise CourseError(f"c.CourseWatch.attempts: got {found!r}, expected a number of hand-ins, or 0 for all.")
-    return found
 
 
 class CollectRegularFiles(ExchangeCollect):
@@ -55,7 +46,7 @@ class CollectRegularFiles(ExchangeCollect):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.attempts = attempts_allowed(self.config)
+        self.attempts = settings_of(self.config).attempts
         self.allowed: dict[str, list[Record]] = {}
         self.over: dict[str, list[Record]] = {}
         self._warned = 0

@@ -18,7 +18,6 @@ from grader.book.rebuild import RESULT, own_cells, rebuild
 from grader.course.class_directory import (
     ClassDirectory,
     Submission,
-    checked_limits,
     outline_of,
     submissions_of,
     submitted_folder,
@@ -26,10 +25,11 @@ from grader.course.class_directory import (
 from grader.course.files import read_secret
 from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
+from grader.course.settings import BEST, settings_of
 from grader.course.sharing import share
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, SandboxUnavailable
 from grader.exercises.registry import exercises
-from grader.handed_in.earlier import BEST, attempts, counts, put_best
+from grader.handed_in.earlier import attempts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out, of_another_lesson
 from grader.handed_in.links import remove_links
 from grader.judge.judge import Judge
@@ -66,7 +66,7 @@ class JudgingExporter(NotebookExporter):
         super().__init__(**kwargs)
         self._outlines: dict[Path, Outline] = {}
         try:
-            self._limits = checked_limits(self.limits)
+            self._limits = settings_of(self.config).limits
             share(self._coursedir(), self.secret_file)
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
             if getattr(self.parent, "assignments", None):
@@ -106,7 +106,7 @@ class JudgingExporter(NotebookExporter):
     def _put_best_in_place(self, layout: Any, assignments: dict[str, list[str]]) -> None:
         """Where a student's best hand-in counts, put it in place, for those who are about to be graded."""
         course = ClassDirectory(Path(layout.root), layout.assignment_id)
-        if counts(course) != BEST:
+        if course.configured.counts != BEST:
             return
         with LessonGradebook(layout.db_url, layout.course_id, course.lesson, self.config) as book:
             for submission in submissions_of(layout, course.lesson)[0]:

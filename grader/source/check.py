@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.course.class_directory import limits_of, outline_of, secret_of
+from grader.course.class_directory import outline_of, secret_of
+from grader.course.settings import settings_of
 from grader.errors import BrokenNotebook, CourseError, SandboxUnavailable
 from grader.judge.judge import Judge
 from grader.lesson_names import NUMBER
@@ -138,10 +139,9 @@ def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
 
 def judge_of(layout: Any) -> Judge:
     """A judge with the course's limits and secret; `CourseError` where none can start."""
-    config = layout.config
-    unsafe = bool(config.JudgingExporter.get("unsafe_no_sandbox", False))
+    mine = settings_of(layout.config)
     try:
-        return Judge(secret_of(Path(layout.root), config), limits_of(config), unsafe)
+        return Judge(secret_of(Path(layout.root), layout.config), mine.limits, mine.unsafe_no_sandbox)
     except SandboxUnavailable as error:
         raise CourseError(str(error)) from None
 

@@ -21,14 +21,14 @@ from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory, can_be_a_student
 from grader.course.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
 from grader.course.lateness import timestamp
+from grader.course.settings import BEST
 from grader.errors import CourseError, Unreadable
-from grader.handed_in.earlier import BEST, archive_hand_in, counts
+from grader.handed_in.earlier import archive_hand_in
 from grader.handed_in.exchange import (
     OVER,
     CollectRegularFiles,
     Record,
     ReleaseAllFeedback,
-    attempts_allowed,
     foreign_owner,
 )
 from grader.insights.page import render
@@ -155,7 +155,7 @@ def _logger() -> tuple[logging.Logger, _Said]:
 def collect(course: ClassDirectory, students: Collection[str] | None = None) -> CopyReport:
     """Copy the hand-ins that count to `submitted/`, of these students or (None) of all. What was collected before
     stays. `CourseError` if the exchange can't be read."""
-    layout, rule = course.layout, counts(course)
+    layout, rule = course.layout, course.configured.counts
     layout.student_id, layout.assignment_id = "*", course.lesson
     collector = CollectRegularFiles(coursedir=layout, config=course.config, authenticator=_authenticator(course))
     collector.students, collector.update = students, rule != "first"
@@ -198,7 +198,7 @@ def _authenticator(course: ClassDirectory) -> Authenticator:
 def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
     """Put a page where the student of a hand-in beyond the limit, `folder`, looks for its feedback: it says why there
     is none."""
-    said = f"It was not graded: {OVER.format(attempts_allowed(course.config))} Your earlier hand-ins count."
+    said = f"It was not graded: {OVER.format(course.configured.attempts)} Your earlier hand-ins count."
     try:
         secret = folder.read(SECRET_FILE, SECRET_BYTES).decode()
     except (Unreadable, UnicodeDecodeError):

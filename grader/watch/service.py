@@ -29,9 +29,9 @@ from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
 from grader.course.folder import mode_in
 from grader.course.lateness import timestamp
+from grader.course.settings import settings_of
 from grader.errors import CommandFailed, CourseError, Interrupted, SchedulerLost
 from grader.feedback.fresh import FeedbackReport, write_feedback
-from grader.handed_in.exchange import attempts_allowed
 from grader.handed_in.hand_in import hand_in, handed_out, lesson_held
 from grader.insights.summary import summarise
 from grader.judge.result import SubmissionMark
@@ -108,8 +108,7 @@ class Watch:
         self.root, self.options, self._tell = root.resolve(), options, tell
         self.layout = course_layout(root)
         secret_of(self.root, self.layout.config)
-        attempts_allowed(self.layout.config)
-        self._takes_all = options.add_students or bool(self.layout.config.JudgingExporter.get("add_students", False))
+        self._takes_all = options.add_students or settings_of(self.layout.config).add_students
         self.inbound = Inbound(self.layout, self._roster)
         if self.inbound.known == set():
             raise CourseError(NO_ROSTER.format(self.root))
@@ -357,7 +356,7 @@ class Watch:
             if why != SLOW:
                 self._problem(course.lesson, student, why)
         for student, folders in collected.over.items():
-            limit = attempts_allowed(course.config)
+            limit = course.configured.attempts
             hand_ins = "hand-in is" if len(folders) == 1 else "hand-ins are"
             said = f"{len(folders)} {hand_ins} over the limit of {limit}, kept but not graded."
             self._problem(course.lesson, student, said, f"{student} over the limit")

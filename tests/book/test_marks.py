@@ -23,7 +23,6 @@ from grader.book.marks import (
     UNSETTLED,
     Mark,
     Marks,
-    Rules,
     marks_of,
     total,
 )
@@ -31,6 +30,7 @@ from grader.cli.main import main
 from grader.course.class_directory import course_layout
 from grader.course.forget import steps_to_forget
 from grader.course.roster import Person, update
+from grader.course.settings import CourseSettings
 from grader.course.to_settle import save_to_settle, unsettled
 from grader.errors import CourseError
 from grader.platforms.canvas import COLUMNS
@@ -247,26 +247,29 @@ def test_a_file_that_is_not_canvas_own_is_refused(course, tmp_path, text, said):
 def test_rules_of_a_total():
     possible = {"01": 10.0, "02": 10.0, "03": 10.0}
     own = {"01": Mark(MARKED, 10.0), "02": Mark(MARKED, 5.0), "03": Mark(MISSING)}
-    assert total(own, possible, Rules()) == 50.0
-    assert total(own, possible, Rules(best_of=2)) == 75.0
+    assert total(own, possible, CourseSettings()) == 50.0
+    assert total(own, possible, CourseSettings(best_of=2)) == 75.0
     worst_first = {"01": Mark(MISSING), "02": Mark(MARKED, 5.0), "03": Mark(MARKED, 10.0)}
-    assert total(worst_first, possible, Rules(best_of=2)) == 75.0
-    assert total(worst_first, possible, Rules(best_of=1)) == 100.0
-    assert total(own, possible, Rules({"01": 3.0, "03": 0.0})) == 87.5
-    assert total({**own, "03": Mark(OPEN)}, possible, Rules()) is None
-    assert total({**own, "03": Mark(OPEN)}, possible, Rules({"03": 0.0})) == 75.0
-    assert total({name: Mark(EXCUSED) for name in own}, possible, Rules()) is None
+    assert total(worst_first, possible, CourseSettings(best_of=2)) == 75.0
+    assert total(worst_first, possible, CourseSettings(best_of=1)) == 100.0
+    assert total(own, possible, CourseSettings(weights={"01": 3.0, "03": 0.0})) == 87.5
+    assert total({**own, "03": Mark(OPEN)}, possible, CourseSettings()) is None
+    assert total({**own, "03": Mark(OPEN)}, possible, CourseSettings(weights={"03": 0.0})) == 75.0
+    assert total({name: Mark(EXCUSED) for name in own}, possible, CourseSettings()) is None
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("c.CourseMarks.weights = {'17': 2}", "'17' isn't one of the lessons"),
-        ("c.CourseMarks.weights = {'01': 'much'}", "expected numbers and lists of lessons"),
-        ("c.CourseMarks.best_of = -1", "can't be less than 0"),
+        ("c.CourseMarks.weights = {'17': 2}", "weights: got '17', expected one of the lessons"),
+        (
+            "c.CourseMarks.weights = {'01': 'much'}",
+            r"weights: got {'01': 'much'}, expected a dict of lessons and numbers",
+        ),
+        ("c.CourseMarks.best_of = -1", "best_of: got -1, expected a whole number"),
         ("c.CourseMarks.excused = {'zoe': ['01']}", "has a student 'zoe'"),
         ("c.CourseMarks.excused = {'anna': ['01']}", r"has a student 'anna'. Did you mean ann \(Ann Lee\)\?"),
-        ("c.CourseMarks.bestof = 1", "there is no such rule"),
+        ("c.CourseMarks.bestof = 1", "its settings are weights, best_of, excused. Did you mean best_of"),
     ],
 )
 def test_a_rule_that_does_not_fit_is_told(course, line, said):

@@ -11,15 +11,12 @@ from traitlets.config import Config
 
 from grader.course.lateness import (
     Deadlines,
-    Rule,
     extensions,
     is_late,
     last_in_time,
     late_penalty,
     note_extension,
-    rule_of,
 )
-from grader.errors import CourseError
 
 DUE = datetime(2026, 11, 10, 12, 0)
 FIVE_MINUTES, TWENTY_HOURS, NEARLY_THREE_DAYS = (
@@ -130,24 +127,6 @@ def test_a_lesson_without_a_due_date_is_never_late(tmp_path):
 def test_within_the_grace_a_hand_in_is_in_time():
     times = [DUE, DUE + FIVE_MINUTES, DUE + TWENTY_HOURS]
     assert last_in_time(times, DUE + timedelta(minutes=10), lambda time: time) == DUE + FIVE_MINUTES
-
-
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"CourseLateness": {"free": 2}}, r"c\.CourseLateness\.free: there is no such rule; the rules are free_days"),
-        ({"CourseLateness": {"free_days": 1.5}}, r"free_days: got 1\.5, expected a whole number"),
-        ({"CourseLateness": {"percent_a_day": -1}}, r"percent_a_day: got -1, expected a number"),
-        (
-            {"CourseLateness": {"percent_a_day": 10}, "LateSubmissionPlugin": {"penalty_method": "zero"}},
-            "two rules for what lateness costs",
-        ),
-    ],
-)
-def test_a_rule_that_is_none_is_told(config, said):
-    with pytest.raises(CourseError, match=said):
-        rule_of(Config(config))
-    assert rule_of(Config()) == Rule()
 
 
 @pytest.mark.parametrize(

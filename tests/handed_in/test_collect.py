@@ -598,7 +598,7 @@ def test_which_one_counts_is_a_setting(course, tmp_path, counts, kept, late):
         gradebook.add_assignment(LESSON, duedate=due)
     first, second = f"{MOODLE}/{LESSON}.ipynb", f"{MOODLE}/{LESSON} (1).ipynb"
     outcome = collect(
-        course, [zipped(tmp_path, {first: book("one"), second: (book("two"), ONE)})], earlier_ones.counts(course)
+        course, [zipped(tmp_path, {first: book("one"), second: (book("two"), ONE)})], course.configured.counts
     )
     assert (handed_in(course, "ann"), outcome.late) == (book(kept), late)
     assert list(outcome.twice) == ["ann"]
@@ -653,9 +653,9 @@ def test_a_wrong_setting_is_told(course):
     with (course.root / "nbgrader_config.py").open("a") as file:
         file.write("c.CourseCollect.counts = 'newest'\n")
     with pytest.raises(
-        CourseError, match=r"c\.CourseCollect\.counts: got 'newest', expected one of last, last-in-time"
+        CourseError, match=r"c\.CourseCollect\.counts: got 'newest', expected one of 'last', 'last-in-time'"
     ):
-        earlier_ones.counts(ClassDirectory(course.root, LESSON))
+        ClassDirectory(course.root, LESSON)
 
 
 def test_another_lessons_notebook_beside_this_ones(course, tmp_path):

@@ -8,13 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from traitlets.config import Config
 
 from grader.course.class_directory import Submission
 from grader.course.files import UntrustedFolder
-from grader.errors import CourseError
 from grader.handed_in import earlier
-from grader.handed_in.earlier import archive_hand_in, attempts, counts, keep_only, kept_times, put, put_best
+from grader.handed_in.earlier import archive_hand_in, attempts, keep_only, kept_times, put, put_best
 from grader.judge.limits import Limits
 from grader.judge.result import ExerciseResult, SubmissionResult
 
@@ -62,17 +60,6 @@ def handed_in(course, *times_and_marks):
     put(course, "ann", times_and_marks[-1][0], b"work %d" % (len(times_and_marks) - 1))
     by_data = {b"work %d" % number: mark for number, (_when, mark) in enumerate(times_and_marks)}
     return [(one, result(by_data[one.read(100)])) for one in attempts(course, submission(course))]
-
-
-def test_what_counts_is_a_setting(course):
-    course.config = Config()
-    assert counts(course) == "last"
-    for rule in ("last", "last-in-time", "first", "best"):
-        course.config = Config({"CourseCollect": {"counts": rule}})
-        assert counts(course) == rule
-    course.config = Config({"CourseCollect": {"counts": "worst"}})
-    with pytest.raises(CourseError, match="got 'worst', expected one of last, last-in-time, first, best"):
-        counts(course)
 
 
 def test_the_one_that_earns_most_is_put_in_place_and_the_one_that_was_there_is_kept(course):
