@@ -12,7 +12,7 @@ from typing import Any
 from traitlets.config import Config, LazyConfigValue
 from traitlets.config.loader import DeferredConfigString
 
-from grader.course.files import SECRET_FILE
+from grader.course.folder import SECRET
 from grader.errors import CourseError
 from grader.judge.limits import Limits, limits_from
 from grader.judge.result import CARRY_FORWARD
@@ -145,7 +145,7 @@ class CourseSettings:
         "JudgingExporter", _yes_or_no, False, "Whether to grade where there is no sandbox. Only for people you trust."
     )
     secret_file: str = _key(
-        "JudgingExporter", _text, SECRET_FILE, "The file of the course's secret, relative to the course's folder."
+        "JudgingExporter", _text, SECRET, "The file of the course's secret, relative to the course's folder."
     )
 
     @property

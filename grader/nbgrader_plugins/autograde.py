@@ -23,6 +23,7 @@ from grader.course.class_directory import (
     submitted_folder,
 )
 from grader.course.files import read_secret
+from grader.course.folder import SECRET
 from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
 from grader.course.settings import BEST, settings_of
@@ -45,7 +46,7 @@ class JudgingExporter(NotebookExporter):
     `nbgrader autograde` reads every notebook twice: the submission, and what it made of it. Only the first is judged.
     """
 
-    secret_file = Unicode("judge_secret", help="The file of the course's secret, relative to the course's root").tag(
+    secret_file = Unicode(SECRET, help="The file of the course's secret, relative to the course's root").tag(
         config=True
     )
     limits = Dict(help="What a submission may use: fields of grader.judge.limits.Limits").tag(config=True)
