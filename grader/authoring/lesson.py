@@ -50,21 +50,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class LessonCell:
-    """One cell as its author wrote it; `kind` is "code" or "markdown", `role` "" for a worked example. `line` is its
-    marker's, `first` that of its first line of source; `timed`: its output differs from run to run; `claim` names what
-    its outcome shows (benchmarks/claims.py); `long` says why it has so many lines; `extra` is metadata that no role
-    knows."""
+    """One cell as its author wrote it."""
 
-    kind: str
+    kind: str  # "code" or "markdown"
     source: str
-    line: int
-    first: int
-    role: str = ""
-    exercise: str = ""
-    timed: object = False
-    claim: str = ""
-    long: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+    line: int  # of its marker
+    first: int  # line of its source
+    role: str = ""  # "" for a worked example
+    exercise: str = ""  # that it belongs to
+    timed: object = False  # whether its output differs from run to run
+    claim: str = ""  # what its outcome shows (benchmarks/claims.py)
+    long: str = ""  # why it has so many lines
+    extra: dict[str, Any] = field(default_factory=dict)  # metadata that no role knows
 
     @property
     def is_code(self) -> bool:
@@ -79,18 +76,16 @@ class LessonCell:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: `name` such as "01_self_attention", `path` in the repository, its file's `text` as the author wrote it,
-    its cells. `problems` are errors in the cells' headers; `about` and `picture` come from the lesson's own header.
-    `places`: where its links can lead, if it was read with all other lessons."""
+    """A lesson."""
 
-    name: str
-    path: str
-    text: str
+    name: str  # such as "01_self_attention"
+    path: str  # in the repository
+    text: str  # as the author wrote it
     cells: tuple[LessonCell, ...]
-    problems: tuple[Problem, ...] = ()
-    about: str = ""
+    problems: tuple[Problem, ...] = ()  # errors in the headers of its cells
+    about: str = ""  # from the lesson's own header, as is `picture`
     picture: str = ""
-    places: Places | None = None
+    places: Places | None = None  # where its links can lead, if it was read with all other lessons
 
     def problem(self, cell: LessonCell, message: str, line: int | None = None) -> Problem:
         """An error in a cell; without `line`, at its marker."""

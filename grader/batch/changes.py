@@ -23,18 +23,16 @@ class PartChange:
 
 @dataclass(frozen=True)
 class ExerciseChange:
-    """The points of one exercise, or of a teacher's own cell, before and after, of the `points` that it is worth; `why`
-    in sentences. `kept`: they would go down, and stay unless that is asked for. `by_hand`: a teacher gave others, which
-    stay; only the judge's are told here."""
+    """The points of one exercise, or of a teacher's own cell, before and after a regrade."""
 
     exercise: str
     before: float
     after: float
-    points: float
+    points: float  # that it is worth
     parts: tuple[PartChange, ...] = ()
-    why: tuple[str, ...] = ()
-    kept: bool = False
-    by_hand: bool = False
+    why: tuple[str, ...] = ()  # sentences
+    kept: bool = False  # the points would go down, and stay unless that is asked for
+    by_hand: bool = False  # a teacher gave others, which stay; only the judge's are told here
 
     @property
     def moves(self) -> bool:

@@ -26,16 +26,14 @@ from grader.nbgrader_settings import programs_on_path
 
 @dataclass
 class Extended:
-    """Until when somebody may hand in now (UTC, and the zone in which that was written, None if in none), by how much
-    the due date is `moved`, and by lesson the marks before and after, where they differ. `handed_in`: whether something
-    of theirs is in the gradebook."""
+    """What an extension changed."""
 
     lesson: str
-    until: datetime
-    moved: timedelta
-    zone: tzinfo | None = None
-    handed_in: bool = False
-    marks: dict[str, tuple[float, float]] = field(default_factory=dict)
+    until: datetime  # when they may hand in now, UTC
+    moved: timedelta  # by how much the due date is another one
+    zone: tzinfo | None = None  # in which it was written; None if in none
+    handed_in: bool = False  # whether something of theirs is in the gradebook
+    marks: dict[str, tuple[float, float]] = field(default_factory=dict)  # by lesson before and after, where they differ
 
 
 def extend(root: Path, lesson: str, student: str, days: float | None, until: str, why: str = "") -> Extended:

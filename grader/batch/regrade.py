@@ -39,24 +39,21 @@ MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 
 @dataclass
 class Regrade:
-    """What a regrade would do, or has done. `changed` is what changed since the marks were given; `same` counts those
-    whose mark stays; `waiting` are those whose work has still to be graded; `problems` says by student why work isn't
-    regraded; `accepted` is the number in the audit log, 0 for a preview; `not_released` are points that students don't
-    have yet; `stopped` says why it ended early, if it did; `file` is what became of a learner's file."""
+    """What a regrade would do, or has done."""
 
     lesson: str
-    version: str = ""
-    changed: tuple[str, ...] = ()
+    version: str = ""  # of the package
+    changed: tuple[str, ...] = ()  # what has changed since the marks were given
     students: tuple[StudentChange, ...] = ()
-    same: int = 0
-    waiting: tuple[str, ...] = ()
-    problems: dict[str, str] = field(default_factory=dict)
-    also_down: bool = False
-    accepted: int = 0
-    not_released: tuple[str, ...] = ()
-    stopped: str = ""
+    same: int = 0  # how many have the mark that they had
+    waiting: tuple[str, ...] = ()  # whose work has still to be graded
+    problems: dict[str, str] = field(default_factory=dict)  # by student why work isn't regraded
+    also_down: bool = False  # whether marks may go down
+    accepted: int = 0  # its number in the audit log; 0 for a preview
+    not_released: tuple[str, ...] = ()  # points that students don't have yet
+    stopped: str = ""  # why it ended early, if it did
     seconds: float = 0.0
-    file: Judged | None = None
+    file: Judged | None = None  # what became of a learner's file
 
 
 def preview(root: Path, lesson: str, options: Options, file: Path | None = None, tell: TextIO = sys.stderr) -> Regrade:

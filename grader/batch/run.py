@@ -64,25 +64,20 @@ class Options:
 
 @dataclass
 class ClassOutcome:
-    """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
-    `marks` what the gradebook says of them and `before` what it said of those who had a mark; `best` which one counts,
-    of those who handed in more than one; `earlier` are those whose marks are of an earlier version and stay, and
-    `changed` says what has changed since; `missing` are those of the roster who handed in nothing, `to_settle` those of
-    whom that isn't known, since somebody of their name did (`grader collect --is`); `problems` has what was odd, or
-    could not be graded or stored, and why; `stopped` is why the run ended before its end."""
+    """How a run over a class went; people are told by their ids."""
 
     lesson: str
-    records: dict[str, LoggedResult] = field(default_factory=dict)
-    marks: dict[str, SubmissionMark] = field(default_factory=dict)
-    best: dict[str, str] = field(default_factory=dict)
-    before: dict[str, SubmissionMark] = field(default_factory=dict)
-    earlier: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    to_settle: tuple[str, ...] = ()
-    graded: int = 0
-    problems: dict[str, str] = field(default_factory=dict)
-    stopped: str = ""
+    records: dict[str, LoggedResult] = field(default_factory=dict)  # the results of all who handed in
+    marks: dict[str, SubmissionMark] = field(default_factory=dict)  # what the gradebook says of them
+    best: dict[str, str] = field(default_factory=dict)  # which one counts, of those who handed in more than one
+    before: dict[str, SubmissionMark] = field(default_factory=dict)  # what the gradebook said of those who had a mark
+    earlier: tuple[str, ...] = ()  # whose marks are of an earlier version and stay
+    changed: tuple[str, ...] = ()  # what has changed since then
+    missing: tuple[str, ...] = ()  # who is on the roster and handed in nothing
+    to_settle: tuple[str, ...] = ()  # of whom that isn't known, since somebody of their name did (`--is`)
+    graded: int = 0  # how many results are new
+    problems: dict[str, str] = field(default_factory=dict)  # what was odd, or could not be graded or stored, and why
+    stopped: str = ""  # why it ended before its end
     seconds: float = 0.0
 
 

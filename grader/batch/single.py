@@ -38,16 +38,14 @@ FEEDBACK_BYTES = 20_000  # of one exercise; PrairieLearn reads 1 MB in all
 
 @dataclass(frozen=True)
 class Settings:
-    """How one submission is graded. `solutions` is the folder of the instructor's notebooks, `lesson` the one that it
-    is of ("": as its exercises say); `secret` draws the inputs (empty: a new one); `carry_forward` is a key of
-    `grader.judge.result.CARRY_FORWARD`; `unsafe`: without a sandbox where there is none."""
+    """How one submission is graded."""
 
-    solutions: Path
+    solutions: Path  # the folder of the instructor's notebooks
     limits: Limits
-    lesson: str = ""
-    secret: bytes = b""
-    carry_forward: str = "none"
-    unsafe: bool = False
+    lesson: str = ""  # that it is of; "": as its exercises say
+    secret: bytes = b""  # draws the inputs; empty: a new one
+    carry_forward: str = "none"  # a key of `grader.judge.result.CARRY_FORWARD`
+    unsafe: bool = False  # without a sandbox where there is none
 
 
 @dataclass(frozen=True)

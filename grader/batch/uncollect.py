@@ -21,16 +21,15 @@ from grader.printable import printable
 
 @dataclass
 class TakenBack:
-    """What was taken back, of students by their ids: `nothing` have nothing in this lesson again, `earlier` what they
-    had handed in before; `marks`, in points, before and after the taking back, of those whose mark is another one
-    (None: no mark); `stays` says why somebody's work stays as it is. `when` is the time of the collecting."""
+    """What was taken back of a collecting; students are told by their ids."""
 
     lesson: str
-    when: str
-    nothing: list[str] = field(default_factory=list)
-    earlier: list[str] = field(default_factory=list)
+    when: str  # the time of the collecting
+    nothing: list[str] = field(default_factory=list)  # who has nothing in this lesson again
+    earlier: list[str] = field(default_factory=list)  # who has what they had handed in before
+    # In points, before and after, where they differ; None: no mark.
     marks: dict[str, tuple[float, float | None]] = field(default_factory=dict)
-    stays: dict[str, str] = field(default_factory=dict)
+    stays: dict[str, str] = field(default_factory=dict)  # why somebody's work stays as it is
 
     def as_text(self) -> str:
         """What was put back, as text for a terminal."""

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One submission: its bytes, or why there are none (`unreadable`); `remarks` on which notebook it is; `quick`:
-    within less time, see `Limits.quick`; `drawn_for`: for whom the inputs of checks are drawn, "" for the student."""
+    """One submission that a worker grades."""
 
     student: str
-    data: bytes
-    unreadable: str = ""
-    remarks: tuple[str, ...] = ()
-    quick: bool = False
-    drawn_for: str = ""
+    data: bytes  # its bytes
+    unreadable: str = ""  # why there are none
+    remarks: tuple[str, ...] = ()  # on which notebook it is
+    quick: bool = False  # within less time, see `Limits.quick`
+    drawn_for: str = ""  # for whom inputs are drawn; "" for the student
 
 
 @dataclass(frozen=True)

@@ -32,33 +32,29 @@ ACCEPT, OVERRIDE, UNDO = "accept", "override", "undo"
 
 @dataclass(frozen=True)
 class Noted:
-    """One student of an entry: the mark of the lesson, and of each cell, before and after in points; why, "" if nobody
-    said so. `keys` are the results, and `rows` what the gradebook had, before and after; both are empty where nothing
-    of that kind was noted."""
+    """One student of an entry."""
 
-    before: float
+    before: float  # the mark of the lesson, in points
     after: float
-    cells: Cells = field(default_factory=dict)
-    why: str = ""
-    keys: tuple[str, ...] = ()
-    rows: tuple[dict[str, Any], ...] = ()
+    cells: Cells = field(default_factory=dict)  # of each cell the points before and after
+    why: str = ""  # "" if nobody said so
+    keys: tuple[str, ...] = ()  # of the results before and after; empty if none were noted
+    rows: tuple[dict[str, Any], ...] = ()  # what the gradebook had before and after; empty likewise
 
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One line of the log. `action` is "accept", "override" or "undo", `when` in UTC, `who` the user, `course` the
-    version of the package, `version` that of what was graded by, `changed` what had changed; `undoes` is the id of the
-    entry that it takes back, 0 for none."""
+    """One line of the log."""
 
     id: int
-    action: str
-    when: str
-    who: str
-    course: str
-    version: str = ""
-    changed: tuple[str, ...] = ()
-    also_down: bool = False
-    undoes: int = 0
+    action: str  # "accept", "override" or "undo"
+    when: str  # UTC
+    who: str  # the user
+    course: str  # the version of the package
+    version: str = ""  # of what was graded by
+    changed: tuple[str, ...] = ()  # what had changed
+    also_down: bool = False  # whether marks could go down
+    undoes: int = 0  # the id of the entry that it takes back; 0 for none
     students: dict[str, Noted] = field(default_factory=dict)
 
 

@@ -48,14 +48,13 @@ FORMAT = 2  # 1: `notes` had another name
 
 @dataclass(frozen=True)
 class LoggedResult:
-    """One line of the log: a graded submission, whose it is, its key and its result. The top of this module says what
-    the other fields are; `graded` is the time in UTC."""
+    """One line of the log: a graded submission and its result. The top of this module says more of each field."""
 
-    key: str
+    key: str  # of the result
     student: str
     lesson: str
     submission: str
-    graded: str
+    graded: str  # the time, UTC
     result: SubmissionResult
     version: str = ""
     kept: tuple[str, ...] = ()

@@ -36,22 +36,20 @@ NOT_IN_AN_ID = re.compile(r"[/\\\0]|^\.|^-")
 
 @dataclass(frozen=True)
 class Person:
-    """One student. `id` is the one in nbgrader and in `submitted/`; what a list didn't tell is "". `name` is the whole
-    name as a platform writes it, `moodle` the ID number there, `canvas_id` and the `sis_` fields are Canvas's, `added`
-    is the day, YYYY-MM-DD, on which a list first had them."""
+    """One student. What a list didn't tell is ""."""
 
-    id: str
+    id: str  # in nbgrader and in `submitted/`
     first_name: str = ""
     last_name: str = ""
     email: str = ""
     lms_user_id: str = ""
-    name: str = ""
-    moodle: str = ""
-    canvas_id: str = ""
+    name: str = ""  # the whole name as a platform writes it
+    moodle: str = ""  # the ID number there
+    canvas_id: str = ""  # as are the `sis_` fields, Canvas's
     sis_user_id: str = ""
     sis_login_id: str = ""
     section: str = ""
-    added: str = ""
+    added: str = ""  # the day, YYYY-MM-DD, on which a list first had them
 
     @property
     def full_name(self) -> str:
@@ -274,16 +272,15 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What a list changed, as ids; `not_listed` are those on the roster that the list lacks, `count` is how many are in
-    the roster now. `known_as` has by the list's id the one that this person has on the roster already; `twice` has the
-    ids of each person who is on the roster more than once."""
+    """What a list changed in the roster; people are told by their ids."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
-    not_listed: tuple[str, ...]
-    count: int
+    not_listed: tuple[str, ...]  # who is on the roster and not in the list
+    count: int  # how many are in the roster now
+    # By the list's id the one that this person has on the roster already.
     known_as: Mapping[str, str] = field(default_factory=dict)
-    twice: tuple[tuple[str, ...], ...] = ()
+    twice: tuple[tuple[str, ...], ...] = ()  # the ids of each person who is on the roster more than once
 
 
 def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) -> Change:

@@ -14,25 +14,22 @@ NAMED = 20  # files of one student
 
 @dataclass
 class Collected:
-    """What became of it all. Lists have students' ids, `unknown` and `odd` names of files, with the reason. `twice`
-    says of those with more than one which counts; `earlier`: the one that was there still counts; `to_settle`:
-    something that waits to be settled may be theirs; `by_zip`: known only by names in a zip that no platform named so.
-    `no_notebook` and `passed_over` have names of other files, by
-    student or a name that is nobody's; `copied`: copied by hand, with the archive's time."""
+    """What became of it all: students by their ids, files by their names."""
 
     lesson: str
     taken: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
-    earlier: list[str] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)  # the one that was there still counts
     late: list[str] = field(default_factory=list)
-    copied: list[str] = field(default_factory=list)
-    twice: dict[str, str] = field(default_factory=dict)
+    copied: list[str] = field(default_factory=list)  # by hand, with the archive's time
+    twice: dict[str, str] = field(default_factory=dict)  # of those with more than one, which counts
     missing: list[str] = field(default_factory=list)
-    to_settle: list[str] = field(default_factory=list)
-    by_zip: list[str] = field(default_factory=list)
-    no_notebook: dict[str, list[str]] = field(default_factory=dict)
-    unknown: dict[str, str] = field(default_factory=dict)
-    odd: dict[str, str] = field(default_factory=dict)
+    to_settle: list[str] = field(default_factory=list)  # something that waits to be settled may be theirs
+    by_zip: list[str] = field(default_factory=list)  # known only by names in a zip that no platform named so
+    no_notebook: dict[str, list[str]] = field(default_factory=dict)  # by student the files there are
+    unknown: dict[str, str] = field(default_factory=dict)  # nobody's, and why
+    odd: dict[str, str] = field(default_factory=dict)  # can't be read, and why
+    # Other files, by student or a name that is nobody's.
     passed_over: dict[str, list[str]] = field(default_factory=dict)
 
     def sort_others(self, others: Mapping[str, list[str]], with_notebook: set[str], people: Iterable[str]) -> None:

@@ -22,14 +22,13 @@ class PartRow:
 
 @dataclass(frozen=True)
 class ExerciseRow:
-    """One exercise. `mean` is in points, of the `points` that it is worth; `full` and `none` are the shares of the
-    class, 0 to 1, with all and with no points."""
+    """One exercise."""
 
     name: str
-    points: float
-    mean: float
-    full: float
-    none: float
+    points: float  # that it is worth
+    mean: float  # in points
+    full: float  # share of the class with all points, 0 to 1
+    none: float  # share with no points, 0 to 1
     parts: tuple[PartRow, ...]
 
     @property
@@ -61,16 +60,14 @@ class StopRow:
 
 @dataclass(frozen=True)
 class Summary:
-    """The results of a lesson, counted. `graded`, `unreadable` and `full` are numbers of submissions: all, those that
-    can't be read, those with all points; `mean` is their mean mark in points, of `points`. `broken` counts checks that
-    failed by the course's own fault and want a teacher's eye."""
+    """The results of a lesson, counted."""
 
-    graded: int
-    unreadable: int
-    full: int
-    mean: float
-    points: float
-    broken: int
+    graded: int  # all submissions
+    unreadable: int  # those that can't be read
+    full: int  # those with all points
+    mean: float  # mark, in points
+    points: float  # that the lesson is worth
+    broken: int  # checks that failed by the course's own fault and want a teacher's eye
     exercises: tuple[ExerciseRow, ...]
     mistakes: tuple[MistakeRow, ...]
 

@@ -11,21 +11,19 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds are the processor's, since others may keep the machine busy; by the clock, which also counts where code
-    sleeps, each may be `patience` times as long. `memory` is in bytes, beyond torch's own; `file_bytes` is for one
-    file, `scratch_bytes` for all together, `output_bytes` for the text kept of what one exercise prints. `threads`,
-    `cells` and `notebook_bytes` are the most that there may be."""
+    """What a submission may use. Seconds are the processor's, since others may keep the machine busy; by the clock,
+    which also counts where code sleeps, each may be `patience` times as long."""
 
     check_seconds: float = 10.0
     cell_seconds: float = 20.0
     submission_seconds: float = 120.0
     patience: float = 3.0
-    memory: int = 1024 * MIB
-    threads: int = 64
-    file_bytes: int = 32 * MIB
-    scratch_bytes: int = 64 * MIB
-    output_bytes: int = 10_000
-    notebook_bytes: int = 100 * MIB
+    memory: int = 1024 * MIB  # bytes, beyond torch's own
+    threads: int = 64  # the most that there may be
+    file_bytes: int = 32 * MIB  # of one file
+    scratch_bytes: int = 64 * MIB  # of all files together
+    output_bytes: int = 10_000  # of the text kept of what one exercise prints
+    notebook_bytes: int = 100 * MIB  # the most that there may be, as of cells
     cells: int = 2000
 
     def __post_init__(self) -> None:

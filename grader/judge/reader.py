@@ -34,14 +34,12 @@ CLEAR = "Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and
 
 @dataclass(frozen=True)
 class NotebookCell:
-    """One cell of a notebook. `kind` is "code" or "markdown", as notebooks have it; `grade_id`, `role` and `exercise`
-    are empty where its metadata doesn't give them. A cell of a teacher's own has the role that nbgrader's metadata give
-    it."""
+    """One cell of a notebook. One of a teacher's own has the role that nbgrader's metadata give it."""
 
-    kind: str
+    kind: str  # "code" or "markdown", as notebooks have it
     source: str
     id: str = ""
-    grade_id: str = ""
+    grade_id: str = ""  # "" where its metadata have none, as with the next two
     role: str = ""
     exercise: str = ""
 

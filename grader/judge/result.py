@@ -18,16 +18,14 @@ CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
 
 @dataclass(frozen=True)
 class PartResult:
-    """One part of an exercise. `weight` is its share of the points beside the other weights', `kind` the id of its
-    finding ("" if it passed), `message` why it failed, in words that hold nothing of the judge's inputs. `judged` is
-    False where something else has to come first: it has neither passed nor failed, and earns nothing."""
+    """One part of an exercise."""
 
     name: str
     passed: bool
-    weight: float
-    kind: str = ""
-    message: str = ""
-    judged: bool = True
+    weight: float  # its share of the points, beside the other parts' weights
+    kind: str = ""  # the id of its finding; "" if it passed
+    message: str = ""  # why it failed, in words that hold nothing of the judge's inputs
+    judged: bool = True  # False where something else has to come first: neither passed nor failed, it earns nothing
 
     @property
     def state(self) -> str:
@@ -53,26 +51,22 @@ class Stop:
 
 @dataclass(frozen=True)
 class ExerciseResult:
-    """One exercise. `score` is 0 to 1. `diagnosis` is the id of the mistake it looks like or None, with its `symptom`
-    and `hints`; `first_fix` the earlier exercise that comes first. `output` is what the student's code printed;
-    `broken`: the check itself failed, for a teacher to look at. `carried` is the share of `score` that a second check
-    gave, with the course's own `carried_with` in place of the student's. `stop`: it lacks points because it misses a
-    name that an earlier cell would have defined, had it not stopped there; None where that isn't so."""
+    """One exercise."""
 
     name: str
     points: float
-    score: float
+    score: float  # 0 to 1
     parts: tuple[PartResult, ...] = ()
-    diagnosis: str | None = None
-    symptom: str = ""
+    diagnosis: str | None = None  # the id of the mistake it looks like
+    symptom: str = ""  # of that mistake, as are `hints`
     hints: tuple[str, ...] = ()
-    first_fix: str = ""
+    first_fix: str = ""  # the earlier exercise that comes first
     first_fix_why: str = ""
-    output: str = ""
-    broken: bool = False
-    carried: float = 0.0
-    carried_with: tuple[str, ...] = ()
-    stop: Stop | None = None
+    output: str = ""  # what the student's code printed
+    broken: bool = False  # the check itself failed, for a teacher to look at
+    carried: float = 0.0  # the share of `score` that a second check gave
+    carried_with: tuple[str, ...] = ()  # the course's own, in place of the student's
+    stop: Stop | None = None  # where an earlier cell stopped that would have defined a missing name
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
@@ -149,17 +143,15 @@ class SubmissionMark:
 
 @dataclass(frozen=True)
 class SubmissionResult:
-    """One submission. `notes` are sentences on what was odd about the notebook; `unreadable` why nothing could be
-    graded, "" if it was; `confinement` is one of the words above; `timed_out` says whether anything took too long,
-    which on a busy machine may be a neighbour's doing; `seconds` is how long it took."""
+    """One submission."""
 
     exercises: tuple[ExerciseResult, ...]
-    notes: tuple[str, ...] = ()
-    unreadable: str = ""
-    confinement: str = CONFINED
-    timed_out: bool = False
-    seconds: float = 0.0
-    tests: tuple[TestResult, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences on what was odd about the notebook
+    unreadable: str = ""  # why nothing could be graded; "" if it was
+    confinement: str = CONFINED  # one of the words above
+    timed_out: bool = False  # whether anything took too long; on a busy machine that may be a neighbour's doing
+    seconds: float = 0.0  # that it took
+    tests: tuple[TestResult, ...] = ()  # of a teacher's own
 
     @property
     def mark(self) -> float:

@@ -43,16 +43,15 @@ class ToldPart:
 
 @dataclass(frozen=True)
 class LearnersFile:
-    """The content of the file that a learner saves who thinks that a report is wrong. `mistake` is the id of the named
-    mistake, "" if there is none; `cells` are sources; `versions` are by program."""
+    """The content of the file that a learner saves who thinks that a report is wrong."""
 
     exercise: str
-    cells: tuple[str, ...]
+    cells: tuple[str, ...]  # their sources
     mark: float
     points: float
     parts: tuple[ToldPart, ...] = ()
-    mistake: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
+    mistake: str = ""  # the id of the named one; "" if there is none
+    versions: dict[str, str] = field(default_factory=dict)  # by program
 
     def to_bytes(self) -> bytes:
         """The file as JSON, without the paths of this machine."""

@@ -35,15 +35,14 @@ NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interr
 
 @dataclass(frozen=True)
 class Record:
-    """The progress of one exercise. `tries` counts checks; `best` and `last` are scores from 0 to 1; the times are UTC,
-    to the second, "" for never: first passed, last checked, solution first seen."""
+    """The progress of one exercise. Times are UTC, to the second, "" for never."""
 
-    tries: int = 0
-    best: float = 0.0
-    last: float = 0.0
-    passed_at: str = ""
-    checked_at: str = ""
-    solution_at: str = ""
+    tries: int = 0  # checks so far
+    best: float = 0.0  # score, 0 to 1
+    last: float = 0.0  # score, 0 to 1
+    passed_at: str = ""  # for the first time
+    checked_at: str = ""  # for the last time
+    solution_at: str = ""  # when it was first seen
 
     def __post_init__(self) -> None:
         if min(self.tries, self.best, self.last) < 0 or max(self.best, self.last) > 1:

@@ -59,19 +59,17 @@ def _pooled(key: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Variant:
-    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), with each step replaceable. `divisor` takes the
-    widths (E, D), `visible` T, `weigh` the scores and the mask; `sources` names what queries, keys and values are made
-    of; without `projects` the output isn't multiplied by w_o; without `in_heads` there is one head."""
+    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), with each step replaceable."""
 
-    divisor: Callable[[int, int], float] = lambda _width, head_dim: math.sqrt(head_dim)
-    visible: Callable[[int], Tensor] = _past
-    weigh: Callable[[Tensor, Tensor], Tensor] = _hidden_first
+    divisor: Callable[[int, int], float] = lambda _width, head_dim: math.sqrt(head_dim)  # from the widths E and D
+    visible: Callable[[int], Tensor] = _past  # from T
+    weigh: Callable[[Tensor, Tensor], Tensor] = _hidden_first  # from the scores and the mask
     split: Callable[[Tensor, int], Tensor] = _split
     merge: Callable[[Tensor], Tensor] = _merge
     keys_of: Callable[[Tensor], Tensor] = _unchanged
-    sources: tuple[str, str, str] = ("query", "key", "value")
-    projects: bool = True
-    in_heads: bool = True
+    sources: tuple[str, str, str] = ("query", "key", "value")  # what queries, keys and values are made of
+    projects: bool = True  # whether the output is multiplied by w_o
+    in_heads: bool = True  # False: one head
 
     def __call__(self, x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
         """Attend. x is (..., T, E) and each w (E, E), applied as x @ w. Returns (output (..., T, E), weights (..., H,

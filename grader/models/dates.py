@@ -20,15 +20,14 @@ STORED = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model. `sizes`: the arguments of lesson 07's `Transformer`; `weights`: its state by name; `source` and
-    `target`: the tokens by id; `pairs`: held-out dates; `whose`: the owner in words."""
+    """A trained model."""
 
-    sizes: dict[str, Any]
-    weights: dict[str, Tensor]
-    source: list[str]
+    sizes: dict[str, Any]  # the arguments of lesson 07's `Transformer`
+    weights: dict[str, Tensor]  # its state by name
+    source: list[str]  # the tokens by id, as in `target`
     target: list[str]
-    pairs: list[tuple[str, str]]
-    whose: str
+    pairs: list[tuple[str, str]]  # held-out dates
+    whose: str  # the owner in words
 
 
 def trained_dates(folder: str | Path = ".") -> Trained:

@@ -13,19 +13,17 @@ if TYPE_CHECKING:  # the teacher's commands read results without torch
 
 @dataclass(frozen=True)
 class PartReport:
-    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape", "" if it passed; `got` and
-    `expected` are tensors to show, or None. `judged` is False where something else has to come first: such a part has
-    neither passed nor failed, and earns nothing yet. `message` then says what comes first."""
+    """The result of one part."""
 
     name: str
     passed: bool
     weight: float
-    message: str = ""
-    kind: str = ""
-    got: Tensor | None = None
+    message: str = ""  # why it failed, or what comes first
+    kind: str = ""  # the stable id of its finding, such as "wrong-shape"; "" if it passed
+    got: Tensor | None = None  # to show, as is `expected`
     expected: Tensor | None = None
     hints: tuple[str, ...] = ()
-    judged: bool = True
+    judged: bool = True  # False where something else has to come first: neither passed nor failed, it earns nothing yet
 
     @property
     def state(self) -> str:
@@ -35,27 +33,20 @@ class PartReport:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a check.
-
-    `diagnosis` is the id of the mistake that the code looks like, or None; `symptom` and `hints` belong to it.
-    `first_fix` names an earlier exercise that the student's code calls and that comes first, `first_fix_why` says why:
-    "is not defined", "is not written yet" or "does not pass its own check yet". `forfeited`: the code called an
-    excluded function. `broken` has the traceback of a fault in the check itself. `remark` is a
-    sentence on a right answer, that costs nothing.
-    """
+    """The result of a check."""
 
     exercise: str
     points: float
     results: tuple[PartReport, ...]
-    diagnosis: str | None = None
-    symptom: str = ""
+    diagnosis: str | None = None  # the id of the mistake that the code looks like
+    symptom: str = ""  # of that mistake, as are `hints`
     hints: tuple[str, ...] = ()
-    first_fix: str = ""
-    first_fix_why: str = ""
-    forfeited: bool = False
-    output: str = ""
-    broken: str = ""
-    remark: str = ""
+    first_fix: str = ""  # an earlier exercise that the code calls and that comes first
+    first_fix_why: str = ""  # "is not defined", "is not written yet" or "does not pass its own check yet"
+    forfeited: bool = False  # the code called an excluded function
+    output: str = ""  # what the code printed
+    broken: str = ""  # the traceback of a fault in the check itself
+    remark: str = ""  # a sentence on a right answer, which costs nothing
 
     @property
     def passed(self) -> bool:

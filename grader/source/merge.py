@@ -45,16 +45,14 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge gave: the cells of the merged lesson, and those that the next merge begins from (`base`); which of
-    them the release changed and added, which of the teacher's cells are gone since the release no longer has them, and
-    which cells both changed."""
+    """What a merge gave."""
 
-    cells: tuple[Cell, ...]
-    base: tuple[Cell, ...] = ()
-    changed: tuple[Cell, ...] = ()
-    added: tuple[Cell, ...] = ()
-    removed: tuple[Cell, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    cells: tuple[Cell, ...]  # of the merged lesson
+    base: tuple[Cell, ...] = ()  # that the next merge begins from
+    changed: tuple[Cell, ...] = ()  # by the release
+    added: tuple[Cell, ...] = ()  # by the release
+    removed: tuple[Cell, ...] = ()  # the teacher's that the release no longer has
+    conflicts: tuple[Conflict, ...] = ()  # cells that both changed
 
 
 Keyed = dict[str, Cell]

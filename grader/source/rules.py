@@ -40,16 +40,14 @@ TWICE = (
 
 @dataclass(frozen=True)
 class SourceProblem:
-    """Something that doesn't fit. `cell` counts from 1, as `line` does in the cell, or in the file if there is no cell;
-    0: nowhere in particular. `first` is how the cell is called in a message. `note`: to be read by somebody, and no
-    error."""
+    """Something that doesn't fit."""
 
     path: Path
     message: str
-    cell: int = 0
-    line: int = 0
-    first: str = ""
-    note: bool = False
+    cell: int = 0  # counted from 1; 0: nowhere in particular
+    line: int = 0  # in the cell, or in the file if there is no cell; counted from 1
+    first: str = ""  # how the cell is called in a message
+    note: bool = False  # to be read by somebody, and no error
 
     def __str__(self) -> str:
         if not self.cell:

@@ -29,17 +29,16 @@ ENTRY = re.compile(r"(?m)^## \[(?P<version>[^\]]+)\].*\n")
 
 @dataclass(frozen=True)
 class UpdateStep:
-    """What happens to one lesson. `state`: "new", "taken over", "as it was", "held back" (why is `held`), "yours" (the
-    release doesn't have it), "left out" (the course doesn't). `notebook` is to be written; `base` is what it is made
-    from then. `marks`: those that are given were given by other code, or for other cells, than there are now."""
+    """What happens to one lesson."""
 
     lesson: str
+    # "new", "taken over", "as it was", "held back", "yours" (not the release's) or "left out" (not the course's).
     state: str
-    held: str = ""
+    held: str = ""  # why it is held back
     merged: Merged | None = None
-    notebook: dict[str, Any] | None = None
-    base: bytes = b""
-    marks: bool = False
+    notebook: dict[str, Any] | None = None  # that is to be written
+    base: bytes = b""  # what it is made from then
+    marks: bool = False  # those that are given were given by other code, or for other cells, than there are now
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:

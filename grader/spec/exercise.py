@@ -41,18 +41,15 @@ class Setup:
 
 @dataclass(frozen=True)
 class Case:
-    """One set of arguments, by name. `sizes`: the length of every axis; `leading`: those of the axes before.
-    `diagnostic` cases earn nothing: they recognise mistakes that raise on distinct sizes. `comparable`: right answers
-    agree closely enough to recognise a mistake by its values. `setup`: for a module, which references and variants get
-    as their first argument."""
+    """One set of arguments, by name."""
 
     name: str
     args: Mapping[str, Any]
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    leading: tuple[int, ...] = ()
-    diagnostic: bool = False
-    comparable: bool = True
-    setup: Setup | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)  # the length of every axis
+    leading: tuple[int, ...] = ()  # the lengths of the axes before those
+    diagnostic: bool = False  # earns nothing, but tells mistakes that raise on distinct sizes
+    comparable: bool = True  # right answers agree closely enough to tell a mistake by its values
+    setup: Setup | None = None  # for a module, what references and variants get as their first argument
 
 
 @dataclass(frozen=True)
@@ -125,25 +122,22 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise. `signature` and `outputs` are as in the call, `cases` draws its arguments, `reference` maps them to
-    the right tensor or tuple of tensors, `parts` are in reading order; of `mistakes` the first that fits is named.
-    `builds_on`: earlier exercises. `seconds` limits the check (None: `grader.spec.evaluate.SECONDS`); `memory`: bytes
-    beyond torch's own that a judge gives the whole notebook, if less than its limit."""
+    """One exercise."""
 
     name: str
     lesson: str
     points: float
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # in reading order
     kind: Kind = "function"
     signature: tuple[str, ...] = ()  # of a module: the constructor's
-    outputs: tuple[Output, ...] = ()
-    cases: Callable[[Draw], Iterable[Case]] = lambda _draw: ()
-    reference: Callable[..., Any] | None = None
-    mistakes: tuple[Mistake, ...] = ()
+    outputs: tuple[Output, ...] = ()  # as the call returns them
+    cases: Callable[[Draw], Iterable[Case]] = lambda _draw: ()  # draws the arguments
+    reference: Callable[..., Any] | None = None  # from the arguments to the right tensor, or tuple of tensors
+    mistakes: tuple[Mistake, ...] = ()  # of which the first that fits is named
     excluded: tuple[Exclusion, ...] = ()
-    builds_on: tuple[str, ...] = ()
-    seconds: float | None = None
-    memory: int | None = None
+    builds_on: tuple[str, ...] = ()  # earlier exercises
+    seconds: float | None = None  # that a check may take; None: `grader.spec.evaluate.SECONDS`
+    memory: int | None = None  # bytes beyond torch's own for the whole notebook, if less than the judge's limit
 
     @property
     def call(self) -> str:

@@ -23,25 +23,19 @@ NULL, URANDOM = "/dev/null", "/dev/urandom"
 
 @dataclass(frozen=True)
 class Confinement:
-    """The limits of a child. `memory`: bytes of address space beyond the zygote's; `file_bytes`: the largest file; more
-    than `threads`, `scratch_bytes` or `scratch_files` end it.
+    """The limits of a child."""
 
-    `scratch` is the one folder that it may write in; "" for limits alone, without confinement. It may read what is
-    `readable` but for what is `hidden` (real paths). `abi` is Landlock's version. `modules` are imported before the
-    first fork.
-    """
-
-    memory: int
-    threads: int
-    file_bytes: int
+    memory: int  # bytes of address space beyond the zygote's
+    threads: int  # more than that end it, as with scratch
+    file_bytes: int  # of the largest file
     scratch_bytes: int
     scratch_files: int
     cpu_seconds: int
-    scratch: str = ""
-    readable: Sequence[str] = ()
-    hidden: Sequence[str] = ()
-    abi: int = 1
-    modules: Sequence[str] = ()
+    scratch: str = ""  # the one folder that it may write in; "" for limits alone, without confinement
+    readable: Sequence[str] = ()  # real paths, as are those in `hidden`
+    hidden: Sequence[str] = ()  # of what is readable
+    abi: int = 1  # Landlock's version
+    modules: Sequence[str] = ()  # imported before the first fork
 
 
 class Confiner:

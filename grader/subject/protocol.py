@@ -36,12 +36,6 @@ class Request:
     | mode | switch "@handle" to train (`args[0]` true) or eval mode and to the dtype that `args[1]` names |
     | get | the value of the name `target`, or of its attribute `args[0]`; "missing" if there is none |
     | describe | facts about `target`: what it is, its parameters, the names its code uses |
-
-    `form` is put on what a call returns, before anything looks at it (`grader.subject.forms`). `cotangents` (one per
-    output tensor, None to leave one out) asks for gradients: of every floating-point argument, and of a module's
-    parameters. `strided` hands over tensors that aren't contiguous. `watch` asks for the log of the torch functions
-    called. `elsewhere` makes the call as if on a GPU (`grader.subject.elsewhere`). `seconds` are the processor's; by
-    the clock it may take `patience` times as long.
     """
 
     op: Op
@@ -50,32 +44,29 @@ class Request:
     keywords: dict[str, Any] = field(default_factory=dict)
     handle: str = ""
     source: str = ""
+    # One per output tensor, None to leave one out: asks for gradients of arguments and parameters.
     cotangents: tuple[Tensor | None, ...] | None = None
-    strided: bool = False
-    form: tuple[Any, ...] = ()
-    watch: bool = False
-    elsewhere: bool = False
+    strided: bool = False  # hands over tensors that aren't contiguous
+    form: tuple[Any, ...] = ()  # put on what a call returns, before anything looks at it (`grader.subject.forms`)
+    watch: bool = False  # asks for the log of the torch functions called
+    elsewhere: bool = False  # as if on a GPU (`grader.subject.elsewhere`)
     seed: int = 7_310_581
-    seconds: float = 10.0
-    patience: float = 1.0
+    seconds: float = 10.0  # of the processor
+    patience: float = 1.0  # times as long it may take by the clock
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception of the student's code: its class and bases by name, its message, and the student's innermost line.
+    """An exception of the student's code."""
 
-    `function` holds that line and `file` is its file, empty in a notebook's cell. `called` is the outermost function of
-    the student's. `deliberate`: a `raise` or an `assert` of the student's raised it, not Python or torch.
-    """
-
-    types: tuple[str, ...]
+    types: tuple[str, ...]  # its class and bases by name
     message: str
-    line: str = ""
+    line: str = ""  # the student's innermost
     line_number: int = 0
-    function: str = ""
-    file: str = ""
-    called: str = ""
-    deliberate: bool = False
+    function: str = ""  # that holds this line
+    file: str = ""  # of that function; "" in a notebook's cell
+    called: str = ""  # the outermost function of the student's
+    deliberate: bool = False  # a `raise` or an `assert` of the student's raised it, not Python or torch
 
     @property
     def name(self) -> str:
@@ -94,37 +85,35 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a request.
+    """The outcome of a request. Its status says more than "ok" or "raised":
 
-    "waited": the clock's limit came before the processor's, which only a learner's own kernel tells apart.
-    "missing": the name `value` isn't defined. "misbuilt": no module, or the wrong parameters (`value` says which).
-    "too-large": what was to be sent, either way, is too large (`value` says how large).
-    `changed`: positions of the arguments that the call changed in place; `changed_earlier`: it changed a tensor that
-    an earlier call took or gave. `gradients`: by place ("0", "1", "1.0", …) of
-    arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
-    has a gradient. `settings`: what the call changed in torch itself (of `grader.subject.settings.TOLD`); it has
-    been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`, and
-    `places`, the line that first called each, None for no line of the student's; `operations`, how many operators torch
-    ran, repetitions included, and `products`, how many multiplications in matrix products and elementwise; `largest`,
-    the most elements of a storage that torch made, and `largest_shape`, its tensor's shape. `stop`: where a name is
-    missing, the error at which an earlier cell stopped that would have defined it.
+    | status | meaning |
+    | --- | --- |
+    | waited | the clock's limit came before the processor's, which only a learner's own kernel tells apart |
+    | missing | the name `value` isn't defined |
+    | misbuilt | no module, or the wrong parameters (`value` says which) |
+    | too-large | what was to be sent, either way, is too large (`value` says how large) |
+
+    Only a watched call has `calls` and the fields after it, but for `output`.
     """
 
     status: Status = "ok"
     value: Any = None
     raised: Raised | None = None
-    stop: Raised | None = None
-    changed: tuple[int, ...] = ()
-    changed_earlier: bool = False
+    stop: Raised | None = None  # where a name is missing, the error at which a cell stopped that would have defined it
+    changed: tuple[int, ...] = ()  # positions of the arguments that the call changed in place
+    changed_earlier: bool = False  # it changed a tensor that an earlier call took or gave
+    # By place ("0", "1", "1.0", …) of arguments and name of parameters, None where none flows. None: not asked.
     gradients: dict[str, Tensor | None] | None = None
+    # What the call changed in torch itself and has been put back (`TOLD` in grader/subject/settings.py).
     settings: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
-    places: tuple[Place | None, ...] = ()
-    operations: int = 0
-    products: int = 0
-    largest: int = 0
-    largest_shape: tuple[int, ...] = ()
-    output: str = ""
+    calls: tuple[str, ...] = ()  # the torch functions seen, named as in `grader.subject.watch`
+    places: tuple[Place | None, ...] = ()  # the line that first called each; None for no line of the student's
+    operations: int = 0  # operators that torch ran, repetitions included
+    products: int = 0  # multiplications in matrix products and elementwise
+    largest: int = 0  # the most elements of a storage that torch made
+    largest_shape: tuple[int, ...] = ()  # of its tensor
+    output: str = ""  # what was printed
 
     @property
     def ok(self) -> bool:

@@ -33,15 +33,14 @@ UNDER_WAY = 2  # submissions for each worker: more than one, so that none waits 
 
 @dataclass
 class _Slow:
-    """A submission that takes long: `future` while it is graded, by `worker`; `graded` once it is. `quick`: still in
-    the quick lane."""
+    """A submission that takes long."""
 
     lesson: str
     task: Task
-    future: Future | None = None
-    worker: str = ""
-    graded: TaskResult | None = None
-    quick: bool = False
+    future: Future | None = None  # while it is graded
+    worker: str = ""  # that grades it
+    graded: TaskResult | None = None  # once it is
+    quick: bool = False  # still in the quick lane
 
 
 class Lanes:

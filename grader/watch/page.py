@@ -34,32 +34,30 @@ SHORT = (
 
 @dataclass(frozen=True)
 class HandInRow:
-    """A hand-in. `when` it came, as a teacher reads it; `state` is a few words; `mark` is what the gradebook says,
-    `seconds` how long from hand-in to feedback, both "" while they aren't known."""
+    """A hand-in."""
 
-    when: str
+    when: str  # it came, as a teacher reads it
     student: str
     lesson: str
-    state: str
-    mark: str = ""
-    seconds: str = ""
+    state: str  # a few words
+    mark: str = ""  # what the gradebook says; "" while that isn't known
+    seconds: str = ""  # from hand-in to feedback; "" likewise
 
 
 @dataclass(frozen=True)
 class PageState:
-    """What the page shows. `state` is what the watch is doing; `fault` is what keeps marks from coming, "" if nothing
-    does; `figures` are pairs of a name and a number, `problems` pairs of a time and a sentence."""
+    """What the page shows."""
 
     course: str
     since: str
     at: str
-    state: str
-    fault: str
-    figures: Sequence[tuple[str, str]]
+    state: str  # what the watch is doing
+    fault: str  # what keeps marks from coming; "" if nothing does
+    figures: Sequence[tuple[str, str]]  # names and numbers
     waiting: Sequence[HandInRow]
     done: Sequence[HandInRow]
     mistakes: Sequence[MistakeRow]
-    problems: Sequence[tuple[str, str]]
+    problems: Sequence[tuple[str, str]]  # times and sentences
     ended: bool = False
 
 
