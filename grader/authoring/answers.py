@@ -54,8 +54,12 @@ def put(lesson: Lesson, notebook: NotebookNode) -> None:
 
 def file_differences(lesson: Lesson, path: Path) -> Iterator[str]:
     """A sentence for each text of a lesson's file that isn't the lesson's."""
-    stored = json.loads(path.read_text("utf-8")) if path.exists() else {}
     expected = texts(lesson)
+    try:
+        stored = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    except ValueError:
+        yield "this can't be read; a build would write it anew"
+        return
     for name in sorted(stored.keys() | expected.keys()):
         if stored.get(name) != expected.get(name):
             yield f"{name}: the text of this answer would change"

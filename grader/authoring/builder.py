@@ -156,9 +156,8 @@ async def _build(
 
 def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
     """The lesson's notebook with the outputs that solutions/ holds; `LessonError` if its code is not what was run."""
-    notebook, path = instructors_notebook(lesson, repository.exercises), repository.solutions / f"{lesson.name}.ipynb"
-    cells = without_install_cell(loads(path.read_text("utf-8"))).cells if path.exists() else []
-    ran = [cell for cell in cells if cell.cell_type == "code"]
+    notebook = instructors_notebook(lesson, repository.exercises)
+    ran = [cell for cell in _stored_cells(repository, lesson) if cell.cell_type == "code"]
     mine = [(index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     same = sum(
         takewhile(bool, (cell.source == executed.source for (_, cell), executed in zip(mine, ran, strict=False)))
@@ -170,6 +169,19 @@ def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
     for (_, cell), executed in zip(mine, ran, strict=True):
         cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
     return notebook
+
+
+def _stored_cells(repository: Repository, lesson: Lesson) -> list[NotebookNode]:
+    """The cells of the lesson's notebook in solutions/, none where there isn't one; `LessonError` if it isn't one."""
+    path = repository.solutions / f"{lesson.name}.ipynb"
+    if not path.exists():
+        return []
+    try:
+        return list(without_install_cell(loads(path.read_text("utf-8"))).cells)
+    except Exception as error:  # nbformat raises whatever its parsers raise; all of it means the same here
+        shown = path.relative_to(repository.root).as_posix()
+        message = "this can't be read as a notebook (is it left from a merge conflict?); build without --keep-outputs"
+        raise LessonError([Problem(shown, 1, "", message)]) from error
 
 
 def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callable[[str], object]) -> None:

@@ -48,6 +48,11 @@ class Problem:
         return f"{self.path}:{self.line}{f' {self.exercise}' if self.exercise else ''}: {self.message}"
 
 
+# What git leaves in a file that it can't merge.
+HALF_MERGED = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+CONFLICT = "Git has left the marks of a merge conflict in this file; keep one of the two versions, and remove the marks"
+
+
 @dataclass(frozen=True)
 class LessonCell:
     """One cell as its author wrote it."""
@@ -183,6 +188,9 @@ def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
     """Parse the text of `lessons/<name>.py`. `earlier` are the lessons from which a given cell may take definitions
     over. What is wrong with the cells' headers is in the lesson's `problems`; nothing is raised."""
     path = f"lessons/{name}.py"
+    conflict = HALF_MERGED.search(text)
+    if conflict:
+        return Lesson(name, path, text, (), (Problem(path, text.count("\n", 0, conflict.start()) + 1, "", CONFLICT),))
     lines = text.splitlines()
     cells: list[LessonCell] = []
     problems: list[Problem] = []

@@ -38,8 +38,11 @@ def dumps(states: States) -> str:
 
 
 def load(path: Path) -> States:
-    """The states in a lesson's file; none where there is no file."""
-    return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
+    """The states in a lesson's file; none where there is no file, or one that a merge has left unreadable."""
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def write(path: Path, text: str) -> None:

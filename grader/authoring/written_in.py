@@ -14,11 +14,11 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
+from grader.authoring.lesson import HALF_MERGED
 from grader.authoring.notebook import id_of, loads
 from grader.authoring.repository import Repository
 from grader.errors import CommandFailed
 
-HALF_MERGED = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
 OWN_ID = re.compile(r"[0-9a-f]{12}(-\d+)?")
 # Cells whose output a build takes away: where there is one, somebody has run them.
 WITHOUT_OUTPUT = ("solution", "check", "try")

@@ -14,7 +14,7 @@ from grader.authoring import Repository, build, verify
 from grader.authoring.notebook import dumps, loads
 from grader.authoring.release import platform_release, release
 from grader.authoring.written_in import cells_written
-from grader.errors import CommandFailed
+from grader.errors import CommandFailed, LessonError
 from website import __main__ as website
 
 from .conftest import TOY
@@ -126,6 +126,51 @@ def test_a_file_that_git_left_half_merged_is_nobodys(built: Repository):
     path.write_text(f"<<<<<<< HEAD\n{path.read_text('utf-8')}", "utf-8")
     _quiet_build(built)
     json.loads(path.read_text("utf-8"))
+
+
+MERGE_CONFLICT = "<<<<<<< HEAD\n{text}=======\n>>>>>>> other\n"
+
+
+def _leave_half_merged(path: Path) -> None:
+    path.write_text(MERGE_CONFLICT.format(text=path.read_text("utf-8")), "utf-8")
+
+
+def test_a_build_makes_an_instructors_notebook_anew_that_git_left_half_merged(built: Repository):
+    path = built.solutions / "01_toy.ipynb"
+    text = path.read_text("utf-8")
+    _leave_half_merged(path)
+    with pytest.raises(CommandFailed, match=r"solutions/01_toy\.ipynb: this isn't a notebook that a build wrote"):
+        verify(built, ())
+    with pytest.raises(LessonError, match=r"solutions/01_toy\.ipynb:1: .*merge conflict.*without --keep-outputs"):
+        _quiet_build(built, keep_outputs=True)
+    _quiet_build(built)
+    assert path.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize("text", ["my notes", '{"cells": [], "nbformat": 4', ""])
+def test_outputs_of_a_file_that_is_no_notebook_cant_be_kept(built: Repository, text: str):
+    (built.solutions / "01_toy.ipynb").write_text(text, "utf-8")
+    with pytest.raises(LessonError, match=r"solutions/01_toy\.ipynb:1: this can't be read as a notebook"):
+        _quiet_build(built, keep_outputs=True)
+
+
+def test_a_lesson_that_git_left_half_merged_is_refused_with_the_line(built: Repository):
+    path = built.lessons / "01_toy.py"
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("\n".join([*lines[:20], "<<<<<<< HEAD", *lines[20:22], "=======", ">>>>>>> other", *lines[22:]]))
+    with pytest.raises(LessonError, match=r"lessons/01_toy\.py:21: .*merge conflict"):
+        _quiet_build(built)
+
+
+def test_stored_states_that_git_left_half_merged_are_made_anew(built: Repository):
+    for path in (built.states / "01_toy.json", built.answers / "01.json"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}\n" if not path.exists() else path.read_text("utf-8"), "utf-8")
+        _leave_half_merged(path)
+    with pytest.raises(CommandFailed, match=r"what a build would make"):
+        verify(built, ())
+    _quiet_build(built)
+    verify(built, ())
 
 
 def test_a_file_that_is_no_notebook_is_kept(built: Repository):
