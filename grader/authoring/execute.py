@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, Problem
 from grader.authoring.notebook import ANSWER_HINT
-from grader.authoring.states import States, taken
+from grader.authoring.states import States, is_view, taken
 from grader.errors import LessonError
 from grader.views.base import STATES_WANTED
 
@@ -183,10 +183,12 @@ def _joined(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
 
 
 def _without_widget(output: NotebookNode) -> list[NotebookNode]:
-    """A view's output without the view, a random id that no reader has. Left are its picture, and below it its text,
-    which would not be seen in one output with the picture."""
+    """Nothing of a view itself, a random id that no reader has. What it displays before itself becomes two outputs: its
+    picture, and below it its text, which would not be seen in one output with the picture."""
     data = output.get("data", {})
-    if data.pop(WIDGET, None) is None or PNG not in data:
+    if data.pop(WIDGET, None) is not None and not data:
+        return []
+    if PNG not in data or not is_view(data.get("text/plain", "")):
         return [output]
     picture = nbformat.v4.new_output("display_data", {PNG: data.pop(PNG)}, metadata={PNG: output.metadata.pop(PNG, {})})
     return [picture, output]

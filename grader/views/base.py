@@ -69,22 +69,31 @@ class View(anywidget.AnyWidget):
             "kept": _in_base64(self.kept()),
         }
 
-    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The view and its summary, with the picture for whoever shows no widgets. Where the server can't draw widgets,
-        an error would stand in their place: there it is only the picture and a sentence."""
+    def outputs(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """What the view displays, each with its metadata: first its picture and its sentence, for whoever shows no
+        widgets, then the view itself. A program that doesn't find the widget of a saved notebook writes an error in its
+        place, and takes nothing else from the same output. Beside a living view `base.css` hides the first.
+
+        Where the server can't draw widgets, there is only the picture with a sentence."""
         drawn = drawing(self.picture)
         reason = missing_widgets(anywidget.__version__)
         if reason:
-            return {"text/plain": self.sentence(), "text/html": _still(reason, drawn, self.sentence())}, {}
-        bundle = super()._repr_mimebundle_(**options)
-        if bundle is None:
-            return None
-        data, metadata = bundle
+            return [({"text/plain": self.sentence(), "text/html": _still(reason, drawn, self.sentence())}, {})]
+        still: dict[str, Any] = {"text/plain": self.sentence()}
         if STATES_WANTED in os.environ:
-            data = {**data, STATE: self.state()}
-        if drawn is None:
-            return data, metadata
-        return {**data, "image/png": drawn}, {**metadata, "image/png": {"alt": self.sentence()}}
+            still[STATE] = self.state()
+        if drawn is not None:
+            still["image/png"] = drawn
+        found = self._repr_mimebundle_() or ({}, {})
+        view = {kind: value for kind, value in found[0].items() if kind != "text/plain"}
+        alt = {} if drawn is None else {"image/png": {"alt": self.sentence()}}
+        return [(still, alt), *([(view, found[1])] if view else [])]
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        for data, metadata in self.outputs():
+            display(data, metadata=metadata, raw=True)
 
 
 class KernelView(View):

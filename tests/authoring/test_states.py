@@ -36,10 +36,10 @@ def shown() -> tuple[NotebookNode, states.States]:
 
 def test_a_view_displays_its_state_only_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch):
     view = views.NormExplorer(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))
-    data, _ = view._repr_mimebundle_()
+    (data, _), _view = view.outputs()
     assert STATE not in data
     monkeypatch.setenv(STATES_WANTED, "on")
-    data, _ = view._repr_mimebundle_()
+    (data, _), _view = view.outputs()
     state = json.loads(json.dumps(data[STATE]))
     assert (state["view"], state["module"]) == ("NormExplorer", "norm_explorer")
     assert state["traits"]["summary"] == repr(view)

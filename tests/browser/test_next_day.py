@@ -17,6 +17,13 @@ AttentionExplorer(torch.tensor([[1, 0], [2, 1]]), torch.tensor([[1], [3]]), torc
 QUESTION = 'from grader import compare_guess, predict\npredict("next_day", "How long is a night?", unit="hours")'
 ANSWER = 'compare_guess("next_day", 8, because="It is **dark** for longer.")'
 CELLS = (VIEW.strip(), QUESTION, ANSWER)
+# As a program saves it that keeps no state of views. The server trusts what a page saves.
+WITHOUT_STATE = """async name => {
+  const { contents } = window.jupyterapp.serviceManager;
+  const model = await contents.get(name);
+  delete model.content.metadata.widgets;
+  await contents.save(name, model);
+}"""
 SAID = "Attention explorer, 2 tokens, step 1 of 7; scores divided by 1.00"
 
 
@@ -67,3 +74,21 @@ def test_run_again_they_are_todays(notebook, explorer, question):
     notebook.run_all()
     expect(explorer.locator(".att-summary")).to_contain_text(SAID)
     expect(question).to_contain_text("so your guess stays")
+
+
+def test_beside_a_view_its_picture_is_hidden(explorer, notebook):
+    expect(explorer).to_be_visible()
+    expect(notebook.cell("AttentionExplorer(").locator(".jp-OutputArea-child:visible")).to_have_count(1)
+    expect(notebook.cell("predict(").locator(".jp-OutputArea-child:visible")).to_have_count(1)
+
+
+def test_where_no_state_was_saved_there_is_the_picture_and_the_question(notebook, page, lab, shot):
+    notebook.save()
+    page.evaluate(WITHOUT_STATE, NAME)
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.goto("about:blank")
+    again = Notebook(page, lab, NAME)
+    expect(again.cell("AttentionExplorer(").locator(".jp-RenderedImage img")).to_be_visible()
+    expect(again.cell("AttentionExplorer(")).to_contain_text("model not found")  # JupyterLab's own words, below it
+    expect(again.cell("predict(")).to_contain_text("Your guess: 9 hours.")
+    shot(again.cell("AttentionExplorer("), "next-day-picture")

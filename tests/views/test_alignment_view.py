@@ -53,10 +53,10 @@ def test_a_row_that_another_answer_has_is_cut_to_the_last_one(view):
     assert 'character 2 of 2, "<eos>"' in repr(view)
 
 
-def test_the_text_alternative_stands_beside_the_view(view):
-    data, _metadata = view._repr_mimebundle_()
+def test_the_text_alternative_stands_before_the_view(view):
+    (data, _metadata), (widget, _) = view.outputs()
     assert data["text/plain"] == view.summary
-    assert "application/vnd.jupyter.widget-view+json" in data
+    assert "application/vnd.jupyter.widget-view+json" in widget
 
 
 def test_weights_of_another_shape_are_told_with_both():

@@ -66,10 +66,10 @@ def width_of(view: AttentionExplorer) -> int:
     return next(columns for name, _, columns in view.matrices_layout if name == "w_key")
 
 
-def test_the_text_alternative_stands_beside_the_view(explorer):
-    data, _metadata = explorer._repr_mimebundle_()
+def test_the_text_alternative_stands_before_the_view(explorer):
+    (data, _metadata), (widget, _) = explorer.outputs()
     assert data["text/plain"] == repr(explorer)
-    assert "application/vnd.jupyter.widget-view+json" in data
+    assert "application/vnd.jupyter.widget-view+json" in widget
 
 
 def test_many_tokens_are_not_all_told():

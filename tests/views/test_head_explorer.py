@@ -73,7 +73,7 @@ def test_its_repr_is_one_line_and_follows_what_is_chosen(explorer):
     assert repr(explorer).startswith("Head explorer, own, layer 0 of 2, head 0 of 3, 7 by 7: most like ")
     explorer.layer, explorer.head = 1, 2
     assert repr(explorer).startswith("Head explorer, own, layer 1 of 2, head 2 of 3, 7 by 7: most like ")
-    data, _metadata = explorer._repr_mimebundle_()
+    (data, _metadata), _view = explorer.outputs()
     assert data["text/plain"] == explorer.summary
     assert "\n" not in explorer.summary
 

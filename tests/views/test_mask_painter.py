@@ -105,7 +105,7 @@ def test_its_repr_is_one_line(painter):
     other = MaskPainter(SCORES, ["the", "cat"], preset="both", in_front=True, way="subtract 1e10")
     start = 'Mask painter, 4 tokens, 2 padding tokens in front, mask "both": 3 of 16 visible.'
     assert repr(other) == f'{start} Queries 0, 1 see nothing; "subtract 1e10" makes the weights uniform.'
-    data, _metadata = painter._repr_mimebundle_()
+    (data, _metadata), _view = painter.outputs()
     assert data["text/plain"] == repr(painter)
 
 

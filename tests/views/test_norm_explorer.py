@@ -66,7 +66,7 @@ def test_its_repr_is_one_sentence():
     assert "RMSNorm: mean of the squares of each row 11.00, 37.20, 5.00; 0 of 15" in repr(
         NormExplorer(TABLE, "RMSNorm")
     )
-    data, _metadata = NormExplorer(TABLE)._repr_mimebundle_()
+    (data, _metadata), _view = NormExplorer(TABLE).outputs()
     assert data["text/plain"] == repr(NormExplorer(TABLE))
 
 

@@ -41,9 +41,13 @@ TEXT_ONLY = {
 }
 
 
-def bundle(view: View) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    found = view._repr_mimebundle_()
-    assert found is not None
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def still(view: View) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """What a view displays before itself."""
+    found, (widget, _metadata) = view.outputs()
+    assert set(widget) == {WIDGET}
     return found
 
 
@@ -53,22 +57,22 @@ def test_every_view_is_in_one_of_the_two_lists():
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_is_shown_with_a_picture_that_is_the_same_every_time(name: str):
-    data, metadata = bundle(VIEWS[name]())
+    data, metadata = still(VIEWS[name]())
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
     assert metadata["image/png"]["alt"] == data["text/plain"]
-    assert "application/vnd.jupyter.widget-view+json" in data
+    assert WIDGET not in data
     with plt.style.context("dark_background"):
-        assert bundle(VIEWS[name]())[0]["image/png"] == data["image/png"]
+        assert still(VIEWS[name]())[0]["image/png"] == data["image/png"]
     assert plt.get_fignums() == []  # nothing is left for the notebook's own plt.show()
 
 
 @pytest.mark.parametrize("name", TEXT_ONLY)
 def test_a_view_of_text_has_none(name: str):
-    assert "image/png" not in bundle(TEXT_ONLY[name]())[0]
+    assert "image/png" not in still(TEXT_ONLY[name]())[0]
 
 
 def test_a_monitor_without_a_step_has_none():
-    assert "image/png" not in bundle(views.TrainingMonitor(10))[0]
+    assert "image/png" not in still(views.TrainingMonitor(10))[0]
 
 
 def test_a_picture_follows_what_the_view_shows():
@@ -109,7 +113,7 @@ def test_a_matrix_without_a_range_can_be_drawn(matrix: torch.Tensor):
 def test_no_token_keeps_a_view_from_being_shown(recwarn):
     odd = ["$a$", "$\\nothing$", "\U0001f600", "字", "", "a" * 60]
     six = torch.eye(6)
-    assert "image/png" in bundle(views.AttentionExplorer(six, six, six, six, odd))[0]
+    assert "image/png" in still(views.AttentionExplorer(six, six, six, six, odd))[0]
     assert [str(warning.message) for warning in recwarn if "Glyph" in str(warning.message)] == []
 
 

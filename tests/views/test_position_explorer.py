@@ -68,11 +68,11 @@ def test_its_repr_is_one_sentence_and_follows_the_choice():
     assert not repr(view).endswith("at most 0.00.")
 
 
-def test_the_text_alternative_stands_beside_the_view():
+def test_the_text_alternative_stands_before_the_view():
     view = PositionExplorer(kind="rotary", d_model=16)
-    data, _metadata = view._repr_mimebundle_()
+    (data, _metadata), (widget, _) = view.outputs()
     assert data["text/plain"] == repr(view)
-    assert "application/vnd.jupyter.widget-view+json" in data
+    assert "application/vnd.jupyter.widget-view+json" in widget
 
 
 @pytest.mark.parametrize("wrong", [{"kind": "learnt"}, {"d_model": 7}, {"base": 0}])

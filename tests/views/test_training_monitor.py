@@ -20,7 +20,7 @@ def test_it_is_told_in_a_sentence():
     assert repr(monitor) == "Training monitor, step 0 of 10, nothing to show yet."
     monitor.show([2.5, 0.031], {0: 0.0, 2: 0.125}, now=True)
     assert repr(monitor) == "Training monitor, step 2 of 10: loss 0.031, 12 % of held-out dates right."
-    assert monitor._repr_mimebundle_()[0]["text/plain"] == repr(monitor)
+    assert monitor.outputs()[0][0]["text/plain"] == repr(monitor)
 
 
 def test_it_sends_all_losses_and_the_scores_by_step():
