@@ -2,7 +2,7 @@
 
 Everything is below one folder, COURSE_ROOT: `course/` (the teachers'), `exchange/` (open to all), `settings/` (written
 here, at every start of the hub). Who is in the group COURSE_TEACHERS, of the machine or of JupyterHub, gets Formgrader
-and Create Assignment. Everybody else is a student, and their JupyterLab opens with FIRST_STEPS.
+and Create Assignment. Everybody else is a student. A JupyterLab opens with a page of first steps, FIRST_STEPS or TEACHERS_STEPS.
 """
 
 import grp
@@ -50,6 +50,23 @@ FIRST_STEPS = """# First steps
 
 If something doesn't work, run `!grader doctor` in a cell of a notebook. It says what is wrong, and what to do about it.
 """
+TEACHERS_STEPS = """# First steps for teachers
+
+The course is the folder `course` in the list of files on the left. Commands are typed in a terminal (*File*, *New*,
+*Terminal*), after `cd course`.
+
+1. **Say who is in the class.** `grader roster . LIST.csv` reads the list that your platform exports. Formgrader shows
+   the names in it; whoever hands in without being on a list has none there ("None, None").
+2. **Give out a lesson.** In the menu at the top, choose *Nbgrader*, then *Formgrader*; it opens in a tab of its own.
+   Press *Generate*, then *Release*, beside the lesson. `grader course due . 01 "2026-11-22 23:00"` sets its due date.
+3. **Take in and mark.** Press *Collect* in Formgrader, and type `grader autograde . 01_self_attention`. Or `grader
+   watch .` collects, marks and gives feedback by itself, while students hand in.
+4. **Give feedback.** Press *Generate Feedback*, then *Release Feedback*. Students fetch it in their Assignment List.
+5. **See what was hard.** `grader insights . 01_self_attention` lists the mistakes of the class.
+
+The page *A term, from the first day to the last* of the course's documents (`docs/teaching.md`) has all of this, with
+what each command prints.
+"""
 TEACHERS_MENU = {"@jupyterlab/mainmenu-extension:plugin": {"menus": [MENU]}}
 AS_A_PAGE = {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}
 # Part of a student's server's settings, which is run as the student: the file is there again at every start.
@@ -73,7 +90,7 @@ def write_settings() -> None:
             "MappingKernelManager": {"cull_idle_timeout": HOUR, "cull_interval": 300, "cull_connected": True},
         }
         hidden = {"disabledExtensions": dict.fromkeys(FRAMED if is_teacher else BROWSER_PARTS, True)}
-        lab = {**FOR_ALL, **(TEACHERS_MENU if is_teacher else AS_A_PAGE)}
+        lab = {**FOR_ALL, **AS_A_PAGE, **(TEACHERS_MENU if is_teacher else {})}
         nbgrader = f"c.Exchange.root = {str(ROOT / 'exchange')!r}\nc.CourseDirectory.course_id = {COURSE_ID!r}\n"
         if is_teacher:
             nbgrader += f"c.CourseDirectory.root = {str(ROOT / 'course')!r}\n"
@@ -81,7 +98,9 @@ def write_settings() -> None:
         (folder / "labconfig" / "page_config.json").write_text(json.dumps(hidden, indent=1))
         (folder / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(lab, indent=1))
         (folder / "nbgrader_config.py").write_text(f"c = get_config()\n{nbgrader}")
-        if not is_teacher:
+        if is_teacher:
+            (folder / "First steps.md").write_text(TEACHERS_STEPS, "utf-8")
+        else:
             (folder / "jupyter_server_config.py").write_text(WRITE_FIRST_STEPS.format(text=FIRST_STEPS))
 
 
@@ -116,6 +135,7 @@ def give_role(spawner: object) -> None:
     spawner.environment = {**spawner.environment, "JUPYTER_CONFIG_PATH": str(settings)}
     if role == "teachers":  # Formgrader wants the course below the folder that the server shows
         spawner.notebook_dir = str(ROOT)
+        spawner.default_url = "/lab/tree/settings/teachers/First%20steps.md"
     else:
         spawner.default_url = "/lab/tree/First%20steps.md"
 

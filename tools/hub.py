@@ -135,8 +135,9 @@ def _run(*words: str) -> None:
         raise HubError(f"{' '.join(words)}: {done.stdout}{done.stderr}")
 
 
-def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
-    """Have the teacher make the course and its exchange, and release these lessons. Returns the folder around both."""
+def make_course(folder: Path, programs: Path, lessons: Sequence[str], students: Sequence[str] = STUDENTS) -> Path:
+    """Have the teacher make the course and its exchange, enter the students with names, and release these lessons.
+    Returns the folder around both."""
     root, as_root = folder / "attention", os.geteuid() == 0
     for place, owner, mode in (
         (root, "root", 0o755),
@@ -154,6 +155,10 @@ def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
     create = ["grader", "course", "create", str(root / "course"), "--id", "attention", "--solutions", str(solutions)]
     create += ["--exchange", str(root / "exchange"), *(["--group", GROUP] if as_root else [])]
     as_user(TEACHER, create, folder, programs, root)
+    people = root / "students.csv"
+    named = (f"{name},{name.removeprefix('course-').title()},Student\n" for name in students)
+    people.write_text(f"id,first_name,last_name\n{''.join(named)}", "utf-8")
+    as_user(TEACHER, ["grader", "roster", str(root / "course"), str(people)], folder, programs, root)
     for lesson in lessons:
         for step in ("generate_assignment", "release_assignment"):
             as_user(TEACHER, ["nbgrader", step, lesson], folder, programs, root / "course")
@@ -182,7 +187,7 @@ def running_hub(
         folder.chmod(0o755)
         people = (TEACHER, *students)
         stack.enter_context(accounts(folder, people))
-        root = make_course(folder, programs, lessons)
+        root = make_course(folder, programs, lessons, students)
         port, hub_port, api_port = (given or _free_port() for given in (port, 0, 0))
         (folder / "hub").mkdir(mode=0o700)
         names = {"people": people, "group": GROUP, "teacher": TEACHER, "homes": str(folder / "home")}

@@ -88,6 +88,10 @@ def test_a_teachers_menu_opens_formgrader_in_a_tab_of_its_own(hub, teacher):
     formgrader.close()
 
 
+def test_a_teacher_begins_with_the_first_steps_of_teachers(teacher):
+    expect(teacher.locator(".jp-MarkdownViewer")).to_contain_text("Say who is in the class")
+
+
 def test_a_student_begins_with_the_first_steps(hub, ann):
     steps = ann.locator(".jp-MarkdownViewer")
     expect(steps).to_contain_text("In the menu at the top, choose Nbgrader, then Assignment List")
@@ -152,6 +156,7 @@ def test_the_teacher_collects_grades_and_releases_feedback(hub, teacher):
     teacher.goto(f"{formgrader}/manage_submissions/{LESSON}")
     click_in_row(teacher, "flash", ANN)
     expect(teacher.locator("tr", has_text=ANN)).to_contain_text("1 / 1", timeout=PATIENCE)
+    expect(teacher.locator("tr", has_text=ANN)).to_contain_text("Student, Ann")
     teacher.goto(formgrader)
     click_in_row(teacher, "comment")
     click_in_row(teacher, "envelope")
