@@ -142,7 +142,7 @@ def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator
             order, summary = order + 1, alt
         elif "image/png" in data:
             name = f"{cell.id}-plot-{number}"
-            yield _html(pictures.plot(name, data["image/png"], alt))
+            yield _html(pictures.plot(name, data["image/png"], metadata.get("image/png", {})))
         elif "text/html" in data:
             yield _html(data["text/html"])
         elif text and text == summary:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
-SHARPER = 1.5  # pixels of a view's picture for each one of the page
 LEGIBLE = 0.81  # a plot isn't made narrower than this share: its letters of 8 points, 11 pixels, are then 9 pixels high
 
 
@@ -20,21 +21,24 @@ class Pictures:
     folder: Path
     address: str
 
-    def plot(self, name: str, png: str, words: str) -> str:
-        """Write a plot, a PNG in base64; returns its HTML. `words`: what is in it."""
-        narrowest = round(LEGIBLE * _size(png)[0])
-        return f'<figure class="plot" style="--narrowest: {narrowest}px">{self._img(name, png, words)}</figure>'
+    def plot(self, name: str, png: str, about: Mapping[str, Any]) -> str:
+        """Write a plot, a PNG in base64; returns its HTML. `about` is the output's metadata: what is in it ("alt"), and
+        the size at which it is shown ("width", "height") where that isn't the size that it has."""
+        width, height = _size(png)
+        shown = about.get("width", width), about.get("height", height)
+        img = self._img(name, png, about.get("alt", ""), shown)
+        return f'<figure class="plot" style="--narrowest: {round(LEGIBLE * shown[0])}px">{img}</figure>'
 
     def view(self, lesson: str, cell: str, order: int, png: str, summary: str) -> str:
         """Write a view's picture; returns its HTML, with the sentence `summary` and attributes that say which view it
         is: that of a lesson's cell, counted by `order` from 0 among those that the cell shows."""
-        img = self._img(f"{cell}-{order}", png, summary) if png else ""
+        img = self._img(f"{cell}-{order}", png, summary, _size(png)) if png else ""
         said = f"<figcaption>{escape(summary)}</figcaption>" if png else guess(summary)
         place = f'data-lesson="{escape(lesson)}" data-cell="{escape(cell)}" data-order="{order}"'
         return f'<figure class="course-view" {place}>{img}{said}</figure>'
 
-    def _img(self, name: str, png: str, words: str) -> str:
-        width, height = _size(png)
+    def _img(self, name: str, png: str, words: str, shown: tuple[int, int]) -> str:
+        width, height = shown
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / f"{name}.png").write_bytes(base64.b64decode(png))
         size = f'width="{width}" height="{height}"'

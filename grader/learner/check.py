@@ -220,8 +220,10 @@ def _one_line(report: Report) -> str:
 
 if shell() is not None:  # else nobody runs cells, and IPython may not be there
     from grader.learner.interrupted import watch_for_interrupts
+    from grader.learner.plots import sharpen_plots
     from grader.learner.unwritten import say_so_in_a_line
 
     watch_cells()
     watch_for_interrupts()
+    sharpen_plots()
     say_so_in_a_line()
