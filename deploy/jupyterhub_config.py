@@ -2,7 +2,7 @@
 
 Everything is below one folder, COURSE_ROOT: `course/` (the teachers'), `exchange/` (open to all), `settings/` (written
 here, at every start of the hub). Who is in the group COURSE_TEACHERS, of the machine or of JupyterHub, gets Formgrader
-and Create Assignment. Everybody else is a student. A JupyterLab opens with a page of first steps, FIRST_STEPS or TEACHERS_STEPS.
+and Create Assignment. Everybody else is a student. Each JupyterLab opens with a page, TEACHERS_STEPS or FIRST_STEPS.
 """
 
 import grp
@@ -59,8 +59,8 @@ The course is the folder `course` in the list of files on the left. Commands are
    the names in it; whoever hands in without being on a list has none there ("None, None").
 2. **Give out a lesson.** In the menu at the top, choose *Nbgrader*, then *Formgrader*; it opens in a tab of its own.
    Press *Generate*, then *Release*, beside the lesson. `grader course due . 01 "2026-11-22 23:00"` sets its due date.
-3. **Take in and mark.** Press *Collect* in Formgrader, and type `grader autograde . 01_self_attention`. Or `grader
-   watch .` collects, marks and gives feedback by itself, while students hand in.
+3. **Take in and mark.** Press *Collect* in Formgrader, and type `grader autograde . 01_self_attention`. Or let
+   `grader watch .` collect, mark and give feedback by itself, while students hand in.
 4. **Give feedback.** Press *Generate Feedback*, then *Release Feedback*. Students fetch it in their Assignment List.
 5. **See what was hard.** `grader insights . 01_self_attention` lists the mistakes of the class.
 
