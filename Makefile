@@ -16,6 +16,8 @@ HUB_PYTHON ?= $(shell for p in /usr/bin/python3 $(PYTHON); do \
 LOCK := requirements.lock
 PIP_WITH_PROGRESS := -m pip install --no-input --disable-pip-version-check --no-compile
 PIP_INSTALL := $(PIP_WITH_PROGRESS) --quiet
+# An index that isn't there is asked once more, not five times, which took a minute.
+TORCH_ALONE = --no-deps torch -c $(LOCK) --retries 1 --index-url $(TORCH_INDEX)
 
 # For any command: make start ARGS=--no-browser, make build ARGS="--check 01"
 ARGS ?=
@@ -116,7 +118,7 @@ endef
 # no fault of theirs), and the course's own too: where Python may write no bytecode, as in a forked process of the tests,
 # each would compile them anew. What marks the end is touched last: an installation that broke off is taken up again.
 define install_course
-	$(if $(TORCH_INDEX),@$(BIN)/python $(PIP_WITH_PROGRESS) --no-deps torch -c $(LOCK) --index-url $(TORCH_INDEX))
+	$(if $(TORCH_INDEX),@$(BIN)/python $(PIP_WITH_PROGRESS) $(TORCH_ALONE))
 	@$(BIN)/python $(PIP_WITH_PROGRESS) -e '.[$(1)]' -c $(LOCK)
 	@$(BIN)/python -m compileall -q -j 0 .venv/lib grader > /dev/null || true
 endef
@@ -139,7 +141,7 @@ hub-wheel: $(STAMP)
 	@test -x $(HUB)/bin/python || { echo "Installing into $(HUB); the first time takes a few minutes."; $(HUB_PYTHON) -m venv $(HUB); }
 	@rm -rf $(HUB)/dist && $(BIN)/grader release --out $(HUB)/dist > /dev/null
 	@$(BIN)/python -m zipfile -e $(HUB)/dist/*.zip $(HUB)/dist
-	$(if $(TORCH_INDEX),@$(HUB)/bin/python $(PIP_INSTALL) --no-deps torch -c $(LOCK) --index-url $(TORCH_INDEX))
+	$(if $(TORCH_INDEX),@$(HUB)/bin/python $(PIP_INSTALL) $(TORCH_ALONE))
 	@$(HUB)/bin/python $(PIP_INSTALL) --no-deps --force-reinstall $(HUB)/dist/attention-course/*.whl
 	@$(HUB)/bin/python $(PIP_INSTALL) "$$(echo $(HUB)/dist/attention-course/*.whl)[teacher,hub]" -c $(LOCK)
 
