@@ -73,14 +73,15 @@ class FromPyTorch(nn.Module):
 def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, float, float]:
     """Seconds on the clock and of the processor until 99 % of the dates are right, and the step (inf and 0 if never),
     then the seconds of the whole run, and the share right and the loss, in nats, at its end."""
-    model, rates, losses = lesson["new_model"](seed), lesson["RATES"], list[float]()
+    model, losses = lesson["new_model"](seed), list[float]()
+    rates = lesson["all_rates"](lesson["noam_rate"])
     adam = torch.optim.Adam(model.parameters())
     clock = work = 0.0
     reached = (float("inf"), float("inf"), 0)
     share = 0.0
     for until in range(EVERY, len(rates) + 1, EVERY):
         start, start_work = time.perf_counter(), time.process_time()
-        lesson["learn"](model, adam, losses, rates[:until])
+        lesson["learn"](model, adam, losses, rates[:until], lesson["train_step"])
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
         share = lesson["share_right"](model, lesson["test_data"])
         if share >= 0.99 and not reached[2]:
@@ -91,20 +92,21 @@ def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, 
 @torch.no_grad()
 def test_loss(lesson: dict[str, Any], model: nn.Module) -> float:
     """The model's loss on the test dates, in nats."""
-    src, given, wanted = lesson["test_data"]
-    return float(lesson["mean_loss"](model.eval()(src, given), wanted))
+    src, trg = lesson["test_data"]
+    return float(lesson["sequence_loss"](model.eval()(src, trg[:, :-1]), trg[:, 1:], lesson["PAD"]))
 
 
 def baselines(lesson: dict[str, Any]) -> dict[str, float]:
     """The loss on the test dates, in nats, of what never reads the source: all tokens alike, or as often as they are at
     each position of the training answers."""
-    tokens, learnt, wanted = len(lesson["TARGET"]), lesson["train_data"][2], lesson["test_data"][2]
+    tokens = len(lesson["TARGET"])
+    learnt, wanted = (lesson[name][1][:, 1:] for name in ("train_data", "test_data"))
     counts = torch.stack([torch.bincount(column, minlength=tokens) for column in learnt.T]).double() + 1
     counts[:, lesson["PAD"]] = 0
     often = (counts / counts.sum(dim=1, keepdim=True)).log().expand(len(wanted), -1, -1)
     return {
         "every token alike": math.log(tokens),
-        "as often as at that position": float(lesson["mean_loss"](often, wanted)),
+        "as often as at that position": float(lesson["sequence_loss"](often, wanted, lesson["PAD"])),
     }
 
 
@@ -128,7 +130,7 @@ def compare(lesson: dict[str, Any]) -> None:
 
     def step(model: nn.Module) -> Callable[[], object]:
         adam = torch.optim.Adam(model.parameters())
-        return lambda: lesson["learn"](model.train(), adam, [], [0.0])
+        return lambda: lesson["learn"](model.train(), adam, [], [0.0], lesson["train_step"])
 
     def decode(model: nn.Module) -> Callable[[], object]:
         # No id is -1: all twelve columns are written, whatever the untrained model says.

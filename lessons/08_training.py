@@ -28,11 +28,12 @@
 #
 # - say what the decoder is given, what it should write, and why the two are one token apart;
 # - write a loss that leaves padding out, a learning rate with a warm-up, and greedy decoding for a batch;
-# - write one step of training, repeat it in a loop, stop it and resume, save the weights and load them;
-# - name three bugs that make the loss look better than the model is, and find them.
+# - write one step of training, with which you train a model, stop it and resume, save its weights and load them;
+# - find three bugs that the curve of a loss doesn't show.
 #
 # **Time:** <!-- time -->. The plan: the dates → the shift → the loss → the learning
 # rate → the model → training → writing → where it looks → dropout and label smoothing → three bugs → saving → a quiz.
+# That is enough for two sittings, with a break after part 6.
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
@@ -43,7 +44,7 @@
 
 # %%
 import datetime
-import json
+import functools
 import math
 import random
 from pathlib import Path
@@ -249,22 +250,10 @@ for probability in (1.0, 0.9, 0.5, 0.001):
     print(f"probability of the right token {probability:.3f}: ", end="")
     print(f"loss {math.log(1 / probability):.2f}")
 
-# %%
-predict(
-    "08_blind",
-    "A model gives all 14 tokens the same probability. What is its loss?",
-    low=0,
-    high=7,
-)
-
-# %% role="answer"
-compare_guess("08_blind", math.log(14))
-
-# %% [markdown] role="answer"
-# Every token has the probability 1/14, and minus the logarithm of that is ln 14. Remember 2.64, because if training
-# starts far above it, or doesn't get below it, something is wrong.
-
 # %% [markdown]
+# A model that gives all 14 tokens the same probability, 1/14, has a loss of ln 14 = 2.64. Remember this number, because
+# if training starts far above it, or doesn't get below it, something is wrong.
+#
 # The loss of a batch is the mean over all positions whose label isn't padding. Below are two answers, one of which ends
 # early. The model is unsure about the tokens and very sure about the padding, which is easy to learn.
 
@@ -406,22 +395,22 @@ plt.show()
 # warm-up, has a sharp peak there, and falls in a curve that gets ever flatter. The shorter the warm-up, the higher the
 # peak, and to the right all three are the same curve.
 #
-# The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 240, which is too few for
-# 1/√step to get near 0. So our rate rises to 0.004 in a straight line over 40 steps, and then falls in a straight line
-# to almost 0.
+# The base model of Vaswani et al. (2017) was trained for 100 000 steps, with a warm-up of 4000, and ours gets 240
+# steps. So we take a warm-up of 40, and a fifth of the formula's rate, because with so short a warm-up its peak would
+# be 0.02. Many programs have such a factor, and section 6 shows what too high a rate can do.
 
 
 # %%
-def line_up_and_down(peak, warm_up, steps):
-    """A rate for each step: up to the peak for the warm-up, then down."""
-    up = [n / warm_up for n in range(1, steps + 1)]
-    down = [n / (steps + 1 - warm_up) for n in range(steps, 0, -1)]
-    return [peak * min(both) for both in zip(up, down, strict=True)]
+def all_rates(formula, steps=240, warm_up=40, factor=0.2):
+    """A rate for each step: `factor` times the formula's."""
+    return [factor * formula(n, 64, warm_up) for n in range(1, steps + 1)]
 
 
-RATES = line_up_and_down(peak=0.004, warm_up=40, steps=240)
-for n in (1, 20, 40, 140, 240):
-    print(f"step {n:3}: {RATES[n - 1]:.5f}")
+# %% role="try"
+# The rates with which you will train.
+my_rates = all_rates(noam_rate)
+for my_step in (1, 20, 40, 160, 240):
+    print(f"step {my_step:3}: {my_rates[my_step - 1]:.5f}")
 
 # %% [markdown]
 # ## 5 · The model
@@ -485,16 +474,15 @@ print("parameters:", numbers)
 # %% [markdown]
 # ## 6 · Training
 #
-# Three tensors hold the sources, what the decoder is given, and what it should write.
+# Two tensors hold the sources and the targets.
 
 
 # %%
 def tensors_of(some_pairs):
-    """Sources (B, Ts), what is given and what is to be said, both (B, T-1)."""
+    """Sources (B, Ts) and targets (B, T), bos and eos included."""
     targets = [[target_ids[c] for c in answer] for _, answer in some_pairs]
-    given = padded([[BOS, *target] for target in targets])
-    wanted = padded([[*target, EOS] for target in targets])
-    return encode([text for text, _ in some_pairs]), given, wanted
+    targets = padded([[BOS, *target, EOS] for target in targets])
+    return encode([text for text, _ in some_pairs]), targets
 
 
 # %%
@@ -594,71 +582,33 @@ def train_step(
 check(train_step)
 
 # %% [markdown]
-# ### Your loop
+# ### The loop
 #
-# The loop around `train_step` is yours too, and you write it where the comment is. It earns no points (lesson 11 asks
-# for a whole loop as an exercise). But below we run ours with the same rates and rows, so you can see whether your
-# losses are right. The optimiser is Adam, which gives every parameter a step size of its own.
-#
-# <details><summary>What goes into the loop?</summary>
-#
-# For each step: set the rate, which is in `my_adam.param_groups[0]["lr"]`; take the next 64 rows of `my_sources` and
-# `my_targets`; call `train_step` and append what it returns.
-#
-# </details>
-
-# %% role="try"
-# Try it: 60 steps of your own. Step n, from 0, gets the rate my_rates[n], and
-# the rows from 64 * n to 64 * n + 63.
-my_rates = line_up_and_down(peak=0.005, warm_up=30, steps=60)
-my_sources, (my_given, my_wanted) = train_data[0], train_data[1:]
-my_targets = torch.cat([my_given[:, :1], my_wanted], dim=1)
-my_model, my_losses = new_model(seed=1), []
-my_adam = torch.optim.Adam(my_model.parameters())
-
-# Your loop goes here.
-
-print(len(my_losses), "losses, every tenth:", end=" ")
-print(*(f"{my_loss:.2f}" for my_loss in my_losses[9::10]))
-
-# %% [markdown]
-# Here is our loop, since the lesson's examples can't rely on your cells. The length of `losses` is the number of steps
-# done, so a training run that was stopped resumes there. After each step it calls `watch`, if there is such a function.
+# All that is left is to repeat your step, with a rate and 64 dates for each. `step` will be your `train_step`, and the
+# rates are those of your `noam_rate`. The length of `losses` is the number of steps done, so a training run that was
+# stopped resumes there. After each step the loop calls `watch`, if there is such a function. The optimiser is Adam,
+# which gives every parameter a step size of its own.
 
 
 # %%
-def mean_loss(logits, wanted):
-    """Cross-entropy over the real positions."""
-    real = wanted != PAD
-    return F.cross_entropy(logits[real], wanted[real])
-
-
-# %%
-def learn(model, adam, losses, rates, data=None, loss_of=mean_loss, watch=None):
+def learn(model, adam, losses, rates, step, data=None, watch=None):
     """Take the steps for which `losses` has no loss yet."""
-    for step in range(len(losses), len(rates)):
-        adam.param_groups[0]["lr"] = rates[step]
-        rows = slice(64 * step, 64 * step + 64)
-        src, given, wanted = (ids[rows] for ids in data or train_data)
-        loss = loss_of(model(src, given), wanted)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        losses.append(loss.item())
+    sources, targets = data or train_data
+    for n in range(len(losses), len(rates)):
+        adam.param_groups[0]["lr"] = rates[n]
+        rows = slice(64 * n, 64 * n + 64)
+        losses.append(step(model, adam, sources[rows], targets[rows], PAD))
         if watch:
             watch()
 
 
-# %% timed=true
-def short_training(model, rates, **different):
+# %%
+def short_training(model, rates, step, data=None):
     """The losses of a training that nobody watches."""
     losses, adam = [], torch.optim.Adam(model.parameters())
-    learn(model, adam, losses, rates, **different)
+    learn(model, adam, losses, rates, step, data)
     return losses
 
-
-sixty = short_training(new_model(seed=1), line_up_and_down(0.005, 30, 60))
-print(len(sixty), "losses, every tenth:", *(f"{x:.2f}" for x in sixty[9::10]))
 
 # %% [markdown]
 # **How many dates come out exactly right?** To find out, we would have to let the model write them, token by token.
@@ -676,8 +626,8 @@ print(len(sixty), "losses, every tenth:", *(f"{x:.2f}" for x in sixty[9::10]))
 @torch.no_grad()
 def share_right(model, data):
     """In which share of the rows is every guess right?"""
-    src, given, wanted = data
-    guesses = model(src, given).argmax(dim=-1)
+    src, trg = data
+    guesses, wanted = model(src, trg[:, :-1]).argmax(dim=-1), trg[:, 1:]
     row_right = ((guesses == wanted) | (wanted == PAD)).all(dim=1)
     return row_right.double().mean().item()
 
@@ -705,8 +655,8 @@ def look(model, pair):
     kept = []
     attention = model.decoder.layers[-1].block.attention
     hook = attention.register_forward_hook(lambda *call: kept.append(call[2]))
-    src, given, _ = tensors_of([pair])
-    guesses = model(src, given).argmax(dim=-1)[0]
+    src, trg = tensors_of([pair])
+    guesses = model(src, trg[:, :-1]).argmax(dim=-1)[0]
     hook.remove()
     weights = kept[0][1]
     return weights[0], [TARGET[guess] for guess in guesses]
@@ -725,7 +675,7 @@ from grader.views import TrainingMonitor
 model, losses, shares, texts = new_model(seed=0), [], {}, {}
 adam = torch.optim.Adam(model.parameters())
 WATCHED = watch_pairs[4]
-monitor = TrainingMonitor(len(RATES), "watched dates right", WATCHED)
+monitor = TrainingMonitor(240, "watched dates right", WATCHED)
 album_pairs = [watch_pairs[i] for i in (4, 22, 16, 7, 21)]
 album = {"before": [look(model, pair) for pair in album_pairs]}
 monitor
@@ -741,10 +691,10 @@ def watch():
     monitor.show(losses, shares, texts, now=done % 10 == 0)
 
 
-def go_on(until):
-    """Train up to a step, or until the kernel is interrupted."""
+def go_on(step, rates):
+    """Train with these rates, or until the kernel is interrupted."""
     try:
-        learn(model, adam, losses, RATES[:until], watch=watch)
+        learn(model, adam, losses, rates, step, watch=watch)
     except KeyboardInterrupt:
         raise Stopped(f"Stopped at step {len(losses)}.") from None
     return model
@@ -758,12 +708,14 @@ predict(
     ["nearly all", "about two thirds", "about one third", "hardly any"],
 )
 
-# %% role="answer" timed=true claim="loss_falls_first"
-learner = go_on(until=40)
-album["during"] = [look(learner, pair) for pair in album_pairs]
+# %% role="try" timed=true claim="loss_falls_first"
+# Your first 40 steps.
+my_learner = go_on(train_step, my_rates[:40])
+album["during"] = [look(my_learner, pair) for pair in album_pairs]
 print(f"loss after 40 steps: {losses[39]:.2f}")
-outcomes = ["hardly any", "about one third", "about two thirds", "nearly all"]
-compare_guess("08_forty", outcomes[round(3 * shares[40])])
+my_outcomes = ["hardly any", "about one third", "about two thirds"]
+my_outcome = [*my_outcomes, "nearly all"][round(3 * shares[40])]
+compare_guess("08_forty", my_outcome)
 
 # %% [markdown] role="answer"
 # The warm-up is over, and the loss is a long way below 2.64. Many digits are right, but hardly any date is, because all
@@ -772,14 +724,15 @@ compare_guess("08_forty", outcomes[round(3 * shares[40])])
 # %% [markdown]
 # The rest takes five times as many steps, and you can watch the date in the monitor.
 
-# %% role="train" timed=true claim="dates_are_learnt"
-translator = go_on(until=240)
-album["after"] = [look(translator, pair) for pair in album_pairs]
-share = share_right(translator, test_data)
-print(f"all test dates:   {share:.1%} of {len(test_data[0]):,d} right")
+# %% role="try" timed=true claim="dates_are_learnt"
+# Your model learns the rest.
+my_translator = go_on(train_step, my_rates)
+album["after"] = [look(my_translator, pair) for pair in album_pairs]
+my_share = share_right(my_translator, test_data)
+print(f"all test dates:   {my_share:.1%} of {len(test_data[0]):,d} right")
 if leap_days:
-    leap_share = share_right(translator, tensors_of(leap_days))
-    print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
+    my_leap_share = share_right(my_translator, tensors_of(leap_days))
+    print(f"only 29 February: {my_leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
 # At least 99 in 100 test dates come out right, although the model has never seen them and they influenced no choice.
@@ -791,7 +744,7 @@ monitor
 # %% [markdown]
 # *The picture in words:* at the top is one date, as the model wrote it at several steps, at first unlike any date, then
 # in the right form, then right. The first of the two curves below it is the loss, on a scale where each line is a tenth
-# of the one above it. It starts near 3 and falls, with many jags, to about a thousandth of that. The second is the
+# of the one above it. It starts near 3 and falls, with many jags, to less than a hundredth of that. The second is the
 # fraction of the dates that are right. For about 40 steps it stays close to 0, then it rises steeply, and from step 150
 # on it is near 100 %.
 #
@@ -818,22 +771,26 @@ predict(
     ["the one with a warm-up", "the one without"],
 )
 
-# %% role="answer" timed=true claim="warm_up_allows_a_high_rate"
+# %% role="try" timed=true claim="warm_up_allows_a_high_rate" long="it trains and draws"
+# Two short runs with your train_step.
 figure, panels = plt.subplots(2, 1, figsize=(4.6, 4.4), layout="constrained")
 panels[0].set(title="learning rate")
 panels[1].set(title="loss", xlabel="step", ylim=(0, 3.5))
-ends = {}
-for warm_up, name, line in ((60, "with a warm-up", "-"), (1, "without", ":")):
-    rates = up_and_level(warm_up)
-    its_losses = short_training(new_model(0, num_layers=1), rates)
-    ends[f"the one {name}"] = sum(its_losses[-10:]) / 10
-    panels[0].plot(rates, line, color="#00204c", label=name)
-    panels[1].plot(its_losses, line, color="#00204c")
+my_ends = {}
+for my_warm_up, my_name, my_line in (
+    (60, "with a warm-up", "-"),
+    (1, "without", ":"),
+):
+    my_level = up_and_level(my_warm_up)
+    my_losses = short_training(new_model(0, num_layers=1), my_level, train_step)
+    my_ends[f"the one {my_name}"] = sum(my_losses[-10:]) / 10
+    panels[0].plot(my_level, my_line, color="#00204c", label=my_name)
+    panels[1].plot(my_losses, my_line, color="#00204c")
 panels[0].legend()
 plt.show()
-for name, end in ends.items():
-    print(f"{name}: loss {end:.2f}")
-compare_guess("08_warm_up", min(ends, key=ends.get))
+for my_name, my_end in my_ends.items():
+    print(f"{my_name}: loss {my_end:.2f}")
+compare_guess("08_warm_up", min(my_ends, key=my_ends.get))
 
 # %% [markdown] role="answer"
 # *The picture in words:* above are the two rates, one of which rises for 60 steps to 0.02 and stays there, while the
@@ -846,16 +803,28 @@ compare_guess("08_warm_up", min(ends, key=ends.get))
 # is ahead at first. With two layers (`num_layers=2`) the model won't always cope with 0.02, even after a warm-up.
 
 # %% [markdown]
+# If a cell of the training raised an error, an exercise isn't finished. To go on all the same with the course's model,
+# run these lines in a cell of your own:
+#
+# ```python
+# from grader import trained_dates
+# my_translator = new_model(seed=0)
+# my_translator.load_state_dict(trained_dates().weights)
+# ```
+#
+# This is a good place for a break.
+#
 # ## 7 · Let it write
 #
 # We give `write` three dates that the model has never seen.
 
-# %% role="train"
+# %% role="try"
+# What does your model write?
 print("source               answer       it writes")
-for text, right_answer in test_pairs[:3]:
-    wrote = "".join(write(translator, text)[1:-1])
-    print(f"{text:20} {right_answer:12} {wrote}")
-print("all tokens of one:", write(translator, "May 2024"))
+for my_text, my_answer in test_pairs[:3]:
+    my_wrote = "".join(write(my_translator, my_text)[1:-1])
+    print(f"{my_text:20} {my_answer:12} {my_wrote}")
+print("all tokens of one:", write(my_translator, "May 2024"))
 
 # %% [markdown]
 # In `write`, the next token is read from `logits[0, -1]`, since only the last row is about that token. The logits have
@@ -936,7 +905,7 @@ check(greedy_decode)
 # %% role="try" timed=true
 # Try it: your own dates. What does it make of a day that doesn't exist?
 my_dates = ["1 January 1970", "24th Dec 1968", "29 February 2023"]
-my_rows = greedy_decode(translator, encode(my_dates), BOS, EOS, 12)
+my_rows = greedy_decode(my_translator, encode(my_dates), BOS, EOS, 12)
 for my_date, my_row in zip(my_dates, my_rows, strict=True):
     my_text = "".join(TARGET[token] for token in my_row if token > EOS)
     print(my_date, "->", my_text)
@@ -954,15 +923,16 @@ predict(
     ["nearly all", "about half", "hardly any"],
 )
 
-# %% role="answer" timed=true claim="no_new_century"
+# %% role="try" timed=true claim="no_new_century"
+# Your model meets a century that it has never seen.
 first = datetime.date(2100, 1, 1)
 far_days = [first + (365 * n + n % 28) * one_day for n in range(100)]
 far_pairs = [(written(d, n % 5), f"{d}") for n, d in enumerate(far_days)]
-far_share = share_right(translator, tensors_of(far_pairs))
-for text in ("3 March 2150", "3 March 2050", "31.12.2100"):
-    print(f"{text:14} -> {''.join(write(translator, text)[1:-1])}")
-outcomes = ["hardly any", "about half", "nearly all"]
-compare_guess("08_year", outcomes[round(2 * far_share)])
+my_far_share = share_right(my_translator, tensors_of(far_pairs))
+for my_text in ("3 March 2150", "3 March 2050", "31.12.2100"):
+    print(f"{my_text:14} -> {''.join(write(my_translator, my_text)[1:-1])}")
+my_outcomes = ["hardly any", "about half", "nearly all"]
+compare_guess("08_year", my_outcomes[round(2 * my_far_share)])
 
 # %% [markdown] role="answer"
 # In all that it has read, a year begins with 19 or 20, and so do the years that it writes. It has learnt the dates of
@@ -1022,11 +992,10 @@ check(exact_match)
 # %% role="try" timed=true
 # Try it: your two functions on all test dates. They should agree with the
 # share that needed one call only.
-my_given, my_wanted = test_data[1:]
-my_target = torch.cat([my_given[:, :1], my_wanted], dim=1)
-my_written = greedy_decode(translator, test_data[0], BOS, EOS, max_length=12)
-print(f"written right: {exact_match(my_written, my_target, EOS):.2%}")
-print(f"right in one call: {share_right(translator, test_data):.2%}")
+my_src, my_trg = test_data
+my_written = greedy_decode(my_translator, my_src, BOS, EOS, max_length=12)
+print(f"written right: {exact_match(my_written, my_trg, EOS):.2%}")
+print(f"right in one call: {share_right(my_translator, test_data):.2%}")
 
 # %% [markdown]
 # ## 8 · Where it looks
@@ -1034,7 +1003,8 @@ print(f"right in one call: {share_right(translator, test_data):.2%}")
 # We have recorded the cross-attention at three moments, before, during and after the training. Pick a date and a
 # moment, and step through the answer's characters with the arrow keys.
 
-# %% role="train" timed=true
+# %% role="try" timed=true
+# Your model before, during and after its training.
 from grader.views import AlignmentView
 
 AlignmentView(album_pairs, album)
@@ -1070,16 +1040,18 @@ for mode in ("train", "eval"):
 # Dropout has no parameters, so the weights that we have trained fit into a model with dropout. We run the same 200
 # dates twice in each mode.
 
-# %% role="train" timed=true
-forgetful = new_model(seed=0, dropout=0.1)
-forgetful.load_state_dict(translator.state_dict())
-for mode in ("eval", "train"):
-    forgetful.train(mode == "train")
-    once, again = (share_right(forgetful, watch_data) for _ in range(2))
-    print(f"{mode:5} mode: {once:.1%} right, then {again:.1%} ", end="")
+# %% role="try" timed=true
+# Your weights, in a model with dropout.
+my_forgetful = new_model(seed=0, dropout=0.1)
+my_forgetful.load_state_dict(my_translator.state_dict())
+for my_mode in ("eval", "train"):
+    my_forgetful.train(my_mode == "train")
+    once, again = (share_right(my_forgetful, watch_data) for _ in range(2))
+    print(f"{my_mode:5} mode: {once:.1%} right, then {again:.1%} ", end="")
     with torch.no_grad():
-        first, second = (forgetful(*watch_data[:2]) for _ in range(2))
-    print(f"(logits up to {(first - second).abs().max():.1f} apart)")
+        my_first, my_second = (my_forgetful(*watch_data) for _ in range(2))
+    my_apart = (my_first - my_second).abs().max()
+    print(f"(logits up to {my_apart:.1f} apart)")
 
 # %% [markdown]
 # In train mode the logits differ on every call, and more dates are wrong. Forgetting `model.eval()` before a model is
@@ -1091,22 +1063,41 @@ for mode in ("eval", "train"):
 # matter.
 #
 # With **label smoothing**, which the paper used as well (section 5.4), nine tenths of each target go to the right
-# token, and one tenth is divided among all 14 tokens. Now a model that is completely sure pays for it.
+# token, and one tenth is divided among all 14 tokens. Now a model that is completely sure pays for it. Here is a step
+# like yours, in which the loss can be another one.
 
 
 # %%
-def smoothed_loss(logits, wanted):
-    """Cross-entropy with a tenth of each target shared by all tokens."""
+def mean_loss(logits, wanted, label_smoothing=0.0):
+    """Cross-entropy over the real positions; with label smoothing, that much
+    of each target is shared by all tokens."""
     real = wanted != PAD
-    return F.cross_entropy(logits[real], wanted[real], label_smoothing=0.1)
+    smooth = {"label_smoothing": label_smoothing}
+    return F.cross_entropy(logits[real], wanted[real], **smooth)
 
 
+def step_with(loss_of, labels_from=1):
+    """A `train_step` with this loss, whose labels begin at that column."""
+
+    def step(model, optimizer, src, trg, pad_idx):
+        given = trg[:, :-1]
+        wanted = trg[:, labels_from:][:, : given.shape[1]]
+        loss = loss_of(model(src, given), wanted)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+# %%
 @torch.no_grad()
 def sureness(model, data):
     """The probability of the token that it guesses, on average."""
-    src, given, wanted = data
-    likeliest = model(src, given).softmax(dim=-1).amax(dim=-1)
-    return likeliest[wanted != PAD].mean().item()
+    src, trg = data
+    likeliest = model(src, trg[:, :-1]).softmax(dim=-1).amax(dim=-1)
+    return likeliest[trg[:, 1:] != PAD].mean().item()
 
 
 # %%
@@ -1117,21 +1108,21 @@ predict(
     ["nearly all", "about half", "hardly any"],
 )
 
-# %% role="answer" timed=true claim="smoothing_costs_no_date"
-smooth = new_model(seed=0)
-smooth_losses = short_training(smooth, RATES, loss_of=smoothed_loss)
-smooth_end = sum(smooth_losses[-10:]) / 10
-print(f"the loss that it was trained with, at the end: {smooth_end:.2f}")
-judged = {}
-for name, other in (("without", translator), ("with", smooth)):
-    judged[name] = share_right(other, test_data), sureness(other, test_data)
-    print(
-        "{} smoothing: {:.1%} right, sureness {:.3f}".format(
-            name, *judged[name]
-        )
-    )
-outcomes = ["hardly any", "about half", "nearly all"]
-compare_guess("08_smoothing", outcomes[round(2 * judged["with"][0])])
+# %% role="try" timed=true claim="smoothing_costs_no_date"
+# The same training with label smoothing, beside yours.
+my_smooth = new_model(seed=0)
+my_step = step_with(functools.partial(mean_loss, label_smoothing=0.1))
+my_losses = short_training(my_smooth, my_rates, my_step)
+my_end = sum(my_losses[-10:]) / 10
+print(f"the loss that it was trained with, at the end: {my_end:.2f}")
+my_judged = {}
+for my_name, my_one in (("without", my_translator), ("with", my_smooth)):
+    my_judged[my_name] = [f(my_one, test_data) for f in (share_right, sureness)]
+    my_right, my_sure = my_judged[my_name]
+    print(f"{my_name} smoothing: {my_right:.1%} right", end=", ")
+    print(f"sureness {my_sure:.3f}")
+my_outcomes = ["hardly any", "about half", "nearly all"]
+compare_guess("08_smoothing", my_outcomes[round(2 * my_judged["with"][0])])
 
 # %% [markdown] role="answer"
 # It gets about as many dates right as the model without smoothing. The targets give the right token 0.9 + 0.1/14 =
@@ -1166,31 +1157,31 @@ def loss_with_padding(logits, wanted):
     return F.cross_entropy(logits.flatten(0, 1), wanted.flatten())
 
 
-# %%
-sources, given, wanted = train_data
-more = (0, 40 - given.shape[1])
-wide = [F.pad(ids, more, value=PAD) for ids in (given, wanted)]
-bugs = {
-    "right": {},
-    "no shift": {"data": (sources, given, given)},
-    "padding counted": {"data": (sources, *wide), "loss_of": loss_with_padding},
-    "mask forgotten": {},
+# %% role="try"
+# Each has its step, its kind of model and its data. Only the first is right.
+my_wide = F.pad(train_data[1], (0, 41 - train_data[1].shape[1]), value=PAD)
+my_padding = step_with(loss_with_padding), Transformer
+my_bugs = {
+    "right": (train_step, Transformer, None),
+    "no shift": (step_with(mean_loss, labels_from=0), Transformer, None),
+    "padding counted": (*my_padding, (train_data[0], my_wide)),
+    "mask forgotten": (train_step, SeesTheFuture, None),
 }
 
 
-# %%
-def run_with(bug, steps=120):
+def my_run_with(bug, steps=120):
     """A model with one layer, trained with this bug, and its losses."""
-    kind = SeesTheFuture if bug == "mask forgotten" else Transformer
+    step, kind, data = my_bugs[bug]
     model = new_model(2, num_layers=1, kind=kind)
-    rates = line_up_and_down(0.005, 30, steps)
-    return model, short_training(model, rates, **bugs[bug])
+    rates = all_rates(noam_rate, steps)
+    return model, short_training(model, rates, step, data)
 
 
-# %% role="train"
-runs = {bug: run_with(bug) for bug in bugs}
-for bug, (_, its_losses) in runs.items():
-    print(f"{bug}: {len(its_losses)} steps")
+# %% role="try"
+# Four short trainings.
+my_runs = {bug: my_run_with(bug) for bug in my_bugs}
+for bug, (_, my_losses) in my_runs.items():
+    print(f"{bug}: {len(my_losses)} steps")
 
 # %% [markdown]
 # For each we print the loss that it **reports** (the mean of its last ten), and the **honest** loss, with the right
@@ -1201,8 +1192,10 @@ for bug, (_, its_losses) in runs.items():
 # %%
 def four_numbers(its_model, its_losses):
     """Reported loss, honest loss, share that is right, share written right."""
+    src, trg = watch_data
     with torch.no_grad():
-        honest = mean_loss(its_model(*watch_data[:2]), watch_data[2]).item()
+        logits = its_model(src, trg[:, :-1])
+    honest = mean_loss(logits, trg[:, 1:]).item()
     fifty = watch_pairs[:50]
     wrote = ["".join(write(its_model, text)) for text, _ in fifty]
     right = [f"<bos>{answer}<eos>" for _, answer in fifty]
@@ -1218,16 +1211,16 @@ predict(
     ["none", "one", "two", "all three"],
 )
 
-# %% role="answer" timed=true claim="bugs_look_good"
-table = [four_numbers(*run) for run in runs.values()]
-wrote = [
-    "".join(write(its_model, WATCHED[0])) for its_model, _ in runs.values()
-]
-rows = [[*row, text] for row, text in zip(table, wrote, strict=True)]
-columns = ["reports", "honest", "forced", "writes", f"{WATCHED[0]} is"]
-show(rows, list(runs), columns, form=".3f")
-lower = sum(row[0] < table[0][0] for row in table)
-compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
+# %% role="try" timed=true claim="bugs_look_good"
+# What does each report, and what is true?
+my_table = [four_numbers(*my_run) for my_run in my_runs.values()]
+my_lines = []
+for (my_model, _), my_row in zip(my_runs.values(), my_table, strict=True):
+    my_lines.append([*my_row, "".join(write(my_model, WATCHED[0]))])
+my_columns = ["reports", "honest", "forced", "writes", f"{WATCHED[0]} is"]
+show(my_lines, list(my_runs), my_columns, form=".3f")
+my_lower = sum(my_row[0] < my_table[0][0] for my_row in my_table)
+compare_guess("08_bugs", ["none", "one", "two", "all three"][my_lower])
 
 # %% [markdown] role="answer"
 # The right code's two losses nearly agree, and so do its two accuracies, the second of which is measured on only 50
@@ -1253,10 +1246,11 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 # %% [markdown]
 # Is the model trained with "padding counted" lost for good, or only slow? To find out, we give it twice the steps.
 
-# %% role="train" timed=true claim="padding_learns_later"
-slow_model, _ = run_with("padding counted", steps=240)
-slow_share = share_right(slow_model, watch_data)
-print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
+# %% role="try" timed=true claim="padding_learns_later"
+# The same bug, with twice the steps.
+my_slow, _ = my_run_with("padding counted", steps=240)
+my_slow_share = share_right(my_slow, watch_data)
+print(f"padding counted, 240 steps: {my_slow_share:.0%} of the dates right")
 
 # %% [markdown]
 # It is only slow, and somebody who trains for long enough never notices this bug. With half the rate, 240 steps aren't
@@ -1267,36 +1261,29 @@ print(f"padding counted, 240 steps: {slow_share:.0%} of the dates right")
 # What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores only names,
 # shapes and entries. (`torch.save` stores Python objects with *pickle*, and loading such a file with
 # `weights_only=False`, the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that
-# with a stranger's file.) The vocabularies aren't in it, and without them nobody knows what an id means, so they go
-# into a second file. The sizes that the model was made with aren't in it either, but you can find them in `new_model`.
+# with a stranger's file.)
 
-# %% role="train"
+# %% role="try"
+# Your model, stored and loaded again. (The folder is gone afterwards.)
 import tempfile
 
 from safetensors.torch import load_file, save_file
 
-with tempfile.TemporaryDirectory() as folder:
-    save_file(translator.state_dict(), Path(folder, "dates.safetensors"))
-    about = {"source": SOURCE, "target": TARGET}
-    Path(folder, "dates.json").write_text(json.dumps(about))
-    for path in sorted(Path(folder).iterdir()):
-        print(path.name, path.stat().st_size, "bytes")
-
-    loaded = new_model(seed=7)
-    loaded.load_state_dict(load_file(Path(folder, "dates.safetensors")))
-
-with torch.no_grad():
-    logits = [some(*watch_data[:2]) for some in (loaded, translator)]
-apart = (logits[0] - logits[1]).abs().max()
-print(f"largest difference of the logits: {apart:.1f}")
+my_loaded = new_model(seed=7)
+with tempfile.TemporaryDirectory() as my_folder:
+    my_path = Path(my_folder, "dates.safetensors")
+    save_file(my_translator.state_dict(), my_path)
+    my_loaded.load_state_dict(load_file(my_path))
+    print(my_path.stat().st_size, "bytes", end=", ")
+print(f"{share_right(my_loaded, test_data):.1%} right")
 
 # %% [markdown]
 # The state of the optimiser isn't stored, so to resume training after a restart you would have to keep that as well
 # (`optimizer.state_dict()`).
 #
-# The files are gone with their temporary folder, but you may want to keep them, since lesson 10 looks into the heads of
-# a trained model. To let it use yours, save the files beside the notebooks, as `Path("dates.safetensors")` and
-# `Path("dates.json")`.
+# Lesson 10 looks into the heads of a trained model. To let it use yours, call `save_file` with the path
+# `"dates.safetensors"`, beside the notebooks. Without the vocabularies nobody knows what an id means, so write
+# `json.dumps({"source": SOURCE, "target": TARGET})` to a file `dates.json` there.
 #
 # ## 12 · Quiz
 #
@@ -1306,62 +1293,39 @@ print(f"largest difference of the logits: {apart:.1f}")
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `labels_shape` (a shape): if targets are (32, 15), bos and eos included, what shape do the labels have?
-# 2. `blind_loss` (a number, to two decimals): what is the cross-entropy of a model that gives all 50 tokens of a
-#    vocabulary the same logit?
-# 3. `diluted` (a number, to two decimals): a batch has 6 real labels, each with a loss of 2.0, and 18 positions of
+# 1. `diluted` (a number, to two decimals): a batch has 6 real labels, each with a loss of 2.0, and 18 positions of
 #    padding with a loss of 0. If somebody averages over all of them, what loss do they report?
-# 4. `peak_step` (a whole number): at which step is `noam_rate(step, 256, 800)` highest?
-# 5. `calls` (a whole number): how many times does `greedy_decode` call the model at most, with `max_length` 20?
-# 6. `matches` (a number, to two decimals): eos is 2, the predicted rows are [[5, 2, 7], [5, 6, 2], [5, 6, 7], [8, 2,
+# 2. `half_peak` (a whole number): `noam_rate(step, 256, 800)` rises to its peak and then falls. At which step after the
+#    peak is it half as high as there?
+# 3. `calls` (a whole number): how many times does `greedy_decode` call the model at most, with `max_length` 20?
+# 4. `matches` (a number, to two decimals): eos is 2, the predicted rows are [[5, 2, 7], [5, 6, 2], [5, 6, 7], [8, 2,
 #    2]], and the target is [[5, 2, 2], [5, 6, 7], [5, 6, 7], [8, 9, 2]]. What fraction of the rows are exact matches?
-# 7. `too_good` (a letter): after 30 steps the loss is 0.0001, and the model writes bos again and again. What is
-#    wrong?
-#    - a. the learning rate is too low;
-#    - b. padding is counted;
-#    - c. the labels are not shifted;
-#    - d. the source is masked.
-# 8. `forced` (a letter): with teacher forcing 100 % of the held-out dates are right, but free-running none are. What do
-#    you look for first?
+# 5. `whole_dates` (a number, to two decimals): at every position a model gets the next token right with probability
+#    0.99, whatever came before. What fraction of its dates, of eleven tokens each, has no mistake?
+# 6. `by_heart` (a letter): a model's loss in training is 0.001. Of the training dates it writes all right, and of the
+#    held-out ones 60 %, with teacher forcing as well as free-running. What do you look for first?
 #    - a. a decoder that sees later tokens;
-#    - b. too few training steps;
-#    - c. held-out dates that are in the training data as well;
-#    - d. a loss that counts padding.
-# 9. `no_eval` (a letter): somebody forgets `model.eval()` before decoding with a model that has dropout 0.1. Then
-#    - a. an error is raised;
-#    - b. it writes something else now and then, and is more often wrong;
-#    - c. it writes the same, only slower;
-#    - d. its weights change.
-#
-# <details><summary>I don't know how to get the loss of a model that has no idea</summary>
-#
-# What probability does each token have? The loss is minus its natural logarithm (`math.log`).
-#
-# </details>
+#    - b. too few dates to learn from;
+#    - c. a loss that counts padding;
+#    - d. labels that are not shifted.
 
 # %% exercise="quiz_08" role="solution"
 quiz_08 = {
-    "labels_shape": ...,  # a shape, for example (2, 3)
-    "blind_loss": ...,  # a number, to two decimals
     "diluted": ...,  # a number, to two decimals
-    "peak_step": ...,  # a whole number
+    "half_peak": ...,  # a whole number
     "calls": ...,  # a whole number
     "matches": ...,  # a number, to two decimals
-    "too_good": ...,  # "a", "b", "c" or "d"
-    "forced": ...,  # "a", "b", "c" or "d"
-    "no_eval": ...,  # "a", "b", "c" or "d"
+    "whole_dates": ...,  # a number, to two decimals
+    "by_heart": ...,  # "a", "b", "c" or "d"
 }
 ### BEGIN SOLUTION
 quiz_08 = {
-    "labels_shape": (32, 14),
-    "blind_loss": 3.91,
     "diluted": 0.5,
-    "peak_step": 800,
+    "half_peak": 3200,
     "calls": 19,
     "matches": 0.5,
-    "too_good": "c",
-    "forced": "a",
-    "no_eval": "b",
+    "whole_dates": 0.9,
+    "by_heart": "b",
 }
 ### END SOLUTION
 
@@ -1374,7 +1338,7 @@ check(quiz_08, "quiz_08")
 # You have trained a Transformer from nothing to 99 %, and you know what each part of the training is for: the shift,
 # the loss without padding, the warm-up, the two modes. You can let a model write, in batches, and count honestly what
 # comes out right. And when a loss looks too good, you know three places to look. In lesson 11 you write the whole loop
-# yourself, and find out what one head of the trained model does.
+# yourself, for a model that writes tales.
 #
 # **To read next**
 #

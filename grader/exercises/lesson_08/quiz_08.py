@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 
 from grader.exercises.lesson_08.exact_match import share_of_right_rows
 from grader.exercises.lesson_08.noam_rate import learning_rate
-from grader.spec.answers import choice, number, quiz, shape, written
-
-
-def _labels_shape() -> tuple[int, ...]:
-    return tuple(torch.zeros(32, 15)[:, 1:].shape)
+from grader.spec.answers import choice, number, quiz, written
 
 
 def _diluted() -> float:
     return 6 * 2.0 / (6 + 18)
 
 
-def _peak() -> float:
-    return max(range(1, 3000), key=lambda step: learning_rate(step, 256, 800))
+def _half_peak() -> float:
+    peak = learning_rate(800, 256, 800)
+    return next(step for step in range(801, 9999) if learning_rate(step, 256, 800) <= peak / 2 * (1 + 1e-9))
 
 
 def _calls() -> float:
@@ -34,33 +29,6 @@ def _matches() -> float:
 
 
 QUESTIONS = (
-    shape(
-        "labels_shape",
-        _labels_shape,
-        "The target loses one column but no rows.",
-        wrong={
-            "(32, 15)": "The decoder's input is one token shorter than the target, and each of its tokens has one "
-            "label, so how many labels are there?",
-            "(31, 15)": "The first axis is the batch. Is a sequence lost?",
-            "(32, 13)": "One end is cut off for the labels and the other for the decoder's input, not both for either.",
-            "(14,)": "The batch axis is still there.",
-        },
-    ),
-    number(
-        "blind_loss",
-        lambda: math.log(50),
-        0.006,
-        "The loss is minus the natural logarithm of the probability that each token gets. What is that probability?",
-        wrong=written(
-            {
-                2.64: "That is the loss for the 14 tokens of this lesson.",
-                5.64: "That is the logarithm to the base 2, but cross-entropy takes the natural one.",
-                1.7: "That is the logarithm to the base 10, but cross-entropy takes the natural one.",
-                0.02: "That is the probability, but what is the loss?",
-                50.0: "That is the number of tokens. What probability does each have, and what is the loss?",
-            }
-        ),
-    ),
     number(
         "diluted",
         _diluted,
@@ -75,17 +43,18 @@ QUESTIONS = (
         ),
     ),
     number(
-        "peak_step",
-        _peak,
+        "half_peak",
+        _half_peak,
         0,
-        "As the step grows, one of the two terms rises and the other falls. At which step do they meet?",
+        "After the peak only the step's own term counts, and it falls with the root of the step. By what factor does a "
+        "number have to grow so that its root doubles?",
         wrong=written(
             {
-                1.0: "At step 1 the warm-up has only just begun.",
-                256.0: "That is the width, which makes all rates smaller but doesn't move the peak.",
-                4000.0: "That is the paper's warm-up, but which one is given here?",
-                801.0: "That is one too many. At which step does the rate stop rising?",
-                799.0: "That is one step too early. At which step does the rate stop rising?",
+                800.0: "That is the peak itself. Where is the rate half as high again?",
+                1600.0: "At twice the step the rate is the peak's divided by the root of 2. How far is it to half?",
+                400.0: "That is on the way up, but the question is about the way down.",
+                16000.0: "That would be so with the paper's warm-up of 4000, but which one is given here?",
+                2400.0: "So many steps after the peak, but the steps are counted from the start.",
             }
         ),
     ),
@@ -117,38 +86,28 @@ QUESTIONS = (
             }
         ),
     ),
-    choice(
-        "too_good",
-        "abcd",
-        "610f3c0bf802",
-        "The model has learnt to repeat what it was given. Where does it get the answer from?",
-        wrong={
-            "a": "A learning rate that is too low makes the loss fall too slowly. Is that so here?",
-            "b": "Padding makes the loss smaller, but not as small as this. What else could be so easy to predict?",
-            "d": "Without the source the model could only guess, and the loss would stay high.",
-        },
+    number(
+        "whole_dates",
+        lambda: 0.99**11,
+        0.005,
+        "All of the eleven tokens have to be right. With what probability are the first two right?",
+        wrong=written(
+            {
+                0.99: "That is the fraction of tokens, but a date is right only if all of its tokens are.",
+                0.11: "That is about the fraction of dates with a mistake.",
+                0.1: "That is about the fraction of dates with a mistake.",
+            }
+        ),
     ),
     choice(
-        "forced",
+        "by_heart",
         "abcd",
-        "29e81a1d560f",
-        "What can the model see with teacher forcing that it can't see when it is free-running?",
+        "51f89a677eba",
+        "Compare the figures in pairs. Which two agree, which two don't, and which data does each of them come from?",
         wrong={
-            "b": "With teacher forcing all dates are right already, so what would more steps change?",
-            "c": "Then the model would get them right when free-running too, since it would know them by heart.",
-            "d": "A loss that counts padding is too small, but does that change what the model predicts?",
-        },
-    ),
-    choice(
-        "no_eval",
-        "abcd",
-        "2e4d7e89b6af",
-        "In train mode dropout sets numbers to zero at random, but would anything raise an error or warn you?",
-        wrong={
-            "a": "You get no warning, since train mode is as valid as eval mode.",
-            "c": "Some of the numbers on the way are set to zero, and different ones each time. Is the outcome the "
-            "same?",
-            "d": "Weights change when an optimiser takes a step, but does any optimiser run here?",
+            "a": "Then the forced accuracy would be near 100 % and the free-running one near 0, but here they agree.",
+            "c": "Padding makes the reported loss small, but why should training dates and held-out ones differ then?",
+            "d": "A model that repeats what it is given writes no date at all when it is free-running.",
         },
     ),
 )
