@@ -633,7 +633,7 @@ CLAIMS = {
         lambda names: (names["my_slow_share"],),
         lambda share: share > 0.9,
         times("factor=0.2", {"half the rate": 0.5}),
-        exceptions={"half the rate": lambda share: share < 0.95},  # not enough steps; how many dates depends on the start
+        exceptions={"half the rate": lambda share: share < 0.95},  # too few steps
     ),
     "a_cached_step_is_cheaper": Claim(
         "how many times as fast a step is with a cache, after 1024 tokens, and how much that has grown since 64",

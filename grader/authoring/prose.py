@@ -103,11 +103,12 @@ def times(lesson: Lesson) -> Times:
 
 def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
     questions = len(BLANK.findall(cell.source))
-    if questions:
-        return A_QUESTION * questions
+    level = A_LEVEL * levels.get(cell.exercise, 1)
+    if questions:  # of a quiz, or of an investigation as lesson 10's hunt
+        return A_QUESTION * questions + (0 if cell.exercise.startswith("quiz") else level)
     stubs = cell.source.count("BEGIN SOLUTION")  # a line in place of each region
     written = _logical_lines(cell.source) - (_logical_lines(cut(cell.source)) - stubs)
-    return A_LEVEL * levels.get(cell.exercise, 1) + A_LINE * written
+    return level + A_LINE * written
 
 
 def _logical_lines(source: str) -> int:

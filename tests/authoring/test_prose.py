@@ -96,6 +96,11 @@ def test_minutes_follow_from_words_cells_and_exercises(lesson):
     assert found.total == pytest.approx(sum(found.parts) + 2 * 2.0 + 0.05)  # "Time: . The plan: one, two"
 
 
+def test_an_investigation_takes_time_for_its_difficulty_and_for_each_answer():
+    text = TEXT.format(front="word", first="word").replace("quiz", "hunt")
+    assert times(read_lesson("01_toy", text)).exercises["hunt"] == 4 + 3
+
+
 def test_a_model_solutions_line_counts_once_however_it_is_wrapped(lesson):
     """What 80 columns break in two takes nobody longer, and a comment is none of the solution's lines."""
     text = lesson.text.replace("    y = x + x\n", "    # twice\n    y = (\n        x\n        + x\n    )\n")

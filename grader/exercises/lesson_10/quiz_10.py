@@ -19,13 +19,6 @@ def _decimals(key: str, value: Callable[[], float], hint: str, wrong: Mapping[fl
     return number(key, value, 0.006, hint, wrong=written(wrong))
 
 
-def _edge_sum() -> float:
-    """The sum of the first row of a band in which each neighbour that exists, and the token itself, weighs 1/3, as the
-    question has it."""
-    band = torch.ones(8, 8).triu(-1).tril(1) / 3
-    return float(band[0].sum())
-
-
 def _two_first_layers() -> float:
     return float(rollout(torch.stack([first_token(4)] * 2))[3, 0])
 
@@ -40,16 +33,6 @@ QUESTIONS = (
             0.25: "That is the share in the second row.",
             0.5: "That would be the share for radius 1.",
             1.0: "The first token attends to others as well.",
-        },
-    ),
-    _decimals(
-        "edge_sum",
-        _edge_sum,
-        "How many neighbours does the first token have, itself included, if each gets one third?",
-        {
-            1.0: "It should be 1 but isn't, and that is the slip, so count the entries of the first row.",
-            0.3333: "The token itself counts as a neighbour too.",
-            0.5: "Each neighbour would get that if the row were normalised, but what does this row sum to?",
         },
     ),
     _decimals(
@@ -78,17 +61,6 @@ QUESTIONS = (
         },
     ),
     choice(
-        "columns",
-        "abcd",
-        "f4557bed728d",
-        "Along which axis do these weights sum to one, and which step makes weights sum to one?",
-        wrong={
-            "a": "Without a mask every row sums to one, but do these rows?",
-            "b": "Scaling comes before the softmax, but what does the softmax make each row sum to, scaled or not?",
-            "d": "A mask after the softmax makes the sums of rows smaller, but would it make all columns sum to one?",
-        },
-    ),
-    choice(
         "right_weights",
         "abcd",
         "24985998c8d1",
@@ -108,28 +80,6 @@ QUESTIONS = (
             "a": "In section 6 a head gave nearly all its weight to the 6, but what happened without that head?",
             "b": "What layer 1 attends to is a weighted sum already, since layer 0 made it.",
             "c": "Every row of every head sums to one, whatever the head is good for.",
-        },
-    ),
-    choice(
-        "sink",
-        "abcd",
-        "6a3d7e9bd776",
-        "A row must sum to one, so what can a head do when there is nothing for it to fetch?",
-        wrong={
-            "b": "The weight shows where the head attends, but what does it fetch there?",
-            "c": "Only in row 0 does a causal mask leave no choice.",
-            "d": "It was trained, and training left it like this.",
-        },
-    ),
-    choice(
-        "alone",
-        "abcd",
-        "afd853aa2c76",
-        "What can happen to a sequence in a batch that can't happen to it alone?",
-        wrong={
-            "a": "The mask is the same in any batch.",
-            "b": "The number of heads is the same in any batch.",
-            "d": "The divisor is the same in any batch.",
         },
     ),
 )
