@@ -580,7 +580,8 @@ PositionExplorer()
 
 # %% [markdown]
 # So a query that holds a position can find the token three positions before it, if its projection turns the hands back
-# by three positions. A single matrix can do this for all positions, since a shift by k turns every hand by a fixed angle.
+# by three positions. A single matrix can do this for all positions, since a shift by k turns every hand by a fixed
+# angle.
 #
 # ## 6 · A bias for each distance
 #
@@ -977,11 +978,12 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 #
 # **Long texts, as of 2026.** Most large models use rotary positions, and have been taught to read far longer texts than
 # they were first trained on. One way is a larger base. Llama 3 takes 500 000 in place of 10 000, so that the slowest
-# hands don't come round even once in a text of 128 000 tokens (Grattafiori et al. 2024, section 3.2). In YaRN (Peng et al. 2023) the fast hands keep their speeds, the slow ones are slowed down by as much as
-# the text is longer, and a little training follows. Such schemes are called NTK-aware, after the theory that suggested
-# them. ALiBi (Press et al. 2022) is a bias as in section 6, but it isn't learnt, and falls in a straight line with the
-# distance, at a different slope in each head. And some models leave the positions out of some of their layers (*NoPE*)
-# and turn queries and keys in the others (Yang et al. 2025).
+# hands don't come round even once in a text of 128 000 tokens (Grattafiori et al. 2024, section 3.2). In YaRN (Peng et
+# al. 2023) the fast hands keep their speeds, the slow ones are slowed down by as much as the text is longer, and a
+# little training follows. Such schemes are called NTK-aware, after the theory that suggested them. ALiBi (Press et al.
+# 2022) is a bias as in section 6, but it isn't learnt, and falls in a straight line with the distance, at a different
+# slope in each head. And some models leave the positions out of some of their layers (*NoPE*) and turn queries and keys
+# in the others (Yang et al. 2025).
 #
 # ## 9 · Quiz
 #
@@ -991,8 +993,8 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `different` (a whole number): attention without positions or a mask gets the seven tokens "the dog sees the man sees
-#    dog". How many different outputs are there?
+# 1. `different` (a whole number): attention without positions or a mask gets the seven tokens "the dog sees the man
+#    sees dog". How many different outputs are there?
 # 2. `own_product` (a number, to two decimals): what is the dot product of row 7 of a sinusoidal encoding with itself,
 #    for d_model = 96?
 # 3. `bias_column` (a whole number): a relative position table reaches m = 3 to either side. Which of its columns is
