@@ -72,10 +72,47 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # layer to a wider vector (from 512 to 2048 components in the paper), a ReLU (negative components become zero), and a
 # linear layer back to the original width.
 #
-# They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021). Without
-# the ReLU between them they would be one linear layer, since the product of two matrices is a matrix. (After the quiz, an
-# experiment for those who want more shows what such a network can't learn.)
+# They hold two thirds of an encoder layer's parameters, and much of what a model has learnt (Geva et al. 2021).
 #
+# What is the ReLU for? Suppose a token holds two facts, each −1 or 1. We train the two layers to predict whether the
+# facts agree, once with ReLU between them and once without. For comparison, a network that always guesses has a loss of
+# ln 2 = 0.69 nats.
+
+# %%
+predict(
+    "07_without_relu",
+    "How large is the loss without ReLU, after training?",
+    low=0,
+    high=2,
+    unit="nats",
+)
+
+
+# %% role="answer" claim="relu_is_needed"
+def trained_loss(between: nn.Module) -> float:
+    """The loss of two trained linear layers with `between` between them."""
+    facts = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    agree = torch.tensor([1.0, 0.0, 0.0, 1.0])
+    small = nn.Sequential(nn.Linear(2, 16), between, nn.Linear(16, 1))
+    optimizer = torch.optim.Adam(small.parameters(), lr=0.05)
+    for _step in range(300):
+        loss = F.binary_cross_entropy_with_logits(small(facts)[:, 0], agree)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+loss_without = trained_loss(nn.Identity())
+print(f"with ReLU  loss {trained_loss(nn.ReLU()):.2f}")
+print(f"without    loss {loss_without:.2f}")
+compare_guess("07_without_relu", round(loss_without, 2))
+
+# %% [markdown] role="answer"
+# Without ReLU, two layers can do no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum
+# of two facts shows whether they agree, so the network without ReLU goes on guessing.
+
+# %% [markdown]
 # ### Exercise 1: `FeedForward`
 #
 # Difficulty 1 of 5
@@ -152,9 +189,9 @@ use_yours(MultiHeadAttention)
 #
 # ### Step 1 · Token ids
 #
-# The model is given the source sentences, and the target sentences as far as they are written. Padding has the id 1 in
-# the source's vocabulary and 2 in the target's, and target sentences begin with `<bos>` and end with `<eos>`. Row 0 is
-# our pair, and the other rows are random.
+# The model is given the source sentences, and of the target sentences what has been written so far. Padding has the id
+# 1 in the source's vocabulary and 2 in the target's, and target sentences begin with `<bos>` and end with `<eos>`. Row
+# 0 is our pair, and the other rows are random.
 
 # %%
 _ = torch.manual_seed(0)  # the same numbers below, whatever ran above
@@ -178,16 +215,7 @@ shapes(128, 29, trg=trg)
 # ### Step 2 · Do the heads fit?
 #
 # The 512 components of a token's vector are divided among 8 heads, so 8 must divide 512.
-
-# %%
-d_model, num_heads = 512, 8
-head_dim = d_model // num_heads
-assert head_dim * num_heads == d_model
-print("head_dim =", head_dim)
-vectors = torch.zeros(128, 28, 512)
-shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
-
-# %% [markdown]
+#
 # ### Step 3 · Two masks
 #
 # The source mask hides padding from all heads and all queries alike. The target mask hides the future, too, so it has a
@@ -197,6 +225,13 @@ shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
 # `torch.tril(torch.ones((L, L))).expand(N, 1, L, L)`. What is missing?
 
 # %%
+d_model, num_heads = 512, 8
+head_dim = d_model // num_heads
+assert head_dim * num_heads == d_model
+print("head_dim =", head_dim)
+vectors = torch.zeros(128, 28, 512)
+shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
+
 src_mask = padding_mask(src, src_pad)
 trg_mask = decoder_mask(trg, trg_pad)
 shapes(128, 1, 1, 28, src_mask=src_mask)
@@ -215,8 +250,8 @@ print(f"and in {to_padding} of them the key is padding.")
 #
 # ### Step 4 · Ids become vectors
 #
-# Each id selects its row of a table (lesson 06). From here on we follow how alike the vectors of the two occurrences of
-# "the" are. Their cosine is 1 if they point in the same direction, and 0 if they are at right angles.
+# Each id selects its row of a table (lesson 06). From here on we watch how similar the vectors of the two occurrences
+# of "the" are. Their cosine is 1 if they point in the same direction, and 0 if they are at right angles.
 
 
 # %%
@@ -257,7 +292,50 @@ print(alike(x))
 # %% [markdown]
 # ## 4 · Attention
 #
-# Steps 6 to 12 take lesson 03's `MultiHeadAttention` apart, at full size.
+# Steps 6 to 12 are lesson 03's `MultiHeadAttention`, at full size.
+#
+# **Spot the slips.** After the scores, which it calls `energy`, the tutorial has two lines. Both run, and in each of
+# them there is something that you have learnt to do in another way. What is it?
+#
+# ```python
+# energy = energy.masked_fill(mask == 0, float("-1e20"))
+# attention = torch.softmax(energy / (self.embed_size ** (1 / 2)), dim=3)
+# ```
+
+# %%
+predict(
+    "07_root",
+    "With random queries and keys, what weights does the second line give?",
+    [
+        "more even than lesson 03's",
+        "as even as lesson 03's",
+        "less even than lesson 03's",
+    ],
+)
+
+# %% role="answer"
+drawn = torch.randn(2, 8, 28, 8, 64)
+drawn_scores = torch.einsum("bqhd,bkhd->bhqk", drawn[0], drawn[1])
+entropies = {}
+for root_of, width in (("E", 512), ("head_dim", 64)):
+    weights = (drawn_scores / math.sqrt(width)).softmax(dim=-1)
+    entropies[root_of] = torch.special.entr(weights).sum(-1).mean().item()
+    divisor = f"sqrt({root_of}) = {math.sqrt(width):4.1f}"
+    print(f"divided by {divisor}: entropy {entropies[root_of]:.2f}")
+print(f"all 28 keys alike: entropy {math.log(28):.2f}")
+wider = entropies["E"] - entropies["head_dim"]
+outcomes = ["as even as", "more even than", "less even than"]
+outcome = outcomes[(wider > 0.1) - (wider < -0.1)]
+compare_guess("07_root", f"{outcome} lesson 03's")
+
+# %% [markdown] role="answer"
+# The second line divides by √512, the root of the whole width, and so did an early version of Karpathy's `gpt.py`. But
+# the dot products are sums over the 64 columns of a *head* (lesson 03). With √512 the weights are so nearly uniform
+# that attention takes almost a plain average. The slip in the first line is −10²⁰, which float16 can't represent. It
+# can represent −∞ (lesson 04).
+
+# %% [markdown]
+# Here are the seven steps on the map and in words, and then in one cell.
 
 # %% role="draw"
 show_steps(6, 12)
@@ -266,100 +344,66 @@ show_steps(6, 12)
 # ### Step 6 · Queries, keys, values
 #
 # Three linear layers turn each token into three vectors.
-
-# %%
-lesson_03_module = MultiHeadAttention(512, 8).requires_grad_(False)
-query_rows = lesson_03_module.q_proj(x)
-key_rows = lesson_03_module.k_proj(x)
-value_rows = lesson_03_module.v_proj(x)
-shapes(128, 28, 512, query_rows=query_rows, key_rows=key_rows)
-shapes(128, 28, 512, value_rows=value_rows)
-
-# %% [markdown]
+#
 # ### Step 7 · Cut into heads
 #
 # The last axis of 512 columns becomes 8 heads of 64 columns each.
-
-# %%
-query_heads, key_heads, value_heads = (
-    rows.reshape(128, 28, 8, 64) for rows in (query_rows, key_rows, value_rows)
-)
-shapes(128, 28, 8, 64, query_heads=query_heads, key_heads=key_heads)
-shapes(128, 28, 8, 64, value_heads=value_heads)
-
-# %% [markdown]
+#
 # ### Step 8 · Scores
 #
-# In each head, every query meets every key, and the sum runs over `d`, the letter that is missing after the arrow.
-
-# %%
-scores = torch.einsum("bqhd,bkhd->bhqk", query_heads, key_heads)
-shapes(128, 8, 28, 28, scores=scores)
-
-# %% [markdown]
+# In each head, every query meets every key. The sum runs over `d`, the letter that is missing after the arrow.
+#
 # ### Step 9 · Hide what must not be seen
 #
-# The mask (128, 1, 1, 28) broadcasts over heads and queries, and hidden scores become −∞. **Spot the slip.** The
-# tutorial fills with −10²⁰ instead, which float16 can't represent (lesson 04).
-
-# %%
-masked = scores.masked_fill(~src_mask, -math.inf)
-shapes(128, 8, 28, 28, masked=masked)
-keys_hidden = int(torch.isinf(masked[0, 0, 0]).sum())
-print("hidden from each query of the pair:", keys_hidden, "of 28 keys")
-
-# %% [markdown]
+# The mask (128, 1, 1, 28) broadcasts over heads and queries, and hidden scores become −∞.
+#
 # ### Step 10 · Scale, softmax
 #
-# **Spot the slip.** The tutorial divides by `sqrt(E)`, and so did an early version of Karpathy's `gpt.py`. But the dot
-# products are sums over the 64 columns of a *head* (lesson 03). We try both √E and √head_dim on random queries and
-# keys.
-
-# %%
-attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
-shapes(128, 8, 28, 28, attention_weights=attention_weights)
-to_padding = attention_weights[0, :, :, 5:].sum()
-print(f"the pair's weight on padding: {to_padding:.1f}")
-
-drawn = torch.randn(2, 8, 28, 8, 64)
-drawn_scores = torch.einsum("bqhd,bkhd->bhqk", drawn[0], drawn[1])
-for root_of, width in (("E", 512), ("head_dim", 64)):
-    shares = (drawn_scores / math.sqrt(width)).softmax(dim=-1)
-    entropy = torch.special.entr(shares).sum(-1).mean()
-    divisor = f"sqrt({root_of}) = {math.sqrt(width):4.1f}"
-    print(f"divided by {divisor}: entropy {entropy:.2f}")
-print(f"all 28 keys alike: entropy {math.log(28):.2f}")
-
-# %% [markdown]
-# With √E the weights are so nearly uniform that attention takes almost a plain average.
+# The scores are divided by √head_dim, and softmax turns each row into weights.
 #
 # ### Step 11 · Mix the values
 #
-# In each head, each query takes its weighted sum of the values, so the letter `k` is gone after the arrow.
-
-# %%
-mixed = torch.einsum("bhqk,bkhd->bqhd", attention_weights, value_heads)
-shapes(128, 28, 8, 64, mixed=mixed)
-
-# %% [markdown]
+# Each query takes its weighted sum of the values, so the letter `k` is gone after the arrow.
+#
 # ### Step 12 · Join the heads, project
 #
 # Here the head axis comes after the token axis, so the heads can be joined without a transpose, and a last linear layer
 # lets every column use all heads. Is the result the same as the module's? (Remember that its arguments are **query,
 # key, value** and mask, in this order.)
 
-# %%
-joined = mixed.reshape(128, 28, 512)
+# %% long="seven steps, with the shape after each"
+lesson_03_module = MultiHeadAttention(512, 8).requires_grad_(False)
+query_rows = lesson_03_module.q_proj(x)  # step 6
+key_rows = lesson_03_module.k_proj(x)
+value_rows = lesson_03_module.v_proj(x)
+shapes(128, 28, 512, query_rows=query_rows, key_rows=key_rows)
+shapes(128, 28, 512, value_rows=value_rows)
+# step 7
+query_heads, key_heads, value_heads = (
+    rows.reshape(128, 28, 8, 64) for rows in (query_rows, key_rows, value_rows)
+)
+shapes(128, 28, 8, 64, query_heads=query_heads, key_heads=key_heads)
+shapes(128, 28, 8, 64, value_heads=value_heads)
+scores = torch.einsum("bqhd,bkhd->bhqk", query_heads, key_heads)  # step 8
+masked = scores.masked_fill(~src_mask, -math.inf)  # step 9
+attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)  # step 10
+shapes(128, 8, 28, 28, scores=scores, masked=masked)
+shapes(128, 8, 28, 28, attention_weights=attention_weights)
+mixed = torch.einsum("bhqk,bkhd->bqhd", attention_weights, value_heads)  # 11
+shapes(128, 28, 8, 64, mixed=mixed)
+joined = mixed.reshape(128, 28, 512)  # step 12
 attended = lesson_03_module.out_proj(joined)
 shapes(128, 28, 512, joined=joined, attended=attended)
-print(alike(attended))
 
 module_output, _ = lesson_03_module(x, x, x, src_mask)
 apart = (module_output - attended).abs().max()
 print(f"largest difference from the module: {apart:.4f}")
+to_padding = attention_weights[0, :, :, 5:].sum()
+print(f"the pair's weight on padding: {to_padding:.1f}")
+print(alike(attended))
 
 # %% [markdown]
-# Untrained attention collects much the same for both occurrences of "the".
+# Before any training, attention gathers nearly the same content for both occurrences of "the".
 #
 # ## 5 · The block
 #
@@ -368,47 +412,32 @@ print(f"largest difference from the module: {apart:.4f}")
 # So that the token's own vector isn't lost, attention's output is *added* to it, and the sum is normalised. This is
 # LayerNorm(x + attention(x)), which lesson 05 called post-norm. In training, dropout acts here, too, but on what?
 #
-# **Spot the slip.** The tutorial writes `x = dropout(norm(attention + query))`, while Vaswani et al. (2017,
-# section 5.4) apply dropout "to the output of each sub-layer, before it is added to the sub-layer input and
-# normalized". Both lines run, both give the right shape, and in eval mode they agree.
+# **Spot the slip.** The tutorial's line is `x = dropout(norm(attention + query))`. It gives the right shape, and in
+# eval mode the same vectors as the paper. What does it do to a token in training? The cell compares it with what
+# Vaswani et al. (2017, section 5.4) describe.
 
 # %%
 first_norm = nn.LayerNorm(512).requires_grad_(False)
-predict(
-    "07_zeros",
-    "In training, what part of the result does the tutorial's line set to 0?",
-    low=0,
-    high=100,
-    unit="%",
-)
-
-# %% role="answer"
 drop = nn.Dropout(0.1)
 of_each = {
     "tutorial": drop(first_norm(attended + x)),
     "paper": first_norm(x + drop(attended)),
 }
-zeros = {}
 for whose, made in of_each.items():
-    zeros[whose] = 100 * (made == 0).float().mean().item()
+    zeros = 100 * (made == 0).float().mean()
     deviation = f"standard deviation {made.std(dim=-1).mean():.2f}"
-    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, {deviation}")
-compare_guess("07_zeros", round(zeros["tutorial"]))
+    print(f"{whose:9s}: zeros {zeros:4.1f} %, {deviation}")
 
-# %% [markdown] role="answer"
-# The tutorial sets a tenth of each token's whole vector to zero, in every layer. The paper drops a tenth of what
-# attention *adds*, so the vector itself always gets through.
-
-# %% [markdown]
-# We use the paper's order, and from here on the example runs in eval mode.
-
-# %%
-drop_tenth.eval()
+drop_tenth.eval()  # from here on
 x_attended = first_norm(x + drop_tenth(attended))
 shapes(128, 28, 512, x_attended=x_attended)
 print(alike(x_attended))
 
 # %% [markdown]
+# The tutorial sets a tenth of each token's whole vector to zero, in every layer. The paper applies dropout "to the
+# output of each sub-layer, before it is added to the sub-layer input and normalized". So it drops a tenth of what
+# attention *adds*, and the vector itself always gets through. We use the paper's order, in eval mode from here on.
+#
 # ### Step 14 · Two layers for every token by itself
 #
 # The feed-forward layers follow, and after them dropout, addition and norm again.
@@ -529,8 +558,8 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 # ### Step 15 · Block after block
 #
 # The encoder consists of steps 4 and 5 and then `num_layers` blocks. Each block gets the output of the one before it as
-# value, key and query. In lesson 02, "it" needed just that. In the first layer it took in the end of the sentence, and
-# in the second layer it could use that to look for its noun.
+# value, key and query. In lesson 02 the word "it" couldn't do with one layer. In the first it took in the end of the
+# sentence, and in the second it could use that to look for its noun.
 
 # %% role="try"
 # Try it: two of your blocks. Are the two vectors of "the" still apart?
@@ -984,17 +1013,6 @@ print("rows that moved:", my_moved.nonzero().flatten().tolist())
 del my_logits
 
 # %% [markdown]
-# The tracer runs your model and marks each step "as expected", "differs", "not seen" (what happens inside a function
-# can't be watched), or "raises an error".
-
-# %% role="try"
-# Try it: break something on purpose, for example the order of the arguments in
-# DecoderBlock, and look again.
-from grader.views import ShapeTracer
-
-ShapeTracer(Transformer(10000, 10000, 1, 2, num_layers=2))
-
-# %% [markdown]
 # ## 9 · A dozen sentences by heart
 #
 # In twelve sentences, a dog, a man and a woman bite and see one another. "the man" is "der Mann" where he acts and "den
@@ -1023,15 +1041,17 @@ print(lefts[0], "|", rights[0], targets[0].tolist())
 
 
 # %% role="try"
-def my_learner(positions=True, steps=150, rate=0.003, layers=2):
+def my_learner(positions=True, left_out=(), steps=150, rate=0.003, layers=2):
     torch.manual_seed(0)
+    kept = [i for i in range(12) if i not in left_out]
+    read, written = sources[kept], targets[kept]
     model = Transformer(8, 11, 1, 2, 32, layers, 2, 64, dropout=0.0)
     if not positions:  # the source's are zero, and stay so
         model.encoder.position_embedding.requires_grad_(False).weight.zero_()
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     for _ in range(steps):
-        logits = model(sources, targets[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), targets[:, 1:].flatten())
+        logits = model(read, written[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), written[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -1087,8 +1107,33 @@ compare_guess("07_no_places", my_outcome)
 # positions the two vectors of "the" differ, so the decoder can tell where to write "der" and where "den".
 
 # %% [markdown]
-# Has your model learnt a rule, or does it only know these twelve sentences? Take two of them out of the training and
-# see what it writes for them.
+# Has your model learnt a rule, or does it only know these twelve sentences? We leave two of them out of a training,
+# "the dog bites the man" and "the woman sees the dog", and then let it write all twelve.
+
+# %%
+predict(
+    "07_rule",
+    "How many of the two sentences that it has never seen come out right?",
+    ["both", "one of them", "neither"],
+)
+
+# %% role="try" timed=true claim="two_left_out"
+# Try it: two sentences left out.
+my_out = [lefts.index("the dog bites the man")]
+my_out += [lefts.index("the woman sees the dog")]
+my_careful = my_translations(my_learner(left_out=my_out))
+show(
+    [[my_careful[i], rights[i]] for i in my_out],
+    [lefts[i] for i in my_out],
+    ["it writes", "right is"],
+)
+my_new = sum(my_careful[i] == rights[i] for i in my_out)
+compare_guess("07_rule", ["neither", "one of them", "both"][my_new])
+
+# %% [markdown] role="answer"
+# It writes both, and it has learnt more than sentences. From the other ten it knows that "the man" is "den Mann" at the
+# end, whoever bites, and "der Mann" at the beginning. A rule that holds for all of them was easier to find than ten
+# separate answers. How many can you leave out before this fails? Put more places into `my_out`.
 
 # %% [markdown]
 # ## Quiz
@@ -1099,34 +1144,27 @@ compare_guess("07_no_places", my_outcome)
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `cross_weights` (a shape): what is the shape of the weights of cross-attention in the large example, with 128
-#    sentences, 28 source tokens, 29 target tokens and 8 heads?
-# 2. `logits_shape` (a shape): what is the shape of the logits when `Transformer(5000, 7000, ...)` gets src (32, 15) and
+# 1. `logits_shape` (a shape): what is the shape of the logits when `Transformer(5000, 7000, ...)` gets src (32, 15) and
 #    trg (32, 12)?
-# 3. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with biases and norms?
-# 4. `attentions` (a whole number): how many `MultiHeadAttention` modules are there in a `Transformer` with
+# 2. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with biases and norms?
+# 3. `attentions` (a whole number): how many `MultiHeadAttention` modules are there in a `Transformer` with
 #    `num_layers=6`?
-# 5. `who_asks` (a letter): in step 17,
-#    - a. the query is the memory, key and value come from the target;
-#    - b. query, key and value come from the target;
-#    - c. query and key come from the target, the value is the memory;
-#    - d. the query comes from the target, key and value are the memory.
+# 4. `rows_moved` (a whole number): a target has 12 tokens, and token 3 (counted from 0) changes to another word. How
+#    many rows of its logits may change?
 
 # %% exercise="quiz_07" role="solution"
 quiz_07 = {
-    "cross_weights": ...,  # a shape, for example (2, 3, 4)
     "logits_shape": ...,  # a shape, for example (2, 3, 4)
     "parameters": ...,  # a whole number
     "attentions": ...,  # a whole number
-    "who_asks": ...,  # "a", "b", "c" or "d"
+    "rows_moved": ...,  # a whole number
 }
 ### BEGIN SOLUTION
 quiz_07 = {
-    "cross_weights": (128, 8, 29, 28),
     "logits_shape": (32, 12, 7000),
     "parameters": 1184,
     "attentions": 18,
-    "who_asks": "d",
+    "rows_moved": 9,
 }
 ### END SOLUTION
 
@@ -1151,49 +1189,21 @@ check(quiz_07, "quiz_07")
 #
 # ## For those who want more
 #
-# Later lessons don't need these four things: what the ReLU is for, your blocks against PyTorch's own, the weights a
+# Later lessons don't need these four things: your model on the map, your blocks against PyTorch's own, the weights a
 # model starts from, and what the full size costs.
 
 # %% [markdown]
-# ### What the ReLU is for
+# ### Your model on the map
 #
-# Suppose a token holds two facts, each −1 or 1. We train the two feed-forward layers to predict whether the facts
-# agree, once with ReLU between the layers and once without. For comparison, a network that always guesses has a loss of
-# ln 2 = 0.69 nats.
+# The tracer runs your model and marks each step "as expected", "differs", "not seen" (what happens inside a function
+# can't be watched), or "raises an error".
 
-# %%
-predict(
-    "07_without_relu",
-    "How large is the loss without ReLU, after training?",
-    low=0,
-    high=2,
-    unit="nats",
-)
+# %% role="try"
+# Try it: break something on purpose, for example the order of the arguments in
+# DecoderBlock, and look again.
+from grader.views import ShapeTracer
 
-
-# %% role="answer" claim="relu_is_needed"
-def trained_loss(between: nn.Module) -> float:
-    """The loss of two trained linear layers with `between` between them."""
-    facts = torch.tensor([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
-    agree = torch.tensor([1.0, 0.0, 0.0, 1.0])
-    small = nn.Sequential(nn.Linear(2, 16), between, nn.Linear(16, 1))
-    optimizer = torch.optim.Adam(small.parameters(), lr=0.05)
-    for _step in range(300):
-        loss = F.binary_cross_entropy_with_logits(small(facts)[:, 0], agree)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return loss.item()
-
-
-loss_without = trained_loss(nn.Identity())
-print(f"with ReLU  loss {trained_loss(nn.ReLU()):.2f}")
-print(f"without    loss {loss_without:.2f}")
-compare_guess("07_without_relu", round(loss_without, 2))
-
-# %% [markdown] role="answer"
-# Without ReLU, two layers can do no more than one, because `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum
-# of two facts shows whether they agree, so the network without ReLU goes on guessing.
+ShapeTracer(Transformer(10000, 10000, 1, 2, num_layers=2))
 
 # %% [markdown]
 # ### The same as PyTorch's

@@ -49,13 +49,14 @@ class Path(NamedTuple):
 def _attention(left: float, top: float) -> list[Box]:
     """The boxes of the encoder's attention, steps 6 to 12: three in a line, the second line from right to left."""
     texts = ("Q, K, V", "heads", "scores", "mask", "softmax", "mix", "join, project")
-    columns, widths = (0, 1, 2, 2, 1, 0, 0), (48,) * 6 + (148,)
-    at = [(left + 4 + 50 * column, top + 17 + 25 * (i // 3)) for i, column in enumerate(columns)]
-    inside = [Box((6 + i,), texts[i], *at[i], widths[i], 22) for i in range(7)]
+    columns, lefts, widths = (0, 1, 2, 2, 1, 0), (4, 48, 110), (42, 60, 42)
+    at = [(left + lefts[column], top + 17 + 25 * (i // 3), widths[column]) for i, column in enumerate(columns)]
+    at.append((left + 4, top + 67, 148))
+    inside = [Box((6 + i,), text, *place, 22) for i, (text, place) in enumerate(zip(texts, at, strict=True))]
     return [Box((2,), "attention, E = H · D", left, top, 156, 95, frame=True), *inside]
 
 
-ENC, DEC, WIDE = 16, 212, 156  # where the boxes of the two columns begin, and how wide they are
+ENC, DEC, WIDE = 13, 215, 156  # where the boxes of the two columns begin, and how wide they are
 BOXES = (
     Box((1,), "source ids", ENC, 8, WIDE),
     Box((4,), "embedding", ENC, 42, WIDE),
@@ -66,14 +67,14 @@ BOXES = (
     Box((14,), "feed-forward", ENC, 270, WIDE),
     Box((14,), "add, normalise", ENC, 297, WIDE),
     Box((15,), "memory", ENC, 344, WIDE),
-    Box((3,), "masks", 173, 8, 38, 42),
+    Box((3,), "masks", 171, 8, 42, 42),
     Box((1,), "target ids", DEC, 8, WIDE),
     Box((4,), "embedding", DEC, 42, WIDE),
     Box((5,), "+ positions", DEC, 76, WIDE),
     Box((18,), "the decoder's layers", 204, 116, 176, 213, frame=True),
-    Box((16,), "attention over the target", DEC, 140, WIDE),
+    Box((16,), "masked self-attention", DEC, 140, WIDE),
     Box((16,), "add, normalise", DEC, 167, WIDE),
-    Box((17,), "attention over the memory", DEC, 203, WIDE, 28),
+    Box((17,), "cross-attention", DEC, 203, WIDE, 28),
     Box((17,), "add, normalise", DEC, 243, WIDE),
     Box((17,), "feed-forward", DEC, 270, WIDE),
     Box((17,), "add, normalise", DEC, 297, WIDE),
@@ -100,11 +101,11 @@ PATHS = (
         Path(((RIGHT, y), (RIGHT, end)))
         for y, end in ((164, 167), (191, 203), (231, 243), (267, 270), (294, 297), (321, 344), (368, 378))
     ),
-    _round(10, ENC, 132, 255),
-    _round(10, ENC, 268.5, 309),
-    _round(374, DEC + WIDE, 132, 179),
-    _round(374, DEC + WIDE, 197, 255),
-    _round(374, DEC + WIDE, 268.5, 309),
+    _round(8.5, ENC, 132, 255),
+    _round(8.5, ENC, 268.5, 309),
+    _round(375.5, DEC + WIDE, 132, 179),
+    _round(375.5, DEC + WIDE, 197, 255),
+    _round(375.5, DEC + WIDE, 268.5, 309),
     # From the memory up between the columns; the masks down between them, to what they mask.
     Path(((ENC + WIDE, 356), (192, 356), (192, 222), (DEC, 222))),
     Path(((186, 50), (186, 193), (ENC + 152, 193)), "mask"),

@@ -51,7 +51,6 @@ LINES = [
     "the pair's source: [1, 1, 1, 1, 1, 0, 0, 0] ...",
     "The tutorial's lets 435 pairs through,\nand in 253 of them the key is padding.",
     "the two 'the': 1.00",  # step 4
-    "hidden from each query of the pair: 23 of 28 keys",
     "the pair's weight on padding: 0.0",
     "largest difference from the module: 0.0000",
     "largest difference from steps 6 to 14: 0.0000",
@@ -108,10 +107,18 @@ def test_wrong_root_gives_flatter_weights(text):
 def test_a_model_learns_the_dozen_and_without_positions_half_of_it(text):
     assert "12 of 12 are right" in text
     written = [re.findall(rf"the {pair} +(\w.*)", text) for pair in ("dog bites the man", "man bites the dog")]
-    (dog, dog_blindly), (man, man_blindly) = written
+    (dog, dog_blindly, *_), (man, man_blindly) = written
     assert (dog, man) == ("der Hund beißt den Mann", "der Mann beißt den Hund")
     assert dog_blindly == man_blindly
     assert re.search(r"without +the two 'the': 1\.00", text)
+
+
+def test_two_sentences_that_it_never_saw_come_out_right(text):
+    written = dict(re.findall(r"^the (dog bites the man|woman sees the dog) +(\S.*?)  +\S.*$", text, re.MULTILINE)[-2:])
+    assert written == {
+        "dog bites the man": "der Hund beißt den Mann",
+        "woman sees the dog": "die Frau sieht den Hund",
+    }
 
 
 def test_dropout_behind_the_norm_makes_zeros_and_the_papers_does_not(text):

@@ -49,7 +49,7 @@ def test_masks_end_at_what_they_mask_and_residual_paths_where_something_is_added
         return found
 
     ends = {kind: [box_at(*path.points[-1]) for path in PATHS if path.kind == kind] for kind in ("mask", "residual")}
-    assert ends["mask"] == ["mask", "attention over the memory", "attention over the target"]
+    assert ends["mask"] == ["mask", "cross-attention", "masked self-attention"]
     assert ends["residual"] == ["add, normalise"] * 5
 
 

@@ -1,4 +1,4 @@
-"""The quiz of lesson 07: numbers and shapes are computed here, letters are known by their digest only."""
+"""The quiz of lesson 07: numbers and shapes are computed here."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import torch
 from torch import nn
 
 from grader.exercises.lesson_07.shared import LESSON
-from grader.spec.answers import choice, quiz, shape, whole
-
-
-def _cross_weights() -> tuple[int, ...]:
-    heads_of_target, heads_of_source = (torch.ones(128, 8, length, 1) for length in (29, 28))
-    return tuple((heads_of_target @ heads_of_source.mT).shape)
+from grader.spec.answers import quiz, shape, whole
 
 
 def _logits_shape() -> tuple[int, ...]:
@@ -31,21 +26,6 @@ def _parameters() -> float:
 
 
 QUESTIONS = (
-    shape(
-        "cross_weights",
-        _cross_weights,
-        "Every sentence and every head has a table, with a row for each query and a column for each key.",
-        wrong={
-            "(128, 8, 28, 29)": "Rows belong to queries. From which language do the queries come in cross-attention?",
-            "(128, 8, 28, 28)": "That is the shape in the encoder's self-attention.",
-            "(128, 8, 29, 29)": "That is the shape in the decoder's self-attention.",
-            "(128, 29, 28)": "There is a table for every head, too.",
-            "(8, 29, 28)": "There is a table for every sentence, too.",
-            "(128, 29, 512)": "That is the shape of the output, but the question is about the weights.",
-            "(128, 8, 29, 64)": "64 is the width of a head, but what does each column of the weights belong to?",
-            "(128, 29, 8, 28)": "Those are the right numbers, but the two axes of the tokens come last.",
-        },
-    ),
     shape(
         "logits_shape",
         _logits_shape,
@@ -89,16 +69,17 @@ QUESTIONS = (
             3: "There are three kinds of attention, but how many layers does each kind occur in?",
         },
     ),
-    choice(
-        "who_asks",
-        "abcd",
-        "faf2a1f21439",
-        "The result has a row for each word of the target.",
-        wrong={
-            "a": "The result would have a row for each word of the source.",
-            "b": "That is step 16, but where would the source come in?",
-            "c": "The scores and the average must be about the same words, so how many keys are there, and how many "
-            "values?",
+    whole(
+        "rows_moved",
+        lambda: torch.ones(12, 12).tril()[:, 3].sum().item(),
+        "Which rows may look at token 3? In the target's mask they have a 1 in column 3.",
+        {
+            1: "Row 3 changes, but later rows look at token 3 as well.",
+            12: "The target's mask hides token 3 from some of the rows.",
+            8: "Does row 3 itself see token 3?",
+            3: "Those are the rows that stay as they are.",
+            4: "Rows 0 to 2 come before the token and can't see it. Which rows come after it?",
+            10: "Tokens are counted from 0, so how many rows come before row 3?",
         },
     ),
 )
