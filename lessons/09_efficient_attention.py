@@ -22,18 +22,20 @@
 # memory.
 #
 # **You need** lesson 01 (scores, softmax, why the maximum is subtracted) and lesson 04 (the causal mask). Heads are one
-# more axis here, and you need nothing else from lesson 03.
+# more axis here, and you need nothing else from lesson 03. In section 7 your functions run in a model, whose parts are
+# those of lessons 05 to 07.
 #
 # **Afterwards you can**
 #
 # - handle a whole batch at once, and say what attention costs in bytes before you run it;
-# - decode with a key-value cache, and keep it small with a window and with shared key heads;
+# - decode with a key-value cache, keep it small with a window and with shared key heads, and say what that costs a
+#   model that was trained without them;
 # - cut attention into pieces, by queries, or by keys with an *online softmax*, and say what is in memory at any moment;
-# - measure memory and time, and find out how PyTorch has computed attention.
+# - measure memory and time, and compare both with what you have counted.
 #
 # **Time:** <!-- time -->. The plan: the cost of the matrix → a batch → one token at a time → a window → shared heads →
-# several tokens after a cache → a few queries at a time → a few keys at a time → measured → a quiz. That is enough for
-# two sittings, with a break after part 6.
+# several tokens after a cache → in a model → a few queries at a time → a few keys at a time → measured → a quiz. That
+# is enough for two sittings, with a break after part 7.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -47,10 +49,11 @@
 # %%
 import math
 import os
+import textwrap
 import time
 import warnings
 
-# torch's profiler (section 9) stays quiet
+# torch's profiler (section 10) stays quiet
 os.environ["KINETO_LOG_LEVEL"] = "99"
 
 import matplotlib.pyplot as plt
@@ -62,6 +65,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from grader import check, compare_guess, peak_bytes, predict, show
 
+torch.set_num_threads(1)  # so that times can be compared
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
@@ -128,15 +132,8 @@ for seq_len in (256, 512, 1024):
 # %% [markdown]
 # The measured sizes agree with the predicted ones to the byte.
 
+
 # %%
-predict(
-    "09_ten_times",
-    "With 10 000 tokens, not 1000, how many times as large are the matrices?",
-    ["10 times", "20 times", "100 times", "1000 times"],
-)
-
-
-# %% role="answer"
 def matrices_and_rest(tokens):
     """Bytes of the two matrices, and of everything else."""
     held = attention_memory(tokens)
@@ -149,33 +146,14 @@ for seq_len in (100, 1000, 10_000, 100_000):
     matrices, rest = matrices_and_rest(seq_len)
     print(f"{seq_len:9,} {matrices / 1e6:11,.2f} {rest / 1e6:11,.2f}")
 
-sizes = {t: matrices_and_rest(t) for t in (*range(1, 1001), 10_000)}
+sizes = {t: matrices_and_rest(t) for t in range(1, 1001)}
 heavier = next(t for t, (matrices, rest) in sizes.items() if matrices > rest)
 print("the matrices outweigh all the rest from", heavier, "tokens on")
-compare_guess("09_ten_times", f"{sizes[10_000][0] // sizes[1000][0]} times")
 
-# %% [markdown] role="answer"
+# %% [markdown]
 # The matrices grow with the **square** of the length, while everything else grows with the length or not at all. So
 # 100 000 tokens take 80 GB for a single head, and with `d_model` 512 and `d_k` 64 there are eight heads (512 = 8 · 64),
 # each with its own matrices.
-
-# %% role="draw"
-lengths = [2**n for n in range(6, 18)]
-matrices, rest = zip(*map(matrices_and_rest, lengths), strict=True)
-figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-look = {"color": "#00224e", "label": "scores and weights"}
-axes.loglog(lengths, matrices, "o-", **look)
-axes.loglog(lengths, rest, "s--", color="#a59c74", label="everything else")
-axes.axvline(heavier, color="grey", linewidth=0.8)
-title = "One head, d_model = 512, d_k = 64, float32"
-axes.set(title=title, xlabel="tokens", ylabel="bytes")
-axes.legend()
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* both axes are logarithmic, so a power of the length is a straight line, and its slope is the
-# exponent. The matrices rise with slope 2, while everything else is flat at first (the projections) and then rises with
-# slope 1. The lines cross at a thin vertical line, near 500 tokens.
 #
 # ### Exercise 1: `attention_matrix_bytes`
 #
@@ -221,73 +199,10 @@ for my_length in (1000, 8000, 64_000):
 # %% [markdown]
 # ## 2 · A batch at once
 #
-# A batch of 2 sequences, each of 3 tokens with 4 components, is one tensor (2, 3, 4). You could loop over the sequences
-# in Python, but there is no need. As in lesson 01, `@` works on the last two axes and keeps the others.
-
-# %%
-generator = torch.Generator().manual_seed(9)
-sequences = torch.randn(2, 3, 4, generator=generator)  # (B, T, E)
-w = torch.randn(4, 2, generator=generator)
-
-in_one_go = sequences @ w
-in_a_loop = torch.stack([sequence @ w for sequence in sequences])
-print(tuple(sequences.shape), "@", tuple(w.shape), "->", tuple(in_one_go.shape))
-apart = (in_one_go - in_a_loop).abs().max()
-print(f"largest difference from the loop: {apart:.4f}")
-
-# %% [markdown]
-# For the scores, transpose the keys of each sequence separately, so that the batch axis stays first. `.mT` swaps the
-# last two axes, as `transpose(-2, -1)` does, or `K.transpose(0, 2, 1)` in NumPy. `permute(2, 1, 0)`, however, reverses
-# *all* axes, as `.T` did for a matrix, and `reshape` gives a new shape, but leaves the entries in their order.
-
-# %%
-# (B, T, D)
-first = [[0, 1], [10, 11], [20, 21]]
-numbered = torch.tensor([first, [[100, 101], [110, 111], [120, 121]]])
-ways = {
-    "mT": numbered.mT,
-    "permute(2, 1, 0)": numbered.permute(2, 1, 0),
-    "reshape(2, 2, 3)": numbered.reshape(2, 2, 3),
-}
-for name, changed in ways.items():
-    print(f"{name:17}{tuple(changed.shape)}  first block {changed[0].tolist()}")
-
-# %% [markdown]
-# The hundreds show which sequence an entry comes from. After `permute` the first block holds entries from both
-# sequences. After `reshape` the shape is right, but the first row, 0, 1, 10, has parts of two tokens.
+# A batch of sequences needs no loop in Python, because `@` and `.mT` work on the last two axes and keep the others, as
+# with the heads of lesson 03. A loop would be slower, since each call of a torch function costs a few microseconds
+# before it computes anything.
 #
-# Why avoid the loop? Each call of a torch function costs a few microseconds before it computes anything. We time 256
-# short sequences, one by one and all at once. (Times differ from run to run and from machine to machine.)
-
-
-# %%
-def best_time(function, *args, repeats=5):
-    """The shortest of several runs, in seconds: what else the machine does can
-    only make a run longer."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function(*args)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-# %% role="draw" timed=true claim="one_call_beats_a_loop"
-many = torch.randn(256, 8, 16)
-
-
-def one_by_one(sequences):
-    attend = F.scaled_dot_product_attention
-    return torch.stack([attend(one, one, one) for one in sequences[:, None]])
-
-
-loop_time = best_time(one_by_one, many)
-batch_time = best_time(F.scaled_dot_product_attention, many, many, many)
-print(f"one by one  {1e3 * loop_time:6.2f} ms")
-print(f"all at once {1e3 * batch_time:6.2f} ms", end=", ")
-print(f"{loop_time / batch_time:.0f} times faster")
-
-# %% [markdown]
 # One rule must hold for every batch: **the output of a sequence is the same whether it is alone or in a batch.**
 
 # %%
@@ -298,6 +213,7 @@ predict(
 )
 
 # %% role="answer"
+sequences = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(9))
 scores = sequences @ sequences.mT / math.sqrt(4)
 for name, axis in (("last axis", -1), ("axis 0", 0)):
     together = scores.softmax(axis) @ sequences
@@ -364,15 +280,6 @@ def batched_self_attention(
 # %% exercise="batched_self_attention" role="check"
 check(batched_self_attention)
 
-# %% role="try"
-# Try it: the first sequence in the batch and alone. Both should agree.
-my_weights = [
-    torch.randn(4, 2, generator=torch.Generator().manual_seed(seed))
-    for seed in (1, 2, 3)
-]
-print(batched_self_attention(sequences, *my_weights)[0])
-print(batched_self_attention(sequences[:1], *my_weights)[0])
-
 # %% [markdown]
 # ## 3 · One token at a time
 #
@@ -436,9 +343,21 @@ compare_guess("09_times_fewer", f"{plain // cached} times")
 
 # %% [markdown] role="answer"
 # With a cache, the work for t tokens shrinks to the work for one, so step t takes t times fewer multiplications. Does
-# it take that much less time, too?
+# it take that much less time, too? (Times differ from run to run and from machine to machine.)
+
 
 # %% role="draw" timed=true claim="a_cached_step_is_cheaper" long="it measures and draws"
+def best_time(function, *args, repeats=5):
+    """The shortest of several runs, in seconds: what else the machine does can
+    only make a run longer."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function(*args)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
 attend = F.scaled_dot_product_attention
 w_of_step = torch.randn(128, 3 * 128)
 steps = (16, 32, 64, 128, 256, 512, 1024)
@@ -481,45 +400,6 @@ print(f"{total_cached:.2f} ms with a cache")
 # *The picture in words:* the points are measured, and the lines show the counted multiplications, each drawn through
 # the last of its points. Without a cache the points climb, more and more steeply as the text grows. With a cache they
 # climb only a little, because such a step has so little arithmetic that most of its time goes into calling torch.
-#
-# **How a cache grows.** `torch.cat` is convenient, but at every step it makes a new tensor and copies the whole cache
-# into it. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row into the
-# next free place. The part written so far is a view of the large tensor, not a copy.
-
-# %%
-room = torch.zeros(8, 4)  # for up to 8 tokens
-for t in range(5):
-    room[t] = text[t] @ u_key
-    held = room[: t + 1]  # a view
-apart = (held - keys).abs().max()
-print(f"largest difference from the cache made by cat: {apart:.4f}")
-
-steps = 1000
-by_cat = sum(range(1, steps + 1))
-print(f"rows written in {steps} steps: cat {by_cat:,}, preallocated {steps:,}")
-
-
-# %% role="draw" timed=true
-def grow_by_cat(new, steps=1000):
-    cache = new[:0]
-    for _ in range(steps):
-        cache = torch.cat((cache, new))
-
-
-def write_in_place(new, steps=1000):
-    cache = new.new_empty(steps, new.shape[-1])
-    for t in range(steps):
-        cache[t] = new
-
-
-new_row = torch.randn(1, 1024)
-for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
-    spent, held = best_time(way, new_row), peak_bytes(way, new_row)
-    print(f"{name:12} {1e3 * spent:7.1f} ms, {held / 1e6:.1f} MB at the peak")
-
-# %% [markdown]
-# At its peak `cat` needs twice the memory, since the old cache and the new one exist at the same time. (The exercises
-# below use `cat` all the same, because it leaves its arguments unchanged, and short caches are cheap to copy.)
 #
 # A cache has a cost, too, since it grows with every token, in every layer, and must stay in memory as long as the text
 # is being written.
@@ -642,7 +522,7 @@ plt.show()
 #
 # The number of scores now grows with the length and no longer with its square. The cache stops growing too, since no
 # query sees further back than the window, so older keys and values can be dropped. But a mask alone saves nothing if
-# the hidden scores are computed all the same (section 9 shows how to skip them).
+# the hidden scores are computed all the same (section 10 shows how to skip them).
 #
 # Is the rest of the text lost? The third picture shows that it isn't, since in layer 1 a token sees tokens that saw
 # others in layer 0.
@@ -741,44 +621,12 @@ for query_head, key_head in ((1, 0), (2, 1)):
 # %% [markdown]
 # The outputs show which head was read, since those between 10 and 20 come from key head 0, and those between 30 and 40
 # from key head 1. One way to compute all heads at once is to repeat the key heads until there is one for each query
-# head, and torch has two functions that do this.
-
-# %%
-predict(
-    "09_repeat",
-    "For four query heads, which call turns key heads 0, 1 into 0, 0, 1, 1?",
-    ["`repeat(2)`", "`repeat_interleave(2)`", "both"],
-)
-
-# %% role="answer"
-heads = torch.tensor([0, 1])
-orders = {
-    "`repeat(2)`": heads.repeat(2).tolist(),
-    "`repeat_interleave(2)`": heads.repeat_interleave(2).tolist(),
-}
-for call, order in orders.items():
-    print(f"{call:24} {order}")
-right = [call for call, order in orders.items() if order == [0, 0, 1, 1]]
-compare_guess("09_repeat", right[0] if len(right) == 1 else "both")
-
-# %% [markdown] role="answer"
-# `repeat` repeats the whole tensor, and `repeat_interleave` repeats each entry. The wrong order raises no error and
-# gives the right shape.
-
-# %% [markdown]
+# head. Here `repeat_interleave(2)` makes 0, 0, 1, 1 out of the heads 0, 1, as it should be, while `repeat(2)` makes 0,
+# 1, 0, 1, which raises no error and gives the right shape.
+#
 # To avoid repeating, give the queries one axis for the groups and one for the heads of a group, (..., Hkv, Hq / Hkv,
 # Tq, D), and let a single key head broadcast over its group. (`unflatten` makes two axes out of one.)
 #
-# Fewer key heads make the cache smaller, and your own function shows by how much, for the sizes of Llama 2 70B.
-
-# %% role="try"
-# Try it: 64 query heads, and fewer and fewer key heads.
-my_kinds = {"multi-head": 64, "grouped-query": 8, "multi-query": 1}
-for my_name, my_kv_heads in my_kinds.items():
-    my_bytes = kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2)
-    print(f"{my_name:13} {my_kv_heads:2} key heads: {my_bytes / 1e9:6.3f} GB")
-
-# %% [markdown]
 # ### Exercise 5: `grouped_query_attention`
 #
 # Difficulty 3 of 5
@@ -957,24 +805,227 @@ print(f"largest difference {my_difference:.4f}", end=", ")
 print(f"cache {tuple(my_cache[0].shape)}")
 
 # %% [markdown]
+# ## 7 · In a model
+#
+# Do your functions hold in a model that writes? Lesson 11 trains a small GPT on tales, and the weights of the course's
+# copy are stored. It has two layers with two heads each, 32 wide, its tokens are words, and it has lesson 06's rotary
+# positions. The class below runs these weights with any attention function that takes a cache and gives one back.
+
+# %% role="given"
+from lesson_06 import apply_rope
+
+# %% long="the model, in one piece"
+from grader.models.gpt import course_tales, joined, trained_gpt, words_of
+
+course = trained_gpt()
+
+
+class Reader:
+    """Lesson 11's model. It reads some tokens at a time, after those it has
+    read, with `attend(query, key, value, cache)` as its attention."""
+
+    def __init__(self, attend, weights=course.weights):
+        self.attend, self.weights = attend, weights
+        self.caches, self.done = [None, None], 0  # a cache for each layer
+
+    def linear(self, x, name):
+        bias = self.weights[f"{name}.bias"]
+        return F.linear(x, self.weights[f"{name}.weight"], bias)
+
+    def norm(self, x, name):
+        factor, offset = (
+            self.weights[f"{name}.{p}"] for p in ("weight", "bias")
+        )
+        return F.layer_norm(x, (64,), factor, offset)
+
+    def __call__(self, tokens):  # (B, Tnew) to logits (B, Tnew, V)
+        x = F.embedding(tokens, self.weights["token_embedding.weight"])
+        places = self.done + torch.arange(tokens.shape[1])
+        for layer in range(2):
+            block = f"blocks.{layer}"
+            read = self.norm(x, f"{block}.norm1")
+            rows = [
+                self.linear(read, f"{block}.attention.{p}_proj") for p in "qkv"
+            ]
+            q, k, v = (r.unflatten(-1, (-1, 32)).transpose(1, 2) for r in rows)
+            q, k = apply_rope(q, places), apply_rope(k, places)
+            mixed, cache = self.attend(q, k, v, self.caches[layer])
+            self.caches[layer] = cache
+            mixed = mixed.transpose(1, 2).flatten(2)
+            x = x + self.linear(mixed, f"{block}.attention.out_proj")
+            wide = self.norm(x, f"{block}.norm2")
+            wide = self.linear(wide, f"{block}.feed_forward.linear1").relu()
+            x = x + self.linear(wide, f"{block}.feed_forward.linear2")
+        self.done += tokens.shape[1]
+        return F.linear(self.norm(x, "norm"), self.weights["head.weight"])
+
+    def held(self):
+        """The bytes of the cache of one text."""
+        parts = [part for cache in self.caches for part in cache]
+        return sum(part.nbytes // len(part) for part in parts)
+
+
+# %% role="try" long="it writes, and compares"
+# Your cache writes a tale. How large does it get?
+my_words = words_of("Once there was a")
+my_tale = torch.tensor([[course.words.index(word) for word in my_words]])
+my_model, my_new, my_read = Reader(attend_with_cache), my_tale, 0
+my_draw = torch.Generator().manual_seed(1)
+with torch.no_grad():
+    for _ in range(100):
+        my_read += my_new.shape[1]
+        my_logits = my_model(my_new)[:, -1]
+        my_new = (my_logits / 0.5).softmax(-1).multinomial(1, generator=my_draw)
+        my_tale = torch.cat((my_tale, my_new), dim=1)
+    my_apart = (course(my_tale[:, :-1])[:, -1] - my_logits).abs().max()
+print(textwrap.fill(joined([course.words[i] for i in my_tale[0]]), 76))
+print(f"tokens read: {my_read}, without a cache {sum(range(4, 104)):,}")
+my_bytes = kv_cache_bytes(1, 2, 2, 32, my_read, 4)
+print(f"cache: {my_model.held():,} bytes, predicted {my_bytes:,}")
+print(f"largest difference from one pass over all: {my_apart:.3f}")
+
+# %% [markdown]
+# The model reads each token once and writes what it would have written without a cache.
+#
+# Now we make the cache smaller. The course's model never had a window, and each of its query heads had a key head of
+# its own, so how much worse does it get? We measure the loss on tales that it has never seen, in nats per token. It
+# reads forty pieces of 128 tokens side by side, one token at a time.
+
+# %%
+word_ids = {word: i for i, word in enumerate(course.words)}
+_, unseen, _ = course_tales()
+unseen = torch.tensor([word_ids[word] for word in words_of(unseen)])
+unseen = unseen[: 40 * 129].view(40, 129)
+
+
+@torch.no_grad()
+def judged(attend, weights=course.weights):
+    """The loss on unseen tales, and the bytes of the cache of one of them."""
+    reader, losses = Reader(attend, weights), []
+    for t in range(128):
+        logits = reader(unseen[:, t : t + 1])[:, -1]
+        losses.append(F.cross_entropy(logits, unseen[:, t + 1]).item())
+    return [f"{sum(losses) / 128:.2f}", f"{reader.held():,}"]
+
+
+# %% role="try"
+# Try it: a window keeps only the end of the cache.
+def my_window(window):
+    def attend(query, key, value, cache):
+        if cache is not None:
+            cache = tuple(part[:, :, 1 - window :] for part in cache)
+        return attend_with_cache(query, key, value, cache)
+
+    return attend
+
+
+my_ways = {"everything": attend_with_cache}
+my_ways |= {f"the last {w}": my_window(w) for w in (64, 32, 16, 8)}
+my_rows = [judged(way) for way in my_ways.values()]
+show(my_rows, list(my_ways), ["loss", "bytes"], title="a token sees")
+
+# %% [markdown]
+# With a window of 64 tokens the cache is half as large and the loss as low as before, so what the model needs stands
+# nearer than that. With 16 it costs 0.17 nats, although two layers of 16 reach 30 tokens back. The first layer would
+# have to pass on what later tokens will need, and nobody trained it to do so. Models such as Mistral 7B had their
+# window in training.
+#
+# Half of the cache can also be saved with a single key head for both query heads of a layer. The model has two, so we
+# put the mean of the two in place of both, as Ainslie et al. (2023) did with larger models.
+
+
+# %%
+def averaged(weights):
+    """The weights with the mean of the two key heads in place of both."""
+    one_head = dict(weights)
+    for name, weight in weights.items():
+        if "k_proj" in name or "v_proj" in name:
+            one_head[name] = weight.unflatten(0, (2, 32)).mean(dim=0)
+    return one_head
+
+
+predict(
+    "09_averaged",
+    "What is the loss then? (Lesson 11's best table of counts has 1.30 nats.)",
+    [
+        "nearly as low as before",
+        "higher, but below that table's",
+        "above that table's",
+    ],
+)
+
+
+# %% role="try" claim="key_heads_must_be_trained"
+# Your grouped queries, one new token at a time.
+def my_grouped(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    return grouped_query_attention(query, key, value), (key, value)
+
+
+my_averaged = judged(my_grouped, averaged(course.weights))
+my_rows = [judged(attend_with_cache), my_averaged]
+show(my_rows, ["two key heads", "their mean"], ["loss", "bytes"])
+my_outcomes = ["nearly as low as before", "higher, but below that table's"]
+my_loss = float(my_averaged[0])
+my_outcome = [*my_outcomes, "above that table's"][
+    (my_loss > 0.7) + (my_loss > 1.3)
+]
+compare_guess("09_averaged", my_outcome)
+
+# %% [markdown] role="answer"
+# The mean of two key heads is neither of them. The queries were trained for keys that no longer exist, and the model
+# becomes worse than a table of counts. Large models with grouped queries have either been trained with them from the
+# start or, as in Ainslie et al. (2023), trained on for a twentieth of their steps after the heads were averaged.
+
+# %% [markdown]
+# The course's model had 3000 steps, so we train the averaged one for 150 more.
+
+
+# %% role="train" timed=true long="the training, in one piece"
+def trained_on(weights, steps=150, rate=0.002):
+    """These weights after more training on the tales, with causal attention
+    to a single key head."""
+    text, _, _ = course_tales()
+    text = torch.tensor([word_ids[word] for word in words_of(text)])
+    draw = torch.Generator().manual_seed(0)
+    weights = {n: w.clone().requires_grad_() for n, w in weights.items()}
+    weights["head.weight"] = weights["token_embedding.weight"]  # one table
+    optimizer = torch.optim.Adam(set(weights.values()), lr=rate)
+    flags = {"is_causal": True, "enable_gqa": True}
+
+    def attend(query, key, value, _):
+        return F.scaled_dot_product_attention(query, key, value, **flags), None
+
+    for _ in range(steps):
+        starts = torch.randint(len(text) - 97, (8, 1), generator=draw)
+        piece = text[starts + torch.arange(97)]
+        logits = Reader(attend, weights)(piece[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), piece[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return weights
+
+
+one_head = trained_on(averaged(course.weights))
+
+# %% role="try" timed=true claim="training_on_repairs_it"
+# Your grouped queries with the weights that were trained on.
+my_rows = [my_averaged, judged(my_grouped, one_head)]
+show(my_rows, ["their mean", "trained on"], ["loss", "bytes"])
+
+# %% [markdown]
+# Now half of the cache costs only 0.06 nats, because the model could learn to live with what it gets.
+#
 # Half of the lesson is done, so this is a good place for a break.
 #
-# ## 7 · A few queries at a time
+# ## 8 · A few queries at a time
 #
 # A long prompt still needs a matrix of T · T scores, but does it have to exist all at once? Each row belongs to one
 # query, and softmax works row by row, so no row needs another one.
-
-# %%
-query = torch.randn(6, 4, generator=generator)
-key = torch.randn(5, 4, generator=generator)
-value = torch.randn(5, 3, generator=generator)
-
-all_scores = query @ key.mT / math.sqrt(4)  # (6, 5)
-two_rows = query[2:4] @ key.mT / math.sqrt(4)  # (2, 5)
-print("rows 2 and 3 of all", all_scores.softmax(-1)[2:4] @ value, sep="\n")
-print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
-
-# %% [markdown]
+#
 # So take a chunk of queries, make *its* rows, keep the output, throw the rows away, and take the next chunk. Only
 # `chunk_size` rows of the matrix exist at any time, but the keys stay whole, since a softmax needs its complete row.
 # With `chunk_size=32`, as in the tutorial, there are 32 rows, however long the text is.
@@ -1055,13 +1106,14 @@ check(chunked_attention)
 
 # %% role="try"
 # Try it: the difference from all at once, for chunks of several sizes.
-my_whole = all_scores.softmax(-1) @ value
+query, key, value = torch.randn(6, 4), torch.randn(5, 4), torch.randn(5, 3)
+my_whole = naive_attention(query, key, value)
 for my_size in (1, 4, 6, 32):
     my_chunked = chunked_attention(query, key, value, my_size)
     print(my_size, (my_chunked - my_whole).abs().max().round(decimals=4))
 
 # %% [markdown]
-# ## 8 · A few keys at a time
+# ## 9 · A few keys at a time
 #
 # A chunk still has Tk columns, so for a million keys a single row takes 4 MB. Can a row be cut as well? Softmax seems
 # to forbid it, since it divides by the sum over *all* keys, and before that it subtracts the maximum over all of them.
@@ -1146,9 +1198,9 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 # Difficulty 4 of 5
 #
 # Loop over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach Tq · Tk
-# entries, and you may not use `F.scaled_dot_product_attention`. Read the keys **once**. A first pass for the maximum and
-# a second one for the sums give the right numbers too, but they earn half of the points. The check also tests that more
-# keys mean more work in the loop, and that rows of scores around +1000 and −1000 come out right.
+# entries, and you may not use `F.scaled_dot_product_attention`. Read the keys **once**. A first pass for the maximum
+# and a second one for the sums give the right numbers too, but they earn half of the points. The check also tests that
+# more keys mean more work in the loop, and that rows of scores around +1000 and −1000 come out right.
 #
 # <details><summary>Everything is NaN</summary>
 #
@@ -1221,8 +1273,8 @@ print(my_blocks.flatten().round(decimals=2))
 print(my_whole.flatten().round(decimals=2))
 
 # %% [markdown]
-# **Tiles.** Which part of the T × T matrix exists at one time? The pictures show each way of computing it when it is
-# halfway through, and the fourth one cuts both queries and keys.
+# **Tiles.** Which part of the T × T matrix exists at one time? The pictures show four ways of computing it, each
+# with half of its work done, and the fourth one cuts both queries and keys.
 
 
 # %% role="draw" long="four pictures, and what is in them"
@@ -1260,7 +1312,7 @@ plt.show()
 # a tile stay in the processor's fast memory and are never written to main memory. On a graphics card, in float16 or
 # bfloat16, it is known as FlashAttention.
 #
-# ## 9 · Measured
+# ## 10 · Measured
 #
 # To predict the time, count the operations. Every score takes D multiplications and D additions, and the weighted sum
 # takes d_v of each per score, which makes about 4 · T² · D operations in all. The product of two large matrices shows
@@ -1268,7 +1320,7 @@ plt.show()
 # cut or fused, attention computes the same T² scores, so **cutting saves memory, not arithmetic.**
 
 
-# %%
+# %% long="what is measured, and what the formulas predict"
 def measure(ways, lengths=(128, 256, 512, 1024, 2048), width=64):
     """For every way its (length, bytes, seconds), as lists."""
     found = {name: [] for name in ways}
@@ -1276,12 +1328,11 @@ def measure(ways, lengths=(128, 256, 512, 1024, 2048), width=64):
         # query, key and value, each (B, H, T, D)
         long = torch.randn(3, 1, 1, seq_len, width)
         for name, way in ways.items():
-            spent = best_time(way, *long, repeats=3)
+            spent = best_time(way, *long)
             found[name].append((seq_len, peak_bytes(way, *long), spent))
     return found
 
 
-# %%
 def predictions(lengths, width=64, piece=64):
     """What the formulas say: bytes by way, and seconds for the arithmetic."""
     big = torch.randn(512, 512)
@@ -1351,11 +1402,117 @@ my_ways = {
 draw_measured(measure(my_ways))
 
 # %% [markdown]
-# The memory that both need should grow in proportion to the length. The chunked function takes about as long as the
-# naive one, and the online one may take twice as long. Many small operations cost time, but small pieces fit into the
-# processor's fast memory, and that saves some. The fused operation saves both memory and time.
+# The memory that both need should grow in proportion to the length. Many small operations cost time, but small pieces
+# fit into the processor's fast memory, and that saves some. On one machine, with one thread, 2048 tokens took 26 ms
+# naively, 29 ms in chunks, 39 ms online and 24 ms fused, each the best of thirty runs. So on a processor the fused
+# operation saves memory above all. On a graphics card it saves time as well, because there the scores' way to memory
+# and back takes longer than their arithmetic (Dao et al. 2022).
 #
-# **Which kernel ran?** A *kernel* is the program that does an operation's work. For attention PyTorch chooses among
+# ## 11 · Quiz
+#
+# ### Exercise 9: `quiz_09`
+#
+# Difficulty 2 of 5
+#
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
+#
+# 1. `per_token` (a whole number): a model has 24 layers, 16 query heads and 4 key heads, each 64 wide, and 2 bytes per
+#    number. By how many bytes does its cache grow with every token of a text?
+# 2. `window_scores` (a whole number): how many entries of `sliding_window_mask(6, 3)` are True?
+# 3. `key_head` (a whole number): there are 64 query heads and 8 heads of keys and values. Which key head does query
+#    head 37 read?
+# 4. `chunk_scores` (a shape): with query (2, 8, 100, 64), key (2, 8, 300, 64) and `chunk_size` 16, what is the shape of
+#    the scores of the first chunk in `chunked_attention`?
+# 5. `running_sum` (a number, to two decimals): a row has the scores 1, 1, 3, 1, read in blocks of two. What is the
+#    running sum after the second block?
+#
+# <details><summary>I don't know where to start with the running sum</summary>
+#
+# Write out the table of section 9 on paper, with the maximum, the factor and the sum after each block. The first block
+# has maximum 1, and both of its exponentials are exp(0).
+#
+# </details>
+
+# %% exercise="quiz_09" role="solution"
+quiz_09 = {
+    "per_token": ...,  # a whole number
+    "window_scores": ...,  # a whole number
+    "key_head": ...,  # a whole number
+    "chunk_scores": ...,  # a shape, for example (2, 3, 4)
+    "running_sum": ...,  # a number, to two decimals
+}
+### BEGIN SOLUTION
+quiz_09 = {
+    "per_token": 24576,
+    "window_scores": 15,
+    "key_head": 4,
+    "chunk_scores": (2, 8, 16, 300),
+    "running_sum": 1.41,
+}
+### END SOLUTION
+
+# %% exercise="quiz_09" role="check"
+check(quiz_09, "quiz_09")
+
+# %% [markdown]
+# ## What you can do now
+#
+# You can say in bytes what attention and its cache will cost, and make both smaller, with a window, with shared heads,
+# or in pieces. You know what an online softmax keeps, and why a rising maximum means rescaling. Your attention function
+# continues after a cache, with its mask aligned to the bottom right, and you can find out which kernel PyTorch has run.
+#
+# **To read next**
+#
+# - Milakov and Gimelshein (2018), *Online normalizer calculation for softmax*, section 3: the running maximum and the
+#   running sum, with a proof.
+# - Rabe and Staats (2021), *Self-attention Does Not Need O(n²) Memory*, sections 2 and 3: the same for attention.
+# - Dao, Fu, Ermon, Rudra and Ré (2022), *FlashAttention*, section 3: tiles of queries and keys, chosen for the memory
+#   of a graphics card.
+# - Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, sections 2.4 and 3: what decoding token
+#   by token costs, and one head of keys and values for all query heads.
+# - Ainslie et al. (2023), *GQA*, section 2: a few such heads, between one and all.
+# - Jiang et al. (2023), *Mistral 7B*, section 2: a sliding window, and a cache that drops what lies before it.
+#
+# **Next lesson:** 10, *Reading and debugging attention*. You look into the heads of a trained model, and hunt for eight
+# bugs in attention functions that you can only call.
+#
+# ## For those who want more
+#
+# Later lessons don't need these three things: how a cache grows, how to find out which program has computed attention,
+# and what training keeps in memory.
+#
+# ### How a cache grows
+#
+# `torch.cat` is convenient, but at every step it makes a new tensor and copies the whole cache
+# into it. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row into the
+# next free place. The part written so far is a view of the large tensor, not a copy.
+
+
+# %% role="draw" timed=true
+def grow_by_cat(new, steps=1000):
+    cache = new[:0]
+    for _ in range(steps):
+        cache = torch.cat((cache, new))
+
+
+def write_in_place(new, steps=1000):
+    cache = new.new_empty(steps, new.shape[-1])
+    for t in range(steps):
+        cache[t] = new
+
+
+new_row = torch.randn(1, 1024)
+for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
+    spent, held = best_time(way, new_row), peak_bytes(way, new_row)
+    print(f"{name:12} {1e3 * spent:7.1f} ms, {held / 1e6:.1f} MB at the peak")
+
+# %% [markdown]
+# At its peak `cat` needs twice the memory, since the old cache and the new one exist at the same time. (The exercises
+# below use `cat` all the same, because it leaves its arguments unchanged, and short caches are cheap to copy.)
+#
+# ### Which kernel ran?
+#
+# A *kernel* is the program that does an operation's work. For attention PyTorch chooses among
 # several, each made for certain shapes and types, and the fused one is only one of them. The profiler lists the
 # operators that have actually run.
 
@@ -1426,7 +1583,9 @@ print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 # and compiles a fused kernel for it. This kernel skips tiles in which everything is hidden, so a sliding window saves
 # time, not only memory.
 #
-# **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
+# ### Training is another matter
+#
+# To compute gradients, torch keeps what the backward pass will need, and for a softmax
 # that is its output. So besides query, key and value the whole matrix is kept, even if it is cut into chunks. Fused
 # attention keeps its output and one number for each row instead (maximum and sum in one), and computes its tiles again
 # in the backward pass.
@@ -1461,106 +1620,3 @@ print(f"the fused one keeps {by_fused:9,} bytes")
 # (torch.utils.checkpoint).
 my_kept = kept_for_backward(chunked_attention, *trained, 64)
 print(f"chunked keeps {my_kept:,} bytes")
-
-# %% [markdown]
-# ## 10 · Quiz
-#
-# ### Exercise 9: `quiz_09`
-#
-# Difficulty 2 of 5
-#
-# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
-#
-# 1. `table_entries` (a whole number): how many attention weights does a layer with 12 heads compute for one sequence of
-#    1000 tokens?
-# 2. `batched_shape` (a shape): `x` is (4, 10, 16), `w_query` and `w_key` are (16, 8), and `w_value` is (16, 6). What
-#    shape does `batched_self_attention` return?
-# 3. `chunk_scores` (a shape): with query (2, 8, 100, 64), key (2, 8, 300, 64) and `chunk_size` 16, what is the shape of
-#    the scores of the first chunk in `chunked_attention`?
-# 4. `last_chunk` (a whole number): in the same call, how many queries are in the last chunk?
-# 5. `factor` (a number, to two decimals): the running maximum of a row is 3, and the next block's largest score is 5.
-#    What are the sum and the weighted sum so far multiplied by?
-# 6. `running_sum` (a number, to two decimals): a row has the scores 1, 1, 3, 1, read in blocks of two. What is the
-#    running sum after the second block?
-# 7. `twice_as_long` (a letter): a sequence becomes twice as long, and `chunk_size` stays the same. The scores that
-#    `chunked_attention` holds at any moment
-#    - a. take as much memory as before;
-#    - b. take twice as much;
-#    - c. take four times as much;
-#    - d. take half as much, since there are more chunks.
-# 8. `what_is_saved` (a letter): what does a key-value cache save?
-#    - a. memory, since it takes less of it than working without a cache;
-#    - b. the scores of the new token with old keys;
-#    - c. projecting old tokens and attending from them again;
-#    - d. the mask, which hides what comes later.
-# 9. `first_of_three` (a letter): three tokens come after two that are in the cache. Which keys may the first of the
-#    three see?
-#    - a. key 0 only;
-#    - b. keys 0, 1 and 2;
-#    - c. keys 0 to 4;
-#    - d. key 2 only.
-# 10. `window_scores` (a whole number): how many entries of `sliding_window_mask(6, 3)` are True?
-# 11. `key_head` (a whole number): there are 64 query heads and 8 heads of keys and values. Which key head does query
-#     head 37 read?
-#
-# <details><summary>I don't know where to start with the running sum</summary>
-#
-# Write out the table of section 8 on paper, with the maximum, the factor and the sum after each block. The first block
-# has maximum 1, and both of its exponentials are exp(0).
-#
-# </details>
-
-# %% exercise="quiz_09" role="solution"
-quiz_09 = {
-    "table_entries": ...,  # a whole number
-    "batched_shape": ...,  # a shape, for example (2, 3, 4)
-    "chunk_scores": ...,  # a shape, for example (2, 3, 4)
-    "last_chunk": ...,  # a whole number
-    "factor": ...,  # a number, to two decimals
-    "running_sum": ...,  # a number, to two decimals
-    "twice_as_long": ...,  # "a", "b", "c" or "d"
-    "what_is_saved": ...,  # "a", "b", "c" or "d"
-    "first_of_three": ...,  # "a", "b", "c" or "d"
-    "window_scores": ...,  # a whole number
-    "key_head": ...,  # a whole number
-}
-### BEGIN SOLUTION
-quiz_09 = {
-    "table_entries": 12000000,
-    "batched_shape": (4, 10, 6),
-    "chunk_scores": (2, 8, 16, 300),
-    "last_chunk": 4,
-    "factor": 0.14,
-    "running_sum": 1.41,
-    "twice_as_long": "b",
-    "what_is_saved": "c",
-    "first_of_three": "b",
-    "window_scores": 15,
-    "key_head": 4,
-}
-### END SOLUTION
-
-# %% exercise="quiz_09" role="check"
-check(quiz_09, "quiz_09")
-
-# %% [markdown]
-# ## What you can do now
-#
-# You can say in bytes what attention and its cache will cost, and make both smaller, with a window, with shared heads,
-# or in pieces. You know what an online softmax keeps, and why a rising maximum means rescaling. Your attention function
-# continues after a cache, with its mask aligned to the bottom right, and you can find out which kernel PyTorch has run.
-#
-# **To read next**
-#
-# - Milakov and Gimelshein (2018), *Online normalizer calculation for softmax*, section 3: the running maximum and the
-#   running sum, with a proof.
-# - Rabe and Staats (2021), *Self-attention Does Not Need O(n²) Memory*, sections 2 and 3: the same for attention.
-# - Dao, Fu, Ermon, Rudra and Ré (2022), *FlashAttention*, section 3: tiles of queries and keys, chosen for the memory
-#   of a graphics card.
-# - Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, sections 2.4 and 3: what decoding token
-#   by token costs, and one head of keys and values for all query heads.
-# - Ainslie et al. (2023), *GQA*, section 2: a few such heads, between one and all.
-# - Jiang et al. (2023), *Mistral 7B*, section 2: a sliding window, and a cache that drops what lies before it.
-#
-# **Next lesson:** 10, *Reading and debugging attention*. You look into the heads of a trained model, and hunt for eight
-# bugs in attention functions that you can only call.
