@@ -6,11 +6,11 @@
     ├─ UnknownLesson           the gradebook doesn't know a lesson, because it was never generated
     ├─ Interrupted             exit code 130: Ctrl+C ended the command
     └─ CommandFailed           exit code 1: it was checked, and is not as it should be; or a file can't be used
+       └─ GradebookUnavailable   the gradebook can't be written now
     Unreadable               what somebody handed in can't be read; the words are for the student
     ├─ FileTooLarge            more bytes than may be read
     └─ NotFollowed             a link in place of a file
     SandboxUnavailable       students' code can't be confined on this machine
-    GradebookUnavailable     the gradebook can't be written now
     SchedulerLost            Dask's scheduler is gone
     OtherVersion             a worker has another version of the course
     NotReleased              students don't have the check of an exercise yet
@@ -103,9 +103,13 @@ class UnknownLesson(CourseError):
     """The gradebook doesn't know a lesson, because it was never generated."""
 
 
-class GradebookUnavailable(RuntimeError):
+class GradebookUnavailable(CommandFailed):
     """The gradebook's database can't be written now: locked, gone, or written by another. Nothing of the batch was
-    stored."""
+    stored. `why` is what the database said."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"The gradebook can't be written to just now ({why}). Run the command again.")
 
 
 class SchedulerLost(RuntimeError):

@@ -39,7 +39,6 @@ ORDER = (
     "batch",
     "watch",
     "nbgrader_plugins",
-    "classroom",
     "authoring",
     "cli",
     "__main__",

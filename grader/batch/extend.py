@@ -20,7 +20,7 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.lateness import note_extension
 from grader.course.moments import Moment, in_words, moment
 from grader.course.roster import Roster, did_you_mean, full_names
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
+from grader.errors import CourseError, GradebookUnavailable, UnknownLesson
 from grader.nbgrader_settings import programs_on_path
 
 
@@ -106,9 +106,8 @@ def set_due(root: Path, lesson: str, time: str) -> DueDate:
 def _writing() -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, GradebookUnavailable) as error:
-        why = cause(error) if isinstance(error, SQLAlchemyError) else error
-        raise CommandFailed(f"The gradebook can't be written to just now ({why}). Run the command again.") from error
+    except SQLAlchemyError as error:
+        raise GradebookUnavailable(cause(error)) from error
 
 
 def _require_known(course: Path, book: Any, student: str) -> None:

@@ -15,7 +15,7 @@ from grader.book.regrade_book import RegradeBook
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.release import exercise_of
 from grader.course.roster import did_you_mean
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable
+from grader.errors import CourseError
 from grader.judge.result import divided
 from grader.lesson_names import choose
 from grader.printable import printable
@@ -67,18 +67,13 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
         cents = divided(round(100 * points), [*worth.values()])
         given = {cell: share / 100 for cell, share in zip(worth, cents, strict=True)} if whole else {exercise: points}
         said = f"{points:g} of {most:g} points, given by hand: {why.strip()}"
-        try:
-            with book.override(student, given, said) as trial:
-                before, after = trial.before.get(student), trial.after[student]
-                was = before.cells if before else {}
-                cells: audit.Cells = {cell: (was.get(cell, (0.0, 0.0))[0], after.cells[cell][0]) for cell in given}
-                rows = (trial.rows_before.get(student, {}), trial.rows_after[student])
-                noted = audit.Noted(before.score if before else 0.0, after.score, cells, why.strip(), rows=rows)
-                audit.add(course.root, course.lesson, audit.OVERRIDE, {student: noted})
-        except GradebookUnavailable as error:
-            raise CommandFailed(
-                f"The gradebook can't be written to just now ({error}). Run the command again."
-            ) from error
+        with book.override(student, given, said) as trial:
+            before, after = trial.before.get(student), trial.after[student]
+            was = before.cells if before else {}
+            cells: audit.Cells = {cell: (was.get(cell, (0.0, 0.0))[0], after.cells[cell][0]) for cell in given}
+            rows = (trial.rows_before.get(student, {}), trial.rows_after[student])
+            noted = audit.Noted(before.score if before else 0.0, after.score, cells, why.strip(), rows=rows)
+            audit.add(course.root, course.lesson, audit.OVERRIDE, {student: noted})
     has_comment = any(cell in trial.rows_after[student]["comment"] for cell in given)
     points_before = sum(pair[0] for pair in cells.values()) if before else None
     return Override(course.lesson, points_before, most, before.score if before else None, after.score, has_comment)

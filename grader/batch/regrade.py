@@ -28,7 +28,7 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import read_regular
 from grader.course.folder import PREVIEW, mode_in
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable
+from grader.errors import CourseError
 from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
 from grader.source.check import other_points
@@ -215,10 +215,7 @@ class _Work(ClassRun):
             else:
                 item = Item(pair.submission, record, StoredNotebook(b""), regraded=True)
             entries.append(item.entry())
-        try:
-            return self.book.trial(entries, self.handed_in)
-        except GradebookUnavailable as error:
-            raise CommandFailed(f"The gradebook can't be used just now ({error}). Run the command again.") from error
+        return self.book.trial(entries, self.handed_in)
 
     def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[GradebookDiff, dict[str, tuple[str, ...]]]:
         """Fill in which marks change and which don't. Returns what an acceptance would store, and by student the cells

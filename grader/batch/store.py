@@ -86,7 +86,7 @@ class Store:
             self._book.store(list(self._waiting.values()))
         except GradebookUnavailable as error:
             self._last = time.monotonic()
-            return str(error)
+            return error.why
         with _disk_has_room():
             self._log.mark_stored(self._keys)
         self._waiting, self._keys = {}, {}
@@ -112,7 +112,7 @@ class Store:
         try:
             self._book.refresh_lateness(handed_in)
         except GradebookUnavailable as error:
-            return str(error)
+            return error.why
         return ""
 
 

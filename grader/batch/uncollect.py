@@ -14,7 +14,7 @@ from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import TAKEN_BACK, ResultsLog
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import COLLECTED, FOLDER
-from grader.errors import CommandFailed, GradebookUnavailable, UnknownLesson
+from grader.errors import UnknownLesson
 from grader.handed_in.before import Was, digest_of, files_back, forget_collecting, last_collecting
 from grader.printable import printable
 
@@ -60,15 +60,10 @@ def uncollect(root: Path, lesson: str) -> TakenBack:
                 back[who] = was
             else:
                 outcome.stays[who] = "left as it is, since something else has replaced what was collected"
-        try:
-            with suppress(UnknownLesson):  # the gradebook doesn't know the lesson yet: there are no marks
-                book = RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config)
-                stack.enter_context(book)
-                _marks_back(course, log, book, back, outcome)
-        except GradebookUnavailable as error:
-            raise CommandFailed(
-                f"The gradebook can't be written to just now ({error}). Run the command again."
-            ) from error
+        with suppress(UnknownLesson):  # the gradebook doesn't know the lesson yet: there are no marks
+            book = RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config)
+            stack.enter_context(book)
+            _marks_back(course, log, book, back, outcome)
         for who, was in back.items():
             files_back(course, who, was)
             submission, there = course.submission(who), digest_of(course, who)

@@ -14,7 +14,7 @@ from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import ResultsLog
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import read_regular
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unreadable
+from grader.errors import CourseError, Unreadable
 
 
 @dataclass
@@ -43,12 +43,7 @@ def undo(root: Path, lesson: str) -> Undone:
         if entry is None:
             raise CourseError(f"{course.root}: there is nothing to undo for {course.lesson}.")
         outcome = Undone(course.lesson, entry)
-        try:
-            _take_back(course, log, book, outcome)
-        except GradebookUnavailable as error:
-            raise CommandFailed(
-                f"The gradebook can't be written to just now ({error}). Run the command again."
-            ) from error
+        _take_back(course, log, book, outcome)
     return outcome
 
 

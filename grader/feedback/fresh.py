@@ -19,7 +19,7 @@ from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
 from grader.course.roster import Roster, did_you_mean, full_names
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unreadable
+from grader.errors import CourseError, Unreadable
 from grader.feedback.page import VERSION, Feedback
 from grader.printable import joined, printable
 
@@ -117,14 +117,9 @@ def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> li
 
 def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, FeedbackMarks]]:
     """What the gradebook says to each student, by student and notebook, with the late penalties of today.
-    `CommandFailed` if it can't be written now."""
+    `GradebookUnavailable` if it can't be written now."""
     with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
-        try:
-            book.refresh_lateness({})
-        except GradebookUnavailable as error:
-            raise CommandFailed(
-                f"The gradebook can't be written to just now ({error}). Run the command again."
-            ) from error
+        book.refresh_lateness({})
         return book.shown()
 
 

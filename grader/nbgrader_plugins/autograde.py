@@ -28,7 +28,7 @@ from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
 from grader.course.settings import BEST, settings_of
 from grader.course.sharing import share
-from grader.errors import CommandFailed, CourseError, GradebookUnavailable, SandboxUnavailable
+from grader.errors import CommandFailed, CourseError, SandboxUnavailable
 from grader.exercises.registry import exercises
 from grader.handed_in.earlier import attempts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out, of_another_lesson
@@ -75,7 +75,7 @@ class JudgingExporter(NotebookExporter):
             self._judge = Judge(secret, self._limits, self.unsafe_no_sandbox, self.carry_forward)
             if getattr(self.parent, "assignments", None):
                 self._put_best_in_place(self._coursedir(), cast(Any, self.parent).assignments)
-        except (CourseError, CommandFailed, GradebookUnavailable, SandboxUnavailable) as error:
+        except (CourseError, CommandFailed, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(str(error)) from None
         atexit.register(self._judge.close)

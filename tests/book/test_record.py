@@ -187,8 +187,9 @@ def test_a_database_that_is_locked_is_waited_for_and_a_full_disk_ends_the_comman
         raise OperationalError("", {}, cause)
 
     monkeypatch.setattr(book.db, "commit", fail)
-    with pytest.raises(kind, match="database is so"):
+    with pytest.raises(CommandFailed, match="database is so") as failed:
         lesson.store([entry("ann", result())])
+    assert type(failed.value) is kind
     assert lesson.roster() == set()
 
 

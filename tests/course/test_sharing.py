@@ -128,10 +128,6 @@ NGSHARE = "c.ExchangeFactory.{0} = 'ngshare_exchange.{0}.Exchange'\n"
         ("c.Exchange.root = '/srv/exchange'\n", True),
         (NGSHARE.format("collect") + NGSHARE.format("submit"), False),
         ("from grader.nbgrader_plugins.settings import configure\nconfigure(c, '/nowhere', 'attention')\n", True),
-        (
-            "from grader.classroom.settings import configure\nconfigure(c, '/nowhere', 'attention')\n",
-            True,
-        ),  # 0.1
         ("raise ValueError\n", True),
     ],
 )

@@ -1,1 +1,0 @@
-"""Courses made by an earlier release import `grader.classroom.settings`. Nothing else is left here."""
