@@ -190,7 +190,8 @@ def learn_text(lesson: dict[str, Any], seed: int, best: float) -> tuple[int, int
     share of names right at its end. Judging isn't counted."""
     torch.manual_seed(seed)
     model = lesson["GPT"](lesson["V"], **lesson["SIZES"])
-    run = lesson["Training"](model, lesson["fit"], seed=seed)
+    ids = lesson["train_ids"]
+    run = lesson["Training"](model, lesson["fit"], ids, lesson["drawn_starts"](ids, seed=seed))
     clock, work, passed, half = 0.0, 0.0, 0, 0
     while run.done < run.steps:
         start, start_work = time.perf_counter(), time.process_time()
@@ -199,8 +200,8 @@ def learn_text(lesson: dict[str, Any], seed: int, best: float) -> tuple[int, int
         clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
         scores = run.judged[run.done] = lesson["judged"](model)
         passed = passed or run.done * (scores.loss < best)
-        half = half or run.done * (scores.names_right > 0.5)
-    return passed, half, clock, work, (scores.loss, scores.names_loss, scores.names_right)
+        half = half or run.done * (scores.asked_right > 0.5)
+    return passed, half, clock, work, (scores.loss, scores.asked_loss, scores.asked_right)
 
 
 def write(lesson: dict[str, Any]) -> None:

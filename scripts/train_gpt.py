@@ -60,12 +60,13 @@ def make_weights() -> int:
     sizes = {"vocab_size": lesson["V"], **lesson["SIZES"], "dropout": DROPOUT, "max_length": 256}
     model = lesson["GPT"](**sizes)
     samples = {0: sample(lesson, model)}
-    run = lesson["Training"](model, lesson["fit"], steps=STEPS)
+    starts = lesson["drawn_starts"](lesson["train_ids"], STEPS)
+    run = lesson["Training"](model, lesson["fit"], lesson["train_ids"], starts)
     for step in MOMENTS:
         lesson["go_on"](run, until=step)
         samples[step] = sample(lesson, model)
         print(step, run.judged[step], repr(samples[step]), flush=True)
-    loss, right = run.judged[run.done].loss, run.judged[run.done].names_right
+    loss, right = run.judged[run.done].loss, run.judged[run.done].asked_right
     if right < 0.7:
         return 1
     # A shared weight is stored under both of its names: safetensors takes no two tensors in one place.

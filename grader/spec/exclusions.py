@@ -41,6 +41,3 @@ NORMALISATION_KERNELS = named(
 )
 # `F.batch_norm` is no module: "nn.BatchNorm1d", or "nn._BatchNorm.forward" where it is called past the module's hooks.
 BATCHNORM_MODULES = named("torch's BatchNorm modules", r"nn\.\w{0,40}BatchNorm")
-GRADIENT_CLIPPING = named(
-    "torch's gradient clipping (`clip_grad_norm_` and its relatives)", r"nn\.utils\.\w{0,9}clip_grad"
-)

@@ -29,7 +29,7 @@ BY_KIND = {
     "returns-nothing": "Does every path through the function end in a `return` line?",
     "wrong-type": "Print `type(...)` of what comes after `return`.",
     "misbuilt": "Compare the names and sizes in `__init__` with the exercise's, letter by letter.",
-    "changes-argument": "Which of your lines writes into a tensor that your function didn't make?",
+    "changes-argument": "Which of your lines writes into an argument of your function?",
     "gradient-cut": "Follow the argument line by line. Which line makes a tensor that doesn't come from the argument?",
     "wrong-gradient": "The values are right, so some step on the way passes on the values but not the gradient.",
     "dtype-changed": "Print `.dtype` after every line. After which one does it change?",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
@@ -243,7 +244,7 @@ def defaults(after: str, weight: float = 0.5) -> Part:
             default = defaults.get(name) if isinstance(defaults, dict) else None
             if given and isinstance(required, list) and name in required:
                 return Finding("wrong-default", f"`{name}` has no default, but in the exercise its default is {given}.")
-            if given and type(default) in (int, float) and default != float(given):
+            if given and type(default) in (int, float) and default != ast.literal_eval(given):
                 return Finding(
                     "wrong-default", f"The default of `{name}` is {default}, but in the exercise it is {given}."
                 )

@@ -145,19 +145,15 @@ def _operator_name(func: Any) -> str:
 
 def _caller(frame: FrameType | None) -> str:
     """What in torch's Python code asks, by the name that is logged: a module's `forward`, as "nn._BatchNorm.forward"
-    (called directly, it passes the hook by), torch.fx for a graph of its, or a function that clips gradients. Empty for
-    a student's code."""
-    clipping = ""
+    (called directly, it passes the hook by), or torch.fx for a graph of its. Empty for a student's code."""
     while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith("torch."):
         name = frame.f_code.co_name
         if module.startswith("torch.nn.modules.") and name == "forward":
             return f"nn.{frame.f_code.co_qualname}"
         if module == "torch.fx.interpreter":
             return FX
-        if module == "torch.nn.utils.clip_grad" and "clip" in name:
-            clipping = f"nn.utils.{name}"
         frame = frame.f_back
-    return FX if frame is not None and frame.f_code.co_filename.startswith("<eval_with_key>") else clipping
+    return FX if frame is not None and frame.f_code.co_filename.startswith("<eval_with_key>") else ""
 
 
 @cache

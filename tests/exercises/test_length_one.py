@@ -31,7 +31,7 @@ HARMLESS = {
     "kv_cache_bytes": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
     "classify_pattern": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
     "bigram_loss": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
-    "clip_gradients": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
+    "byte_pair_encode": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
     "fit": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
     "head_that_remembers": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
 }

@@ -12,24 +12,20 @@ from tests.exercises.quizzes import QuizTests
 class TestQuiz(QuizTests):
     module = quiz_11
     right = {
-        "pairs_in_block": 1024,
         "needed_head": "c",
         "kept": 3,
         "fed": 14,
-        "high_temperature": "c",
+        "same_length": "a",
     }
     spellings = (
-        ("pairs_in_block", 1024.0),
-        ("pairs_in_block", np.int64(1024)),
         ("fed", torch.tensor(14)),
-        ("high_temperature", " C) "),
+        ("same_length", " A) "),
         ("needed_head", "(c)"),
         ("kept", torch.tensor(3)),
+        ("kept", np.int64(3)),
+        ("fed", 14.0),
     )
     hints = (
-        ("pairs_in_block", 16, "one prediction for each piece"),
-        ("pairs_in_block", 64.0, "one piece"),
-        ("pairs_in_block", 1008, "one place further"),
         ("kept", 2, "0.65"),
         ("kept", 4, "fourth needed"),
         ("fed", 15, "last new token"),
@@ -38,13 +34,13 @@ class TestQuiz(QuizTests):
         ("needed_head", "a", "where a head looks"),
         ("needed_head", "b", "only looks"),
         ("needed_head", "d", "would that show about this head"),
-        ("high_temperature", "a", "low temperatures"),
-        ("high_temperature", "D", "order"),
+        ("same_length", "b", "differs from row to row"),
+        ("same_length", "c", "has such heads as well"),
+        ("same_length", "D", "in common"),
     )
     kinds = (
-        ("pairs_in_block", "1024", "expected a number"),
         ("kept", True, "expected a number"),
         ("fed", (14,), "expected a number"),
         ("needed_head", "e", "expected one of"),
-        ("high_temperature", 3, "expected one of"),
+        ("same_length", 3, "expected one of"),
     )

@@ -27,11 +27,3 @@ def graded(judge, outline, **answers):
 def test_solved_lesson_gets_full_marks(judge, outline):
     result = graded(judge, outline)
     assert result.mark == result.points, result
-
-
-def test_torchs_own_clipping_scores_nothing_whatever_its_name(judge, outline):
-    route = "getattr(torch.nn.utils, 'clip_grad' + '_norm_')"
-    mine = f"\ndef clip_gradients(parameters, max_norm):\n    return {route}(parameters, max_norm).item()\n"
-    result = graded(judge, outline, clip_gradients=mine)
-    assert result["clip_gradients"].mark == 0
-    assert result["generate"].passed

@@ -47,7 +47,8 @@ def lesson() -> dict[str, Any]:
 def training(lesson: dict[str, Any], steps: int = 4) -> Any:
     torch.manual_seed(0)
     model = lesson["GPT"](lesson["V"], 8, 1, 2, 16, max_length=128)
-    return lesson["Training"](model, lesson["fit"], steps=steps)
+    starts = lesson["drawn_starts"](lesson["train_ids"], steps)
+    return lesson["Training"](model, lesson["fit"], lesson["train_ids"], starts)
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -122,7 +123,7 @@ def test_a_training_stopped_in_any_step_or_while_it_is_judged_misses_nothing(les
 
         run.fit = functools.partial(stopped_once, lesson["fit"])
         with monkeypatch.context() as patch:
-            patch.setitem(lesson, "judged", functools.partial(stopped_once, lesson["judged"]))
+            patch.setattr(run, "judge", functools.partial(stopped_once, run.judge))
             with pytest.raises(Stopped, match="Run this cell again to go on"):
                 lesson["go_on"](run, until=4, every=2)
             lesson["go_on"](run, until=4, every=2)

@@ -9,7 +9,10 @@ import torch
 import torch.nn.functional as F
 
 from grader.authoring.model_solutions import cells
+from grader.exercises.lesson_11 import byte_pair_encode
 from grader.models.gpt import STORED, course_tales, joined, own_tales, trained_gpt, words_of
+from grader.models.letters import LETTERS, LONGEST, ROW, SHORTEST, repeated_words
+from grader.models.merges import learn_merges
 from scripts.tales import GOODS, KINDS, LOOKS, NAMES, STRANGERS, THINGS, tales
 from scripts.train_gpt import COUNTS, DROPOUT, MOMENTS, PROMPT
 
@@ -107,3 +110,22 @@ def test_the_loss_is_the_stored_one(trained):
     losses = F.cross_entropy(trained(pieces[:, :-1]).transpose(1, 2), pieces[:, 1:])
     assert losses.item() == pytest.approx(trained.loss, abs=0.05)
     assert trained.right > 0.7
+
+
+def test_a_row_of_letters_repeats_its_word_and_nothing_shorter():
+    rows, lengths = repeated_words(200, torch.Generator().manual_seed(3))
+    assert rows.shape == (200, ROW)
+    assert set(lengths.tolist()) == set(range(SHORTEST, LONGEST + 1))
+    for row, length in zip(rows, lengths.tolist(), strict=True):
+        assert torch.equal(row[length:], row[:-length])
+        assert not any(torch.equal(row[n:], row[:-n]) for n in range(1, length))
+    assert rows.max() == len(LETTERS) - 1
+
+
+def test_merges_encode_every_word_that_taught_them_as_the_learning_left_it():
+    """Merged as often as there are pairs, each word is one token."""
+    often = {"lantern": 5, "ladder": 3, "banana": 2, "aaa": 1}
+    merges = learn_merges(often, 100)
+    assert len(merges) == len(set(merges)) < 100
+    assert [byte_pair_encode.reference(word, merges) for word in often] == [[word] for word in often]
+    assert byte_pair_encode.reference("aaaa", [("a", "a")]) == ["aa", "aa"]

@@ -49,7 +49,8 @@ class Model:
     `norm`: where the last norm acts, "end" (right), "start", "both", "nowhere" or "fresh" (at the end, without
     parameters).
     `scale`: the embedding is multiplied by the root of d_model. `finish`: what becomes of the logits.
-    `drops`: whether dropout acts in the blocks, and on the embedding.
+    `drops`: whether dropout acts in the blocks, and on the embedding. `apart`: whose weight embeds and whose
+    gives the logits with `tied=False`.
     """
 
     walk: str = "chain"
@@ -58,12 +59,14 @@ class Model:
     scale: bool = False
     finish: Function = lambda logits: logits
     drops: tuple[bool, bool] = (True, False)
+    apart: tuple[str, str] = ("token_embedding", "head")
 
     def __call__(self, setup: Setup, tokens: Tensor) -> Tensor:
         state, (_, width, layers, heads, *_) = setup.state, setup.init
         dropped = setup.training and setup.init[5] >= ALL_DROPPED
         kept, kept_of_tokens = (0.0 if dropped and drops else 1.0 for drops in self.drops)
-        table = state["token_embedding.weight"]
+        embeds, gives = self.apart if not all(setup.init[7:]) else ("token_embedding", "token_embedding")
+        table = state[f"{embeds}.weight"]
         embedded = kept_of_tokens * F.embedding(tokens, table) * (width**0.5 if self.scale else 1)
         x = embedded = self._normed(state, embedded) if self.norm in ("start", "both") else embedded
         for i in range({"first": 1, "none": 0}.get(self.walk, layers)):
@@ -72,7 +75,7 @@ class Model:
             x = x + output if self.walk == "added" else output
         x = self._normed(state, x) if self.norm in ("end", "both") else x
         x = F.layer_norm(x, x.shape[-1:]) if self.norm == "fresh" else x
-        return self.finish(F.linear(x, table))
+        return self.finish(F.linear(x, state[f"{gives}.weight"]))
 
     @staticmethod
     def _normed(state: Any, x: Tensor) -> Tensor:
@@ -80,10 +83,11 @@ class Model:
 
 
 RIGHT = Model()
-QUIET, FULL, TIED = (
+QUIET, FULL, TIED, APART = (
     "blocks that add the same to every token",
     "as many tokens as max_length",
     "only the embedding's weight is loaded",
+    "with tied=False",
 )
 SILENT = ("out_proj", "linear2")
 
@@ -96,6 +100,8 @@ def _cases(draw: Draw) -> list[Case]:
         state = states[sizes["L"]]
         state = silenced(state, *SILENT, biases=False) if name == QUIET else state
         state = {key: tensor for key, tensor in state.items() if name != TIED or key != "head.weight"}
+        if name == APART:
+            state["head.weight"] = draw.normal((sizes["V"], sizes["E"]), sizes["E"] ** -0.5)
         init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
         # A head with a bias is another model, but a bias of zeros leaves the rest to be judged.
         setup = Setup(init, state, training=name == TRAIN, optional={"head.bias": torch.zeros(sizes["V"])})
@@ -107,6 +113,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(QUIET, one_block),
         case(FULL, one_block, SOME_DROPPED, one_block["T"], double=True),
         case(TIED, two_blocks),
+        case(APART, two_blocks, 0.0, 2 * two_blocks["T"], False),
         *(case(name, one) for name, one in length_one_sizes(one_block).items()),
         case(TRAIN, one_block, ALL_DROPPED, 2 * one_block["T"]),
     ]
@@ -314,7 +321,16 @@ EXERCISE = Exercise(
     lesson=LESSON,
     points=5,
     kind="module",
-    signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout=0.0", "max_length=256"),
+    signature=(
+        "vocab_size",
+        "d_model",
+        "num_layers",
+        "num_heads",
+        "d_ff",
+        "dropout=0.0",
+        "max_length=256",
+        "tied=True",
+    ),
     outputs=(Output("logits", "B T V"),),
     cases=_cases,
     reference=RIGHT,
@@ -323,6 +339,7 @@ EXERCISE = Exercise(
         parts.values("embedding, last norm and head", 2, QUIET),
         parts.values("each block works on what the one before it gave", 3, "two blocks", *LENGTH_ONE),
         parts.values("head and embedding share one weight", 1.5, TIED),
+        parts.values("keeps two weights with `tied=False`", 0.5, TIED, APART),
         parts.after_values(Part("starts with small logits", 0.5, _starts_small, compares_values=False), TIED),
         parts.after_values(Part("the head has no bias", 0.5, _no_bias, compares_values=False), QUIET),
         Part("passes `dropout` on to the blocks", 0.5, _drops),
@@ -352,6 +369,7 @@ EXERCISE = Exercise(
         mistake("embedding-scaled", (replace(RIGHT, scale=True),)),
         mistake("full-length-refused", recognise=_full_length_refused),
         mistake("weights-not-tied", recognise=_not_tied),
+        mistake("always-tied", tuple(replace(RIGHT, apart=(both, both)) for both in RIGHT.apart)),
         mistake(
             "starts-too-large",
             recognise=lambda session: _not_tied(session) is False and _starts_small(session) is not None,

@@ -5,11 +5,12 @@ NAMES = (
     "bigram_loss",
     "GPTBlock",
     "GPT",
-    "clip_gradients",
     "fit",
     "next_token_probabilities",
     "generate",
     "generate_with_cache",
     "head_that_remembers",
+    "induction_scores",
+    "byte_pair_encode",
     "quiz_11",
 )

@@ -16,20 +16,6 @@ def _kept() -> int:
 
 
 QUESTIONS = (
-    number(
-        "pairs_in_block",
-        lambda: 16 * 64,
-        0,
-        "Every token of every piece has a label of its own, so how many tokens are in the batch?",
-        wrong=written(
-            {
-                16.0: "That is one prediction for each piece, but which of its tokens have a label?",
-                64.0: "That is one piece, but how many are in the batch?",
-                1008.0: "The last token of a piece has a label too, which lies one place further in the text.",
-                1040.0: "A piece of 64 tokens needs 65 ids of the text, but how many of them are labels?",
-            }
-        ),
-    ),
     choice(
         "needed_head",
         "abcd",
@@ -39,17 +25,6 @@ QUESTIONS = (
             "a": "A weight shows where a head looks, but does that prove that it matters (lesson 10)?",
             "b": "Even then the head only looks, but what happens to the names without this head?",
             "d": "The loss rose whichever of the four heads was off, so what would that show about this head?",
-        },
-    ),
-    choice(
-        "high_temperature",
-        "abcd",
-        "25d82324120e",
-        "Divide the logits 4, 2 and 0 by 100. How far apart are they then, and what does softmax make of them?",
-        wrong={
-            "a": "That is where low temperatures lead.",
-            "b": "Temperature 1 divides by one, and higher ones divide by more.",
-            "d": "Dividing by a positive number doesn't change the order.",
         },
     ),
     number(
@@ -81,6 +56,17 @@ QUESTIONS = (
                 50.0: "Is the prompt read again for every new token?",
             }
         ),
+    ),
+    choice(
+        "same_length",
+        "abcd",
+        "52e6207074b4",
+        "If every word has 16 letters, how far back does the next letter stand? Is that the same in all rows?",
+        wrong={
+            "b": "One layer fails where the distance differs from row to row. Does it differ here?",
+            "c": "Whatever a head of the first layer can do, a model with two layers has such heads as well.",
+            "d": "What do the names in the tales and the letters of such a word have in common?",
+        },
     ),
 )
 

@@ -1,13 +1,14 @@
 # %% right: the embedding's weight for both, made small
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        if tied:
+            self.head.weight = self.token_embedding.weight
         nn.init.normal_(self.head.weight, std=0.02)
 
     def forward(self, tokens, cache=None):
@@ -22,14 +23,15 @@ class GPT(nn.Module):
 
 # %% right: the head's weight for both
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -43,12 +45,13 @@ class GPT(nn.Module):
 
 # %% right: logits by F.linear, dropout on the embedding, blocks appended
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length, self.p = max_length, dropout
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
         self.norm = nn.LayerNorm(d_model)
         self.blocks = nn.ModuleList()
         for _ in range(num_layers):
@@ -61,7 +64,7 @@ class GPT(nn.Module):
         x = F.dropout(self.token_embedding.weight[tokens], self.p, self.training)
         for i in range(len(self.blocks)):
             x = self.blocks[i](x, cache=cache)
-        logits = F.linear(self.norm(x), self.token_embedding.weight)
+        logits = F.linear(self.norm(x), self.head.weight)
         if cache is not None:
             return [logits, cache]
         return logits
@@ -69,14 +72,15 @@ class GPT(nn.Module):
 
 # %% right: another empty cache, a list for each block
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -93,14 +97,15 @@ class GPT(nn.Module):
 
 # %% wrong starts-too-large: the embedding's weight for both
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        if tied:
+            self.head.weight = self.token_embedding.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -114,14 +119,16 @@ class GPT(nn.Module):
 
 # %% wrong starts-too-large: registered under both names
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         shared = nn.Parameter(torch.randn(vocab_size, d_model))
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = shared
-        self.head.weight = shared
+        if tied:
+            self.token_embedding.weight = shared
+        if tied:
+            self.head.weight = shared
         self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)])
         self.norm = nn.LayerNorm(d_model)
 
@@ -138,16 +145,60 @@ class GPT(nn.Module):
         return logits, cache
 
 
+# %% wrong always-tied: the line without its condition
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.token_embedding.weight = self.head.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong always-tied: the embedding for the logits
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        if tied:
+            self.token_embedding.weight = self.head.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.norm(x) @ self.token_embedding.weight.T
+        return logits if cache is None else (logits, cache)
+
+
 # %% wrong blocks-in-python-list: a comprehension
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = [GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -161,14 +212,15 @@ class GPT(nn.Module):
 
 # %% wrong blocks-in-python-list: a tuple
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = tuple(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -182,14 +234,15 @@ class GPT(nn.Module):
 
 # %% wrong layers-shared: one block several times
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout)] * num_layers)
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -203,14 +256,15 @@ class GPT(nn.Module):
 
 # %% wrong layers-shared: the first block in the loop
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -224,7 +278,7 @@ class GPT(nn.Module):
 
 # %% wrong layers-shared: one block made
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
@@ -232,7 +286,8 @@ class GPT(nn.Module):
         self.num_layers = num_layers
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -246,14 +301,15 @@ class GPT(nn.Module):
 
 # %% wrong head-has-bias: nn.Linear as it is
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -267,14 +323,15 @@ class GPT(nn.Module):
 
 # %% wrong head-has-bias: tied the other way
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=True)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -288,14 +345,15 @@ class GPT(nn.Module):
 
 # %% wrong final-norm-forgotten: head alone
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -309,14 +367,15 @@ class GPT(nn.Module):
 
 # %% wrong final-norm-forgotten: its result lost
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -331,14 +390,15 @@ class GPT(nn.Module):
 
 # %% wrong norm-at-the-start: the embedding
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -352,14 +412,15 @@ class GPT(nn.Module):
 
 # %% wrong norm-at-the-start: at both ends
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -373,14 +434,15 @@ class GPT(nn.Module):
 
 # %% wrong softmax-applied: softmax
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -394,14 +456,15 @@ class GPT(nn.Module):
 
 # %% wrong softmax-applied: log_softmax
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -415,14 +478,15 @@ class GPT(nn.Module):
 
 # %% wrong only-last-block: from the embedding
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -436,14 +500,15 @@ class GPT(nn.Module):
 
 # %% wrong only-last-block: two names
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -457,14 +522,15 @@ class GPT(nn.Module):
 
 # %% wrong only-first-block: return in the loop
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -478,14 +544,15 @@ class GPT(nn.Module):
 
 # %% wrong only-first-block: no loop
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -498,14 +565,15 @@ class GPT(nn.Module):
 
 # %% wrong blocks-lost: result not kept
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -519,14 +587,15 @@ class GPT(nn.Module):
 
 # %% wrong blocks-lost: another name
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -540,14 +609,15 @@ class GPT(nn.Module):
 
 # %% wrong residual-around-blocks: plus
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -561,14 +631,15 @@ class GPT(nn.Module):
 
 # %% wrong residual-around-blocks: in place
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -582,14 +653,15 @@ class GPT(nn.Module):
 
 # %% wrong embedding-scaled: root
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -603,14 +675,15 @@ class GPT(nn.Module):
 
 # %% wrong embedding-scaled: math
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -625,14 +698,15 @@ class GPT(nn.Module):
 
 # %% wrong full-length-refused: >=
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] >= self.max_length:
@@ -646,14 +720,15 @@ class GPT(nn.Module):
 
 # %% wrong full-length-refused: not less
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if not tokens.shape[1] < self.max_length:
@@ -667,7 +742,7 @@ class GPT(nn.Module):
 
 # %% wrong weights-not-tied: forgotten
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
@@ -687,7 +762,7 @@ class GPT(nn.Module):
 
 # %% wrong weights-not-tied: copied
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
@@ -708,7 +783,7 @@ class GPT(nn.Module):
 
 # %% wrong weights-not-tied: .data
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
@@ -729,14 +804,15 @@ class GPT(nn.Module):
 
 # %% wrong dropout-not-passed-on: left out
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -750,14 +826,15 @@ class GPT(nn.Module):
 
 # %% wrong dropout-not-passed-on: only on the embedding
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens, cache=None):
@@ -772,14 +849,15 @@ class GPT(nn.Module):
 
 # %% wrong dropout-hard-coded: 0.1
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, 0.1) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -793,14 +871,15 @@ class GPT(nn.Module):
 
 # %% wrong dropout-hard-coded: 0.5
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout=0.5) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -814,14 +893,15 @@ class GPT(nn.Module):
 
 # %% right: asked after the blocks have filled the cache
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -837,14 +917,15 @@ class GPT(nn.Module):
 
 # %% wrong empty-cache-ignored: if cache
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -858,14 +939,15 @@ class GPT(nn.Module):
 
 # %% wrong empty-cache-ignored: or None
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         cache = cache or None
@@ -880,14 +962,15 @@ class GPT(nn.Module):
 
 # %% wrong cache-not-passed-on: in the model
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -914,14 +997,15 @@ class GPTBlock(nn.Module):
 
 
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -935,14 +1019,15 @@ class GPT(nn.Module):
 
 # %% wrong -: no limit
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         x = self.token_embedding(tokens)
@@ -954,14 +1039,15 @@ class GPT(nn.Module):
 
 # %% wrong -: without a cache
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens):
         if tokens.shape[1] > self.max_length:
@@ -975,14 +1061,15 @@ class GPT(nn.Module):
 
 # %% wrong -: cache returned always
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -996,14 +1083,15 @@ class GPT(nn.Module):
 
 # %% wrong -: blocks in reverse
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1017,14 +1105,15 @@ class GPT(nn.Module):
 
 # %% wrong -: the last token only
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1038,14 +1127,15 @@ class GPT(nn.Module):
 
 # %% wrong cache-not-passed-on: a new one for every block
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1059,14 +1149,15 @@ class GPT(nn.Module):
 
 # %% wrong -: only the message is wrong
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1080,14 +1171,15 @@ class GPT(nn.Module):
 
 # %% wrong -: default of max_length
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1101,14 +1193,15 @@ class GPT(nn.Module):
 
 # %% wrong returns-nothing: no return
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.token_embedding.weight = self.head.weight
+        if tied:
+            self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1122,7 +1215,7 @@ class GPT(nn.Module):
 
 # %% right: small numbers drawn for both
 class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
         super().__init__()
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
@@ -1130,7 +1223,8 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout=dropout) for _ in range(num_layers)])
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        if tied:
+            self.head.weight = self.token_embedding.weight
 
     def forward(self, tokens, cache=None):
         B, T = tokens.shape
