@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+RUNNING: set[subprocess.Popen[str]] = set()  # the programs of the stages that run now
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 # One process a core, each with one thread: more of either only gets in the way. A file is one worker's: what its tests
 # share is made once, and a notebook is one kernel. In the order of the folders: else files with few tests come last,
@@ -147,12 +149,14 @@ def run_stage(
             text=True,
         ) as process:
             assert process.stdout is not None
+            RUNNING.add(process)
             last = ""
             for line in process.stdout:
                 tell(line)
                 last = line
                 if line.startswith(FAULTS):
                     outcome.faults.append(line.rstrip())
+        RUNNING.discard(process)
         outcome.failed |= process.returncode != 0
         if "pytest" in command:
             outcome.counts.update(summary(last))
@@ -217,5 +221,13 @@ def main(wanted: list[str]) -> int:
     return 1 if any(outcome.failed for outcome in outcomes.values()) else 0
 
 
+def end_with_children(number: int, _frame: object) -> None:
+    """Interrupt what the stages run, as Ctrl+C does, so that pytest ends its workers and sandboxes, and leave."""
+    for process in list(RUNNING):
+        process.send_signal(signal.SIGINT)
+    os._exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end_with_children)
     sys.exit(main(sys.argv[1:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -56,7 +57,9 @@ def test_an_unknown_stage_is_a_usage_error(two_stages, capsys: pytest.CaptureFix
 
 def test_a_failing_test_shows_in_the_counts_and_by_name(tmp_path: Path):
     (tmp_path / "test_it.py").write_text("def test_a(): assert 0\ndef test_b(): pass\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", str(tmp_path)]
+    (tmp_path / "pytest.ini").touch()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(tmp_path / "pytest.ini")]
+    command.append(str(tmp_path))
     outcome = stages.run_stage([command])
     assert outcome.failed
     assert outcome.counts == Counter(failed=1, passed=1)
@@ -70,6 +73,24 @@ def test_many_failures_are_cut_short():
     outcome = stages.Outcome(failed=True, faults=[f"FAILED test_{i}" for i in range(stages.SHOWN + 2)])
     lines = stages.report({"unit": outcome}, 1.0).splitlines()
     assert lines[-3:-1] == [f"unit: FAILED test_{stages.SHOWN - 1}", "unit: and 2 more"]
+
+
+@pytest.mark.timeout(60)
+def test_a_run_that_is_terminated_leaves_no_program_behind(tmp_path: Path):
+    mark = tmp_path / "ended"
+    inside = "import pathlib, sys, time\ntry:\n    print('runs', flush=True)\n    time.sleep(50)\n"
+    inside += f"finally:\n    pathlib.Path({str(mark)!r}).touch()"
+    code = f"""import signal, sys
+from tests import stages
+signal.signal(signal.SIGTERM, stages.end_with_children)
+stages.run_stage([[sys.executable, "-c", {inside!r}]], lambda line: print(line, flush=True))"""
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert any(line == "runs\n" for line in run.stdout)
+        run.terminate()
+        assert run.wait() == 143
+    while not mark.exists():
+        time.sleep(0.05)
 
 
 def test_continuous_integration_runs_what_developers_run():
