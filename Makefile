@@ -17,7 +17,7 @@ LOCK := requirements.lock
 PIP_WITH_PROGRESS := -m pip install --no-input --disable-pip-version-check --no-compile
 PIP_INSTALL := $(PIP_WITH_PROGRESS) --quiet
 # An index that isn't there is asked once more, not five times, which took a minute.
-TORCH_ALONE = --no-deps torch -c $(LOCK) --retries 1 --index-url $(TORCH_INDEX)
+TORCH_ALONE = --retries 1 --no-deps torch -c $(LOCK) --index-url $(TORCH_INDEX)
 
 # For any command: make start ARGS=--no-browser, make build ARGS="--check 01"
 ARGS ?=

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tools.lab import Lab, Notebook
+from tools.lab import Lab, Notebook, page_of
 
 WRONG = "def first_steps(x):\n    return 2 * x"
 RIGHT = "def first_steps(x):\n    return 2 * x + 1"
@@ -46,6 +46,15 @@ def test_teachers_tools_and_the_question_about_news_are_not_there(notebook):
     expect(notebook.page.locator(".lm-MenuBar-itemLabel", has_text="Nbgrader")).to_have_count(0)
     expect(notebook.page.locator("[title*='Create Assignment']")).to_have_count(0)
     expect(notebook.page.get_by_text("Would you like to get notified about official Jupyter news?")).to_have_count(0)
+
+
+def test_notebook_7_has_validate_but_no_menu_of_teachers_tools(browser: Browser, lab: Lab):
+    page = page_of(browser)
+    page.goto(f"{lab.url}/notebooks/01_self_attention.ipynb?token={lab.token}")
+    expect(page.get_by_role("button", name="Validate")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Kernel", exact=True)).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Nbgrader")).to_have_count(0)
+    page.context.close()
 
 
 def test_the_set_up_is_found_right(notebook, shot):

@@ -4,6 +4,7 @@ of views with the notebook, so that they are alive on the next day (overrides.js
 
 That folder is the package's `notebooks/`. In the repository, whose `notebooks/` are built, it is one with copies."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -25,3 +26,13 @@ c.ServerApp.root_dir = str(FOLDER)
 c.LabApp.app_settings_dir = str(HERE)
 c.JupyterNotebookApp.app_settings_dir = str(HERE)  # behind JupyterLab's button "Notebook"
 c.LabApp.default_url = "/lab/tree/00_start_here.ipynb"
+c.LanguageServerManager.autodetect = False  # the log would list nineteen that aren't there
+
+
+def hide_in_notebook(_handler: object, page: dict) -> dict:
+    """Notebook 7 reads overrides.json there, but not page_config.json."""
+    hidden = json.loads((HERE / "page_config.json").read_text("utf-8"))["disabledExtensions"]
+    return {**page, "disabledExtensions": [*dict.fromkeys([*page.get("disabledExtensions", []), *hidden])]}
+
+
+c.ServerApp.tornado_settings = {"page_config_hook": hide_in_notebook}
