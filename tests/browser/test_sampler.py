@@ -13,7 +13,7 @@ EXCERPT = Excerpt(
     "11_small_gpt",
     view="Sampler(course",
     start='Sampler after "Once there was a", temperature 1, top-k all, top-p all: 330 words stay, ',
-    before=("import textwrap", "trained_gpt()"),
+    before=("import textwrap",),
 )
 START = "Once there was a"
 WORD = r"(?: ?(?:(?<![\w'])[\w']+(?![\w'])|[^\w\s])|\n)"  # a mark is one too
