@@ -31,6 +31,7 @@ OTHERS = ["tests/judge/test_honest.py"]
 # What takes long and rarely breaks: whole terms and classes, commands that are killed, several users.
 SLOW = [
     "tests/demo",
+    "tests/term/test_faults.py",
     *(f"tests/batch/test_{name}.py" for name in ("best", "faults", "hand_in", "killed", "other_users")),
     *(f"tests/batch/test_{name}.py" for name in ("names", "own_cells", "postgres", "shared")),
     "tests/batch/test_own_exercise.py::test_the_page_from_start_to_end",

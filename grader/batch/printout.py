@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from grader.batch.run import STOPPED, ClassOutcome
+from grader.course.called import BY_ID, Called
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
 from grader.judge.result import UNSAFE, SubmissionMark
@@ -40,8 +41,8 @@ def moved(outcome: ClassOutcome) -> list[tuple[str, tuple[float, float]]]:
     return sorted((who, (before, now)) for who, (before, now) in pairs.items() if before != now)
 
 
-def as_text(outcome: ClassOutcome) -> str:
-    """What a run did, as text for a terminal."""
+def as_text(outcome: ClassOutcome, called: Called = BY_ID) -> str:
+    """What a run did, as text for a terminal, in which people are `called` so."""
     kept = len(outcome.records) - outcome.graded
     lines = [f"{outcome.lesson}: {outcome.graded} graded now, {kept} graded before, in {outcome.seconds:.1f} s"]
     if any(record.result.confinement == UNSAFE for record in outcome.records.values()):
@@ -52,13 +53,15 @@ def as_text(outcome: ClassOutcome) -> str:
         who: f"{marks[who].score:g}, but the judge gave {mark:g}{_late(marks[who])}"
         for who, mark in _judged(outcome).items()
     }
-    lines += listed("with a mark in the gradebook that differs from the judge's", judged)
+    lines += listed("with a mark in the gradebook that differs from the judge's", judged, called)
     lines += listed(
         "waiting to be marked by hand",
         {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand},
+        called,
     )
-    lines += listed("handed work in more than once; the best hand-in counts", outcome.best)
-    lines += listed("whose mark has changed in this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)})
+    lines += listed("handed work in more than once; the best hand-in counts", outcome.best, called)
+    changes = {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)}
+    lines += listed("whose mark has changed in this run", changes, called)
     if outcome.earlier:
         lines += [
             "",
@@ -67,14 +70,12 @@ def as_text(outcome: ClassOutcome) -> str:
             "To see what would change: grader regrade DIR LESSON --preview",
         ]
     if outcome.missing:
-        lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(outcome.missing)}"]
+        lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(map(called, outcome.missing))}"]
     if outcome.to_settle:
-        lines += [
-            "",
-            f"{len(outcome.to_settle)} still to be settled (grader collect shows how): {joined(outcome.to_settle)}",
-        ]
+        names = joined(map(called, outcome.to_settle))
+        lines += ["", f"{len(outcome.to_settle)} still to be settled (grader collect shows how): {names}"]
     left = _left(outcome)
-    lines += listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
+    lines += listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left}, called)
     ungraded = f"{len(left)} {'is' if len(left) == 1 else 'are'} not graded. {outcome.stopped}"
     return "\n".join([*lines, *(["", ungraded] if outcome.stopped else [])])
 
@@ -100,12 +101,12 @@ def _late(mark: SubmissionMark) -> str:
     return f" (late: {-mark.penalty:g})" if mark.penalty else ""
 
 
-def listed(what: str, students: Mapping[str, str]) -> list[str]:
-    """Lines below a blank one: how many students there are of whom `what` is true, and of each what is said. Empty if
-    there are no students."""
+def listed(what: str, students: Mapping[str, str], called: Called = BY_ID) -> list[str]:
+    """Lines below a blank one: how many students there are of whom `what` is true, and of each, as they are `called`,
+    what is said. Empty if there are no students."""
     if not students:
         return []
-    rows = [f"  {printable(student)}: {printable(said)}" for student, said in sorted(students.items())]
+    rows = [f"  {printable(called(student))}: {printable(said)}" for student, said in sorted(students.items())]
     return ["", f"{len(students)} {what}:", *rows]
 
 

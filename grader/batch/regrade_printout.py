@@ -13,6 +13,7 @@ from grader.batch.printout import listed
 from grader.batch.regrade import Regrade
 from grader.batch.undo import Undone
 from grader.book.audit import AuditEntry
+from grader.course.called import BY_ID, Called
 from grader.handed_in.learners_file import Judged
 from grader.insights.page import render
 from grader.judge.words import as_text as shown
@@ -36,8 +37,9 @@ def sentence(regrade: Regrade) -> str:
     return f"{said} {students} them." if down else said
 
 
-def as_text(regrade: Regrade) -> str:
-    """A regrade as text for a terminal: the sentence, then a table of students and exercises."""
+def as_text(regrade: Regrade, called: Called = BY_ID) -> str:
+    """A regrade as text for a terminal, in which people are `called` so: the sentence, then a table of students and
+    exercises."""
     lines = [*(_file(regrade.file) if regrade.file else ()), sentence(regrade)]
     if regrade.changed:
         lines.append(f"Changed since these marks were given: {', '.join(regrade.changed)}.")
@@ -46,17 +48,19 @@ def as_text(regrade: Regrade) -> str:
         lines += ["", f"{'student, exercise':40} {'before':>7} {'after':>7} {'of':>5}  why"]
     for change in _shown(regrade):
         less = f"  {change.also_down:g} with --also-down" if change.also_down < change.after else ""
-        lines.append(f"{printable(change.student):40} {change.before:7g} {change.after:7g}      {less}".rstrip())
+        lines.append(
+            f"{printable(called(change.student)):40} {change.before:7g} {change.after:7g}      {less}".rstrip()
+        )
         for exercise in change.exercises:
             reasons = list(why(exercise))
             figures = f"{exercise.before:7g} {exercise.after:7g} {exercise.points:5g}"
             lines.append(f"  {exercise.exercise:38} {figures}  {reasons[0] if reasons else ''}".rstrip())
             lines += [f"{'':64}{line}" for line in reasons[1:]]
     if regrade.waiting:
-        names = joined(regrade.waiting)
+        names = joined(map(called, regrade.waiting))
         waiting = f"{len(regrade.waiting)} not graded yet, or changed since grading (run grader autograde): {names}"
         lines += ["", waiting]
-    lines += listed("to look at", regrade.problems)
+    lines += listed("to look at", regrade.problems, called)
     return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
 
 
@@ -111,8 +115,8 @@ def as_json(regrade: Regrade) -> dict[str, Any]:
     return asdict(regrade)
 
 
-def as_html(regrade: Regrade) -> str:
-    """A regrade as an HTML page, which holds no script and loads nothing."""
+def as_html(regrade: Regrade, called: Called = BY_ID) -> str:
+    """A regrade as an HTML page, in which people are `called` so; it holds no script and loads nothing."""
     return render(
         "batch/regrade.html",
         title=f"A regrade of {regrade.lesson}",
@@ -121,19 +125,20 @@ def as_html(regrade: Regrade) -> str:
         students=_shown(regrade),
         not_released=[line.strip() for line in not_released(regrade) if line],
         file="\n".join(_file(regrade.file)) if regrade.file else "",
-        waiting=joined(regrade.waiting),
+        waiting=joined(map(called, regrade.waiting)),
         why=why,
         printable=printable,
+        called=called,
         code=lambda text: Markup(inline(text)),
     )
 
 
-def undone_as_text(undone: Undone) -> str:
-    """What an undo took back, a line for each student."""
+def undone_as_text(undone: Undone, called: Called = BY_ID) -> str:
+    """What an undo took back, a line for each student, who is `called` so."""
     entry = undone.entry
     lines = [f"{undone.lesson}: entry {entry.id} in the audit log ({entry.action}, {entry.when}) has been undone."]
-    lines += [f"  {printable(who)}: {before:g} → {after:g}" for who, (before, after) in undone.marks.items()]
-    lines += [f"  {printable(who)}: {said}" for who, said in undone.stays.items()]
+    lines += [f"  {printable(called(who))}: {before:g} → {after:g}" for who, (before, after) in undone.marks.items()]
+    lines += [f"  {printable(called(who))}: {said}" for who, said in undone.stays.items()]
     return "\n".join(lines)
 
 
@@ -143,8 +148,8 @@ def undone_as_json(undone: Undone) -> dict[str, Any]:
     return about | {"marks": undone.marks, "stays": undone.stays}
 
 
-def log_as_text(entries: list[AuditEntry]) -> str:
-    """The entries of the audit log as text, the students below each."""
+def log_as_text(entries: list[AuditEntry], called: Called = BY_ID) -> str:
+    """The entries of the audit log as text, below each the students, who are `called` so."""
     lines = []
     for entry in entries:
         about = f" of number {entry.undoes}" if entry.undoes else ""
@@ -156,6 +161,6 @@ def log_as_text(entries: list[AuditEntry]) -> str:
             cells = ", ".join(f"{name} {pair[0]:g} → {pair[1]:g}" for name, pair in noted.cells.items())
             details = "; ".join(said for said in (cells, printable(noted.why)) if said)
             lines.append(
-                f"     {printable(who)}: {noted.before:g} → {noted.after:g}{f' ({details})' if details else ''}"
+                f"     {printable(called(who))}: {noted.before:g} → {noted.after:g}{f' ({details})' if details else ''}"
             )
     return "\n".join(lines) or "Nothing has been accepted, overridden or undone yet."

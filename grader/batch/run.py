@@ -29,6 +29,7 @@ from grader.course.folder import folder_of, mode_in
 from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
 from grader.course.release import Release
+from grader.course.roster import Roster
 from grader.course.settings import BEST
 from grader.course.to_settle import unsettled
 from grader.errors import CommandFailed, SchedulerLost, Unreadable
@@ -205,7 +206,8 @@ class ClassRun:
             found = [submission for submission in found if submission.student in self.options.students]
         roster = book.roster()
         handed_in = {submission.student for submission in found}
-        absent = roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}
+        left = Roster.of(self.course.root).withdrawn
+        absent = roster - handed_in - left - {*self.course.layout.student_id_exclude.split(",")}
         may_have = unsettled(self.course.root, self.course.lesson)
         self.outcome.missing = tuple(sorted(absent - may_have))
         self.outcome.to_settle = tuple(sorted(absent & may_have))

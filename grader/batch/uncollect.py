@@ -12,11 +12,12 @@ from grader.batch.run import locked
 from grader.book.autograded import Autograded
 from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import TAKEN_BACK, ResultsLog
+from grader.course.called import BY_ID, Called
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import COLLECTED, FOLDER
 from grader.errors import UnknownLesson
 from grader.handed_in.before import Was, digest_of, files_back, forget_collecting, last_collecting
-from grader.printable import printable
+from grader.printable import joined, printable
 
 
 @dataclass
@@ -31,19 +32,19 @@ class TakenBack:
     marks: dict[str, tuple[float, float | None]] = field(default_factory=dict)
     stays: dict[str, str] = field(default_factory=dict)  # why somebody's work stays as it is
 
-    def as_text(self) -> str:
-        """What was put back, as text for a terminal."""
+    def as_text(self, called: Called = BY_ID) -> str:
+        """What was put back, as text for a terminal, in which people are `called` so."""
         lines = [f"{self.lesson}: the collection of {self.when} has been undone."]
         for title, people in (
             ("now without a hand-in", self.nothing),
             ("back to their earlier hand-in", self.earlier),
         ):
-            lines += [f"{len(people)} {title}: {', '.join(map(printable, people))}"] if people else []
+            lines += [f"{len(people)} {title}: {joined(map(called, people))}"] if people else []
         lines += [
-            f"  {printable(who)}: {before:g} → {'no mark' if after is None else f'{after:g}'}"
+            f"  {printable(called(who))}: {before:g} → {'no mark' if after is None else f'{after:g}'}"
             for who, (before, after) in sorted(self.marks.items())
         ]
-        return "\n".join([*lines, *(f"  {printable(who)}: {why}" for who, why in sorted(self.stays.items()))])
+        return "\n".join([*lines, *(f"  {printable(called(who))}: {why}" for who, why in sorted(self.stays.items()))])
 
 
 def uncollect(root: Path, lesson: str) -> TakenBack:

@@ -10,6 +10,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from grader.book.marks import Marks, score_of, waits
+from grader.course.roster import Roster
 from grader.course.tables import as_csv, rows_of
 from grader.course.to_settle import unsettled
 from grader.platforms.platform import ClassMarks, MarksFile, Platform, number
@@ -76,15 +77,18 @@ class ExportMarks(ExportPlugin):
         """Write one row for each student and assignment, in points, to the file that nbgrader's `--to` names."""
         to = self.to or "grades.csv"
         self.log.info("Exporting grades to %s", to)
+        course = Path(str(self.config.CourseDirectory.get("root", ".")))
+        left = Roster.of(course).withdrawn
         students = [
-            student for student in gradebook.students if not self.student or student.id in map(str, self.student)
+            student
+            for student in gradebook.students
+            if (student.id in map(str, self.student) if self.student else student.id not in left)
         ]
         assignments = [
             assignment
             for assignment in gradebook.assignments
             if not self.assignment or assignment.name in map(str, self.assignment)
         ]
-        course = Path(str(self.config.CourseDirectory.get("root", ".")))
         rows = [_row(course, gradebook, assignment, student) for assignment in assignments for student in students]
         cells = [[row.get(column) for column in NBGRADER_COLUMNS] for row in rows]
         Path(to).write_text(as_csv([NBGRADER_COLUMNS, *cells]), encoding="utf-8")

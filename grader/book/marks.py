@@ -79,7 +79,8 @@ def rules_of(config: Any, lessons: Sequence[str]) -> CourseSettings:
 
 
 def marks_of(course: Path, layout: Any, config: Any) -> Marks:
-    """Everybody's marks, of those on the roster and those in the gradebook, with their totals by the course's rules.
+    """Everybody's marks, of those on the roster and those in the gradebook but not of those who have left, with their
+    totals by the course's rules.
     `CourseError` if the rules aren't right, or name a student who isn't there."""
     found = Marks()
     with Gradebook(layout.db_url, layout.course_id) as book:
@@ -90,20 +91,23 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
             student.id: Person(student.id, student.first_name or "", student.last_name or "", student.email or "")
             for student in book.students
         }
-        found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
+        roster = Roster.of(course)
+        known = dict(sorted({**people, **roster.people}.items()))
+        found.people = {who: person for who, person in known.items() if who not in roster.withdrawn}
         found.marks = {who: {} for who in found.people}
         deadlines = Deadlines(config)
         for assignment in assignments:
             for who, mark in _marks(course, layout, assignment, found.people, deadlines):
                 found.marks[who][assignment.name] = mark
         for who, lessons in rules.excused.items():
-            if who not in found.marks:
-                meant = did_you_mean(who, full_names(found.people))
+            if who not in known:
+                meant = did_you_mean(who, full_names(known))
                 raise CourseError(
                     f"{CONFIG}.py: c.CourseMarks.excused: neither the roster nor the gradebook has a student "
                     f"{who!r}.{meant}"
                 )
-            found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
+            if who in found.marks:
+                found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
     found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}
     return found
 

@@ -24,9 +24,10 @@ def due(folder: Path, lesson: str, time: str) -> None:
     """
     with teachers_packages():
         from grader.batch.extend import set_due
+        from grader.course.called import Called
         from grader.course.moments import in_words
 
-        outcome = set_due(folder, lesson, time)
+        outcome, called = set_due(folder, lesson, time), Called.of(folder)
     say(f"{outcome.lesson} is due at {in_words(outcome.due.utc, outcome.due.zone)}.")
     for who, (before, after) in sorted(outcome.marks.items()):
-        say(f"{printable(who)}: {before:g} → {after:g} points")
+        say(f"{printable(called(who))}: {before:g} → {after:g} points")

@@ -33,12 +33,14 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
         )
     with teachers_packages():
         from grader.batch.extend import extend as move
+        from grader.course.called import Called
         from grader.course.lateness import duration
         from grader.course.moments import in_words
 
         outcome = move(folder, lesson, student, days, until, why)
     by = f"{duration(outcome.moved)} more" if outcome.moved else "as for everybody"
-    say(f"{outcome.lesson}: {student} may hand work in until {in_words(outcome.until, outcome.zone)}, {by}.")
+    who = Called.of(folder)(student)
+    say(f"{outcome.lesson}: {who} may hand work in until {in_words(outcome.until, outcome.zone)}, {by}.")
     if not outcome.handed_in:
         say("They have nothing in the gradebook yet. The extension applies as soon as they hand something in.")
     for name, (before, after) in sorted(outcome.marks.items()):

@@ -38,11 +38,12 @@ def feedback(
     """
     with teachers_packages():
         from grader.batch.run import locked
+        from grader.course.called import Called
         from grader.course.class_directory import ClassDirectory
         from grader.feedback import zips
         from grader.feedback.fresh import graded_lessons, write_feedback
 
-        outcomes = []
+        outcomes, called = [], Called.of(folder)
         with locked(folder.resolve()):
             for name in [lesson] if lesson else graded_lessons(folder):
                 course = ClassDirectory(folder, name)
@@ -53,8 +54,8 @@ def feedback(
     if as_document:
         say(json_text([asdict(made) | (asdict(packed) if packed else {}) for made, packed in outcomes]))
     for made, packed in () if as_document else outcomes:
-        say(made.as_text())
+        say(made.as_text(called))
         if packed:
-            say(packed.as_text())
+            say(packed.as_text(called))
     if any(made.problems or (packed and packed.left_out) for made, packed in outcomes):
         raise SystemExit(1)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from grader import __version__
-from grader.cli import due, lessons_of_course  # noqa: F401  (commands of `course`)
+from grader.cli import due, lessons_of_course, withdraw  # noqa: F401  (commands of `course`)
 from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.elsewhere import grade
 from grader.cli.extend import extend

@@ -74,19 +74,21 @@ def regrade(
         from grader.batch.run import STOPPED, Options
         from grader.batch.undo import undo
         from grader.book import audit
+        from grader.course.called import Called
         from grader.course.class_directory import ClassDirectory
         from grader.course.folder import mode_in
 
+    called = Called.of(folder)
     if mode == "log":
         directory = ClassDirectory(folder, lesson)
         entries = audit.entries(directory.root, directory.lesson)
         plain = [asdict(entry) for entry in entries]
-        say(json_text(plain) if as_document else printout.log_as_text(entries))
+        say(json_text(plain) if as_document else printout.log_as_text(entries, called))
         return
     if mode == "undo":
         undone = undo(folder, lesson)
         document = printout.undone_as_json(undone)
-        say(json_text(document) if as_document else printout.undone_as_text(undone))
+        say(json_text(document) if as_document else printout.undone_as_text(undone, called))
         return
     if mode == "accept":
         outcome = regrading.accept(folder, lesson, also_down)
@@ -94,10 +96,10 @@ def regrade(
         outcome = regrading.preview(folder, lesson, Options(workers, scheduler), file)
         if outcome.stopped == STOPPED:
             raise KeyboardInterrupt
-    say(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome))
+    say(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome, called))
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
-        write_atomically(path, printout.as_html(outcome), mode_in(folder))
+        write_atomically(path, printout.as_html(outcome, called), mode_in(folder))
         say(f"Also written as a page: {path}", err=as_document)
     if mode == "preview" and any(change.moves for change in outcome.students):
         say(f"To accept these changes: grader regrade {folder} {lesson} --accept", err=True)
@@ -128,11 +130,12 @@ def override(folder: Path, student: str, exercise: str, points: float, why: str,
     """
     with teachers_packages():
         from grader.batch.override import override as give
+        from grader.course.called import Called
 
         given = give(folder, student, exercise, points, why, lesson)
     before, mark_before = ("no mark" if mark is None else f"{mark:g}" for mark in (given.before, given.mark_before))
     say(
-        f"{given.lesson}, {exercise}: {before} → {points:g} of {given.points:g} points. "
+        f"{Called.of(folder)(student)}, {given.lesson}, {exercise}: {before} → {points:g} of {given.points:g} points. "
         f"The mark for the lesson: {mark_before} → {given.mark_after:g}."
     )
     if not given.has_comment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def roster(folder: Path, file: Path | None, columns: tuple[str, ...], encoding: 
     with teachers_packages():
         from grader.batch.run import locked
         from grader.course.class_directory import course_layout
-        from grader.course.roster import Roster, list_in, update
+        from grader.course.roster import Roster, full_names, list_in, update
         from grader.course.spoilt import require_unspoilt
 
         layout = course_layout(folder)
@@ -54,10 +55,13 @@ def roster(folder: Path, file: Path | None, columns: tuple[str, ...], encoding: 
                 require_unspoilt(listed, Roster.of(folder).people)
             listed.require_whole()
             change = update(folder, layout.db_url, layout.course_id, listed.people)
-    say("\n".join(_told(folder, listed, change)))
+        names = full_names(Roster.of(folder).people)
+    say("\n".join(_told(folder, listed, change, names)))
 
 
-def _told(folder: Path, listed: PeopleList, change: Change) -> list[str]:
+def _told(folder: Path, listed: PeopleList, change: Change, names: Mapping[str, str]) -> list[str]:
+    from grader.course.called import Called
+
     name = listed.path.name
     said = [f"{len(change.added)} added, {len(change.changed)} changed; {change.count} on the roster."]
     if not any(person.full_name for person in listed.people):
@@ -86,7 +90,7 @@ def _told(folder: Path, listed: PeopleList, change: Change) -> list[str]:
         for ids in change.twice
     ]
     if change.not_listed:
-        said.append(f"Not in {name}, but kept: {joined(change.not_listed)}")
+        said.append(f"Not in {name}, but kept: {joined(map(Called(names), change.not_listed))}")
     if change.added or change.changed:
         said.append(f"To take this back: grader roster {folder} --undo")
     return said

@@ -175,6 +175,7 @@ def autograde(
     with teachers_packages():
         from grader.batch import printout
         from grader.batch.run import Options, run
+        from grader.course.called import Called
 
         outcome = run(folder, lesson, Options(workers, scheduler, force, add_students))
     if as_document:
@@ -182,7 +183,7 @@ def autograde(
     if said := printout.interrupted(outcome, force):
         raise Interrupted(said)
     if not as_document:
-        say(printout.as_text(outcome))
+        say(printout.as_text(outcome, Called.of(folder)))
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -201,13 +202,15 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     """
     with teachers_packages():
         from grader.atomic import write_atomically
+        from grader.course.called import Called
         from grader.insights.collect import lesson_insights, lessons_with_results
         from grader.insights.page import as_html, as_text
 
     lessons = [lesson_insights(folder, name) for name in ([lesson] if lesson else lessons_with_results(folder))]
     if not lessons:
         raise CourseError(f"{folder}: no hand-in has been graded yet. First: grader autograde {folder} LESSON")
-    shown = lessons if names else [insights.without_names() for insights in lessons]
+    called = Called.of(folder)
+    shown = [insights.with_names(called) if names else insights.without_names() for insights in lessons]
     for insights in shown:
         say(f"{insights.name}\n\n{as_text(insights)}\n")
     page = page or folder / "insights.html"
@@ -272,6 +275,7 @@ def collect(
         raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
         from grader.batch.run import locked
+        from grader.course.called import Called
         from grader.course.class_directory import ClassDirectory
         from grader.handed_in.collect import collect as take
         from grader.handed_in.collected import as_text
@@ -282,7 +286,7 @@ def collect(
             directory.share()
             rule = counts or directory.configured.counts
             outcome = take(directory, files, rule, anyway=anyway, settled=whose, worksheets=worksheets)
-    say(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody))
+    say(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody, Called.of(folder)))
     if outcome.unknown or outcome.odd or outcome.no_notebook:
         raise SystemExit(1)
 
@@ -290,9 +294,10 @@ def collect(
 def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
     with teachers_packages():
         from grader.batch.uncollect import uncollect
+        from grader.course.called import Called
 
         outcome = uncollect(folder, lesson)
-    say(json_text(asdict(outcome)) if as_document else outcome.as_text())
+    say(json_text(asdict(outcome)) if as_document else outcome.as_text(Called.of(folder)))
     if outcome.stays:
         raise SystemExit(1)
 

@@ -50,6 +50,7 @@ class Person:
     sis_login_id: str = ""
     section: str = ""
     added: str = ""  # the day, YYYY-MM-DD, on which a list first had them
+    withdrawn: str = ""  # the day on which they left the course
 
     @property
     def full_name(self) -> str:
@@ -247,6 +248,11 @@ class Roster:
     def __len__(self) -> int:
         return len(self.people)
 
+    @property
+    def withdrawn(self) -> set[str]:
+        """The ids of those who have left the course."""
+        return {who for who, person in self.people.items() if person.withdrawn}
+
 
 def _own_keys(person: Person) -> tuple[str, ...]:
     """What of somebody is the same on all platforms: ids and numbers of the university, logins, addresses."""
@@ -273,6 +279,8 @@ def plain(text: str) -> str:
 @dataclass(frozen=True)
 class Change:
     """What a list changed in the roster; people are told by their ids."""
+
+    withdrawn: str = ""  # the day on which they left the course
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
@@ -309,7 +317,7 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
     return Change(
         tuple(sorted(listed - set(old))),
         tuple(sorted(who for who in listed & set(old) if new[who] != old[who])),
-        tuple(sorted(set(old) - listed)),
+        tuple(sorted(who for who, person in old.items() if who not in listed and not person.withdrawn)),
         len(new),
         known_as,
         twice,

@@ -15,6 +15,7 @@ from typing import Any
 
 from grader.atomic import write_atomically
 from grader.book.gradebook import FeedbackMarks, LessonGradebook
+from grader.course.called import BY_ID, Called
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
@@ -35,10 +36,10 @@ class FeedbackReport:
     not_graded: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def as_text(self) -> str:
-        """What was written and what wasn't, as text for a terminal."""
+    def as_text(self, called: Called = BY_ID) -> str:
+        """What was written and what wasn't, as text for a terminal, in which people are `called` so."""
         lines = [f"{self.lesson}: {len(self.made)} made, {len(self.unchanged)} as before"]
-        lines += [f"Not graded yet: {joined(self.not_graded)}"] if self.not_graded else []
+        lines += [f"Not graded yet: {joined(map(called, self.not_graded))}"] if self.not_graded else []
         return "\n".join([*lines, *map(printable, self.problems)])
 
 

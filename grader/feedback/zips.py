@@ -7,6 +7,7 @@ import zipfile
 from dataclasses import dataclass
 
 from grader.atomic import write_atomically
+from grader.course.called import BY_ID, Called
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import mode_in
 from grader.feedback.fresh import FeedbackReport, shown_by
@@ -26,15 +27,16 @@ class Packed:
     left_out: tuple[str, ...]  # the ids of those whose work came from no platform
     elsewhere: tuple[str, ...] = ()  # the ids of those whose work came from another platform
 
-    def as_text(self) -> str:
-        """Which zip was written and who isn't in it, as text for a terminal."""
+    def as_text(self, called: Called = BY_ID) -> str:
+        """Which zip was written and who isn't in it, as text for a terminal, in which people are `called` so."""
         lines = [f"{self.path}: {self.count} packed"]
         if self.elsewhere:
-            lines.append(f"Not packed, since their work came from another platform: {joined(self.elsewhere)}")
+            names = joined(map(called, self.elsewhere))
+            lines.append(f"Not packed, since their work came from another platform: {names}")
         if self.left_out:
             lines.append(
                 "Not packed, since `grader collect` took no work from this platform for these students: "
-                f"{joined(self.left_out)}"
+                f"{joined(map(called, self.left_out))}"
             )
         return "\n".join(lines)
 

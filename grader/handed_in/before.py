@@ -1,8 +1,8 @@
 """What was there before a collecting took something in, so that it can be taken back.
 
-`.grader/collected/LESSON/` is of the last collection that took anything: `when`, what the lesson's lists had (who is to
-be settled, who worked together), and a folder for each student whose hand-in changed, with the files that were in place
-and `about.json` (`Was`). What a collecting that was cut off had noted (`LESSON.new`) is a part of the next one's.
+`.grader/collected/LESSON/` is of the last collection that changed anything: `when`, what the lesson's lists had (who is
+to be settled, who worked together), and a folder for each student whose hand-in changed, with the files that were in
+place and `about.json` (`Was`). What a collecting that was cut off had noted (`LESSON.new`) is a part of the next one's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.files import TIMESTAMP, read_regular
 from grader.course.folder import CAME_FROM, COLLECTED, FOLDER, GROUPS, TO_SETTLE, folder_of, mode_in
 from grader.course.json_lines import lines_file
-from grader.course.settings import BEST
 from grader.errors import CourseError, UnknownLesson, Unreadable
 from grader.handed_in.earlier import keep_only, kept_times
 from grader.plain import made
@@ -71,18 +70,17 @@ class Before:
         _write(target / ABOUT, self._was[student], self._course)
 
     def save(self) -> None:
-        """Keep what was noted of those for whom something has changed. If nothing was taken, what was kept before
-        stays."""
-        course, taken, changed = self._course, False, {}
+        """Keep what was noted of those for whom something has changed: what is in place, or what is kept beside it. If
+        nothing has, what was kept before stays."""
+        course, changed = self._course, {}
         for about in sorted(self._new.glob(f"*/{ABOUT}")):
             student, was = about.parent.name, _was(about)
             now, then = digest_of(course, student), _digest(about.parent / "notebook")
-            taken = taken or now != then
             if now != then or tuple(kept_times(course, student)) != was.earlier:
                 changed[student] = replace(was, put=now)
             else:
                 shutil.rmtree(about.parent)
-        if not taken and not (changed and course.configured.counts == BEST):
+        if not changed:
             shutil.rmtree(self._new, ignore_errors=True)
             return
         for student, was in changed.items():

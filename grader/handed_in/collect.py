@@ -78,7 +78,7 @@ def collect(
     handed_in = {submission.student for submission in course.submissions()[0]}
     outcome.sort_others(sorting.others, {*sorting.theirs}, roster.people)
     outcome.to_settle = sorted(may_be - handed_in)
-    outcome.missing = sorted(set(roster.people) - handed_in - may_be - outcome.no_notebook.keys())
+    outcome.missing = sorted(set(roster.people) - roster.withdrawn - handed_in - may_be - outcome.no_notebook.keys())
     return outcome
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from grader.course.called import BY_ID, Called
 from grader.printable import printable
 
 LISTED = 1000  # of a kind, on a terminal
@@ -42,27 +43,28 @@ class Collected:
             (self.no_notebook if is_work else self.passed_over)[who] = [*names[:NAMED], *more]
 
 
-def as_text(outcome: Collected, everybody: bool = False) -> str:
-    """What was collected, as text for a terminal: how many of each kind, and who or which. `everybody`: the long lists
-    at the end too."""
+def as_text(outcome: Collected, everybody: bool = False, called: Called = BY_ID) -> str:
+    """What was collected, as text for a terminal: how many of each kind, and who or which, as people are `called`.
+    `everybody`: the long lists at the end too."""
     lines = [f"{outcome.lesson}: {len(outcome.taken)} taken"]
     folded = LISTED if everybody else FOLDED
-    lines += _listed("as before", outcome.unchanged, folded, "--all names them")
-    lines += _listed("known by a zip's own names", outcome.by_zip, folded, "--all names them")
+    lines += _listed("as before", [*map(called, outcome.unchanged)], folded, "--all names them")
+    lines += _listed("known by a zip's own names", [*map(called, outcome.by_zip)], folded, "--all names them")
     kinds: list[tuple[str, Iterable[str]]] = [
-        ("late", outcome.late),
-        ("copied; time from the zip", outcome.copied),
-        ("more than one; this counts", _pairs(outcome.twice)),
-        ("to be settled, see below", outcome.to_settle),
-        ("no notebook in it", _pairs({who: ", ".join(names) for who, names in outcome.no_notebook.items()})),
+        ("late", map(called, outcome.late)),
+        ("copied; time from the zip", map(called, outcome.copied)),
+        ("more than one; this counts", _pairs({called(who): said for who, said in outcome.twice.items()})),
+        ("to be settled, see below", map(called, outcome.to_settle)),
+        ("no notebook in it", _pairs({called(who): ", ".join(names) for who, names in outcome.no_notebook.items()})),
         ("owner not known", _pairs(outcome.unknown)),
         ("odd", _pairs(outcome.odd)),
     ]
     for title, entries in kinds:
         lines += _listed(title, list(entries), LISTED, "--json has all")
-    others = _pairs({who: ", ".join(names) for who, names in outcome.passed_over.items()})
+    others = _pairs({called(who): ", ".join(names) for who, names in outcome.passed_over.items()})
     lines += _listed("with other files, left alone", others, LISTED if everybody else 0, "--all names them")
-    return "\n".join([*lines, *_listed("not handed in", outcome.missing, folded, "--all names them")])
+    missing = [*map(called, outcome.missing)]
+    return "\n".join([*lines, *_listed("not handed in", missing, folded, "--all names them")])
 
 
 def _pairs(sentences: Mapping[str, str]) -> list[str]:

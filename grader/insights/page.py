@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
@@ -36,9 +36,12 @@ class LessonInsights:
         alike = (who for pair in self.pairs for who in (pair.left, pair.right))
         order = dict.fromkeys((*alike, *(who for row in self.stops for who in row.students)))
         numbers = enumerate((who for who in order if who not in models), start=1)
-        known = models | {who: f"submission {i}" for i, who in numbers}
-        pairs = tuple(replace(pair, left=known[pair.left], right=known[pair.right]) for pair in self.pairs)
-        stops = tuple(replace(row, students=tuple(known[who] for who in row.students)) for row in self.stops)
+        return self.with_names((models | {who: f"submission {i}" for i, who in numbers}).__getitem__)
+
+    def with_names(self, called: Callable[[str], str]) -> LessonInsights:
+        """A copy in which students are called what `called` gives for their ids."""
+        pairs = tuple(replace(pair, left=called(pair.left), right=called(pair.right)) for pair in self.pairs)
+        stops = tuple(replace(row, students=tuple(map(called, row.students))) for row in self.stops)
         return replace(self, pairs=pairs, stops=stops)
 
 

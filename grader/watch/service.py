@@ -26,6 +26,7 @@ from nbgrader.api import Gradebook
 
 from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
 from grader.book.results_log import LoggedResult, ResultsLog
+from grader.course.called import Called
 from grader.course.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
 from grader.course.folder import mode_in
 from grader.course.lateness import timestamp
@@ -427,8 +428,10 @@ class Watch:
             figures.append(("seconds from hand-in to feedback, median", f"{median(took):.0f}"))
             figures.append(("95th percentile", f"{took[ceil(0.95 * len(took)) - 1]:.0f}"))
         problems = sorted(self.problems.values(), key=lambda problem: problem.since, reverse=True)
+        called = Called.of(self.root)
         rows = [
-            HandInRow(clock(when), printable(who[1]), printable(who[0]), what) for who, when, what in (*alone, *waiting)
+            HandInRow(clock(when), printable(called(student)), printable(lesson), what)
+            for (lesson, student), when, what in (*alone, *waiting)
         ]
         return PageState(
             course=self.layout.course_id or self.root.name,
@@ -438,7 +441,7 @@ class Watch:
             fault=self.fault,
             figures=figures,
             waiting=rows[:LISTED],
-            done=[self._row(record) for record in recent[:LISTED]],
+            done=[self._row(record, called) for record in recent[:LISTED]],
             mistakes=summarise([record.result for record in recent]).mistakes if recent else (),
             problems=[(clock(problem.since), problem.text) for problem in problems[:LISTED]],
             ended=ended,
@@ -450,7 +453,7 @@ class Watch:
         stored = (log.records.get(key) for key in log.stored.values())
         return [record for record in stored if record and datetime.fromisoformat(record.graded) > after]
 
-    def _row(self, record: LoggedResult) -> HandInRow:
+    def _row(self, record: LoggedResult, called: Called) -> HandInRow:
         who = record.lesson, record.student
         mark, (key, when, seconds) = self.marks.get(who), self.released.get(who, ("", None, None))
         shown = f"{mark.score:g} of {mark.points:g}" if mark else ""
@@ -458,7 +461,7 @@ class Watch:
         state = f"released {clock(when)}" if is_out else "not released yet"
         took = f"{seconds:.0f}" if is_out and seconds is not None else ""
         graded = clock(datetime.fromisoformat(record.graded))
-        return HandInRow(graded, printable(record.student), record.lesson, state, shown, took)
+        return HandInRow(graded, printable(called(record.student)), record.lesson, state, shown, took)
 
 
 @contextmanager

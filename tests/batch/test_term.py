@@ -11,6 +11,7 @@ from grader.batch import printout
 from grader.course.to_settle import save_to_settle
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
+from tests.gradebooks import add_submission
 
 ZERO = "\nc.LateSubmissionPlugin.penalty_method = 'zero'\n"
 HALF_OFF = """
@@ -261,7 +262,7 @@ def test_an_extension_in_one_lesson_gives_back_the_free_days_of_another(room):
         book.add_assignment(SECOND, duedate="2026-11-22 09:00:00")
         book.add_notebook(SECOND, SECOND)
         book.add_grade_cell("cell", SECOND, SECOND, max_score=10, cell_type="code")
-        submitted = book.add_submission(SECOND, "ann", timestamp="2026-11-22 10:00:00")
+        submitted = add_submission(book, SECOND, "ann", timestamp="2026-11-22 10:00:00")
         grade = submitted.notebooks[0].grades[0]
         grade.auto_score, grade.needs_manual_grade = 10, False
         book.db.commit()

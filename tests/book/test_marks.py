@@ -35,6 +35,7 @@ from grader.course.to_settle import save_to_settle, unsettled
 from grader.errors import CourseError
 from grader.platforms.canvas import COLUMNS
 from grader.platforms.registry import by_key
+from tests.gradebooks import add_submission
 
 ONE, TWO = "01_self_attention", "02_trainable_attention"
 PEOPLE = (
@@ -69,7 +70,7 @@ def made(tmp_path_factory):
             book.add_notebook(lesson, lesson)
             book.add_grade_cell("cell", lesson, lesson, max_score=points, cell_type="code")
         for who, lesson, score in (("ann", ONE, 7.5), ("ann", TWO, 5.0), ("bo", ONE, None), ("cy", ONE, 10.0)):
-            submitted = book.add_submission(lesson, who).notebooks[0]
+            submitted = add_submission(book, lesson, who).notebooks[0]
             (grade,) = submitted.grades
             grade.auto_score, grade.needs_manual_grade = score, score is None
             submitted.late_submission_penalty = 1.5 if (who, lesson) == ("ann", ONE) else None
@@ -140,7 +141,7 @@ def test_an_extension_is_no_hand_in_and_makes_a_lesson_due_later(course):
     due(course, ONE, datetime.now(UTC) - timedelta(days=1))
     layout = course_layout(course)
     with Gradebook(layout.db_url, "attention") as book:
-        book.add_submission(ONE, "di")
+        add_submission(book, ONE, "di")
         book.grant_extension(ONE, "di", days=3)
     assert found(course).marks["di"][ONE] == Mark(LATER, due=False, late="due date moved by 3 days")
     due(course, ONE, datetime.now(UTC) - timedelta(days=9))

@@ -31,6 +31,7 @@ from grader.handed_in.exchange import CollectRegularFiles
 from grader.judge.reader import read
 from grader.source.create import create
 from tests.classroom import LESSON, SOLVED, solved
+from tests.gradebooks import add_submission
 
 PEOPLE = (
     Person("ann", "Ann", "Lee", "ann@example.org", canvas_id="501", moodle="1007"),
@@ -149,7 +150,7 @@ def test_canvas_late_is_not_said_of_whoever_has_an_extension(course, tmp_path, d
     with Gradebook(course.layout.db_url, "attention") as gradebook:
         gradebook.add_assignment(LESSON, duedate=datetime(2026, 11, 10, 12, 0))
         gradebook.update_or_create_student("bo")
-        gradebook.add_submission(LESSON, "bo")
+        add_submission(gradebook, LESSON, "bo")
         gradebook.grant_extension(LESSON, "bo", days=days)
     files = {f"oneilbo_LATE_502_9002_{LESSON}.ipynb": (book("b"), (2026, 11, 9 + days // 10, 12, 0, 0))}
     assert collect(course, [zipped(tmp_path, files)]).late == late
@@ -618,7 +619,7 @@ def test_an_extension_moves_the_time_until_which_a_hand_in_counts(course, tmp_pa
     with Gradebook(course.layout.db_url, "attention") as gradebook:
         gradebook.add_assignment(LESSON, duedate=due)
         gradebook.update_or_create_student("ann")
-        gradebook.add_submission(LESSON, "ann")
+        add_submission(gradebook, LESSON, "ann")
         gradebook.grant_extension(LESSON, "ann", days=days)
     first, second = f"{MOODLE}/{LESSON}.ipynb", f"{MOODLE}/{LESSON} (1).ipynb"
     files = {
@@ -633,7 +634,7 @@ def test_what_comes_through_the_exchange_has_the_same_due_date(course, tmp_path)
     with Gradebook(course.layout.db_url, "attention") as gradebook:
         gradebook.add_assignment(LESSON, duedate=datetime(2026, 11, 10, 12, 0))
         gradebook.update_or_create_student("ann")
-        gradebook.add_submission(LESSON, "ann")
+        add_submission(gradebook, LESSON, "ann")
         gradebook.grant_extension(LESSON, "ann", days=5)
     inbound = tmp_path / "exchange" / "attention" / "inbound"
     for student in ("ann", "bo"):

@@ -133,12 +133,27 @@ def test_a_time_that_a_teacher_wrote_stays(course, tmp_path):
     assert time.read_text() == "2026-11-20 08:00:00 UTC"
 
 
-def test_an_undo_is_kept_until_something_was_taken(course, tmp_path):
+def undone(course) -> str:
+    done = CliRunner().invoke(main, ["collect", str(course.root), "0", "--undo"])
+    return done.output.splitlines()[-1]
+
+
+def test_an_undo_is_kept_until_something_has_changed(course, tmp_path):
+    path = zipped(tmp_path, {f"{MOODLE}/w.ipynb": (SECOND, ONE)})
+    for _again in range(2):
+        outcome = collect.collect(course, [path])
+    assert outcome.unchanged == ["ann"]
+    assert undone(course) == "1 now without a hand-in: ann (Ann Lee)"
+
+
+def test_what_was_only_kept_is_taken_back_alone(course, tmp_path):
+    """Random terms found that the undo took the collecting before it back too, and all that was kept since then."""
     collect.collect(course, [zipped(tmp_path, {f"{MOODLE}/w.ipynb": (SECOND, ONE)})])
+    before = facts(course)
     outcome = collect.collect(course, [zipped(tmp_path, {f"{MOODLE}/w.ipynb": (FIRST, NOON)}, "older.zip")])
     assert (outcome.taken, outcome.earlier) == ([], ["ann"])
-    done = CliRunner().invoke(main, ["collect", str(course.root), "0", "--undo"])
-    assert done.output.endswith("1 now without a hand-in: ann\n"), done.output
+    assert undone(course) == "1 back to their earlier hand-in: ann (Ann Lee)"
+    assert facts(course) == before
 
 
 def test_of_equal_times_the_one_collected_last_counts(course, tmp_path):

@@ -7,13 +7,16 @@ what is in place graded, gives more time and marks by hand, mends the check, and
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 DAY = timedelta(days=1)
 DUE, GRACE, PERCENT_A_DAY = datetime(2026, 11, 20, 10), timedelta(minutes=10), 10.0
 POINTS = 1.0  # of the lesson
+BEST = "best"
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,14 @@ class Record:
     """What the course has of one person."""
 
     place: HandIn | None = None  # what counts of all that was collected
-    kept: set[bytes] = field(default_factory=set)  # all that was collected, what is in place too
+    kept: frozenset[HandIn] = frozenset()  # all that was collected, what is in place too
+    known: frozenset[str] = frozenset()  # the platforms whose number of this person is known from earlier work
+    waits: frozenset[str] = frozenset()  # the platforms on which it isn't known whose work is whose
     graded: HandIn | None = None  # what the judge's points are for
     judge: float | None = None  # these points
     generous: float = 0.0  # how generous the check was of which the course says that these are its points
     by_hand: float | None = None
+    look: bool = False  # whether the mark by hand was given to other work, so that a teacher has to look at it
     time: datetime | None = None  # when what is graded came, as the gradebook has it
 
 
@@ -47,14 +53,25 @@ class Step:
     before: dict[str, Record]
     after: dict[str, Record]
     by_judge: bool = False  # it changed the judge's points; else a mark by hand
+    waited: dict[str, frozenset[str]] = field(default_factory=dict)  # who waited before it
 
 
 class Term:
-    """The term of one class. `rule` says which of several hand-ins counts: "last", "last-in-time" or "first"."""
+    """The term of one class. `rule` says which of several hand-ins counts: "last", "last-in-time", "first" or "best";
+    `free` how many days of lateness cost nothing. `namesakes` are called as somebody of the class and not in it; the
+    course has the class's own numbers of the platforms `numbered`."""
 
-    def __init__(self, people: tuple[str, ...], rule: str) -> None:
+    def __init__(
+        self,
+        people: tuple[str, ...],
+        rule: str,
+        free: int = 0,
+        namesakes: Mapping[str, str] = MappingProxyType({}),
+        numbered: Collection[str] = (),
+    ) -> None:
         self.people = {who: Record() for who in people}
-        self.rule, self.generous = rule, 0.0
+        self.rule, self.free, self.generous = rule, free, 0.0
+        self.namesakes, self.numbered = namesakes, numbered
         self.extended: dict[str, timedelta] = {}
         self.steps: list[Step] = []
         self.collected: Step | None = None
@@ -65,26 +82,32 @@ class Term:
         """Until when somebody's work is in time."""
         return DUE + self.extended.get(who, timedelta()) + GRACE
 
-    def days_late(self, who: str) -> int:
-        """The days begun after that."""
-        time = self.people[who].time
+    def days_late(self, who: str, time: datetime | None) -> int:
+        """The days begun after that, for work that came at some time."""
         return 0 if time is None else max(math.ceil((time - self.until(who)) / DAY), 0)
+
+    def earns(self, who: str, score: float, time: datetime | None) -> float:
+        """What is left of a score in points, for work that came at some time."""
+        charged = max(self.days_late(who, time) - self.free, 0)
+        penalty = round(score * min(charged * PERCENT_A_DAY / 100, 1.0), 2)
+        return round(max(score - penalty, 0.0), 2)
 
     def mark(self, who: str) -> float | None:
         """What somebody earns in points, lateness included; None for no mark."""
         record = self.people[who]
         score = record.by_hand if record.by_hand is not None else record.judge
-        if score is None:
-            return None
-        penalty = round(score * min(self.days_late(who) * PERCENT_A_DAY / 100, 1.0), 2)
-        return round(max(score - penalty, 0.0), 2)
+        return None if score is None or record.look else self.earns(who, score, record.time)
 
     def state(self, who: str) -> str:
         """As an export words it."""
         record = self.people[who]
         if self.mark(who) is not None:
             return "marked"
-        return "handed in, not graded yet" if record.place else "not handed in"
+        if record.look:
+            return "waiting to be marked by hand"
+        if record.place:
+            return "handed in, not graded yet"
+        return "not settled yet whose hand-in it is" if record.waits else "not handed in"
 
     def judged(self, hand_in: HandIn) -> float:
         """What the check as it is now gives for something."""
@@ -92,22 +115,38 @@ class Term:
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
-    def collect(self, hand_ins: list[HandIn]) -> None:
-        """Take in what a platform shows, at most one thing of each person."""
-        before = deepcopy(self.people)
-        for hand_in in hand_ins:
+    def doubtful(self, platform: str, shown: Collection[HandIn]) -> set[str]:
+        """Of whom it isn't known which work is theirs: a platform shows two of the name, under numbers that nothing
+        tells apart."""
+        twins = {self.namesakes[one.author] for one in shown if one.author in self.namesakes}
+        return {who for who in twins if platform not in self.people[who].known | {*self.numbered}}
+
+    def collect(self, platform: str, shown: Collection[HandIn], told: bool = False) -> None:
+        """Take in what a platform shows, at most one thing of each person; `told`: a teacher says who is who."""
+        before, doubtful = deepcopy(self.people), self.doubtful(platform, shown)
+        for hand_in in shown:
+            if hand_in.author not in self.people:
+                continue
             record = self.people[hand_in.author]
+            if hand_in.author in doubtful and not told:
+                record.waits |= {platform}
+                continue
+            record.waits, record.known = record.waits - {platform}, record.known | {platform}
             every = [hand_in, *([record.place] if record.place else [])]
-            record.kept = record.kept | {hand_in.data}
+            record.kept |= {hand_in}
             record.place = self.counts(hand_in.author, every)
         held = {who: (record.place, record.kept) for who, record in before.items()}
         changed = [who for who, record in self.people.items() if (record.place, record.kept) != held[who]]
         if changed:
             after = {who: deepcopy(self.people[who]) for who in changed}
-            self.collected = Step({who: before[who] for who in changed}, after)
+            waited = {who: record.waits for who, record in before.items()}
+            self.collected = Step({who: before[who] for who in changed}, after, waited=waited)
 
     def counts(self, who: str, hand_ins: list[HandIn]) -> HandIn:
-        """Which of several hand-ins of one person counts."""
+        """Which of several hand-ins of one person counts; the last of them is in place. Which is the best is known when
+        all are graded."""
+        if self.rule == BEST:
+            return hand_ins[-1]
         ordered = sorted(hand_ins, key=lambda one: one.time)
         if self.rule == "first":
             return ordered[0]
@@ -124,18 +163,24 @@ class Term:
                 continue
             back = deepcopy(was)
             if was.judge is None:
-                back.by_hand = None
+                back.by_hand, back.look = None, False
             elif (now.graded, now.judge) == (was.graded, was.judge):
-                back.by_hand = now.by_hand
+                back.by_hand, back.look = now.by_hand, now.look
             self.people[who] = back
+        for who, waits in step.waited.items():
+            self.people[who].waits = waits
 
     def autograde(self) -> None:
         """Grade what is in place and isn't graded: what was graded by an earlier check keeps its points."""
-        for record in self.people.values():
+        for who, record in self.people.items():
             if record.place is None:
                 continue
+            if self.rule == BEST:
+                every = sorted(record.kept, key=lambda one: one.time)
+                record.place = max(every, key=lambda one: (self.earns(who, self.judged(one), one.time), one.time))
             if record.graded is None or record.graded.data != record.place.data:
                 record.judge, record.generous = self.judged(record.place), self.generous
+                record.look = record.by_hand is not None
             record.graded, record.time = record.place, record.place.time
 
     def may_be_marked(self, who: str) -> bool:
@@ -145,7 +190,7 @@ class Term:
     def override(self, who: str, points: float) -> None:
         """Give a mark by hand; where nothing was handed in, the judge's points are none."""
         before = deepcopy(self.people[who])
-        self.people[who].by_hand = points
+        self.people[who].by_hand, self.people[who].look = points, False
         self.people[who].judge = before.judge or 0.0
         self.steps.append(Step({who: before}, {who: deepcopy(self.people[who])}))
 
@@ -186,3 +231,4 @@ class Term:
                     continue
                 now.judge, now.generous = was.judge, was.generous
             now.by_hand = was.by_hand if now.by_hand == became.by_hand else now.by_hand
+            now.look = was.look if now.look == became.look else now.look
