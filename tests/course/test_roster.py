@@ -161,7 +161,7 @@ def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(cla
     assert first.output == f"2 added, 0 changed; 2 on the roster.\n{back}", first.output
     second = CliRunner().invoke(main, ["roster", course, str(listed(tmp_path, CANVAS))])
     kept = "Left out: Student, Test, the name of the student that Canvas makes for trying things out.\nNot in list.csv"
-    assert second.output == f"0 added, 1 changed; 2 on the roster.\n{kept}, but kept: bo\n{back}"
+    assert second.output == f"0 added, 1 changed; 2 on the roster.\n{kept}, but kept: bo (Bo O'Neil)\n{back}"
     rows = list(csv.DictReader((classroom.course / FILE).open()))
     assert [row["id"] for row in rows] == ["ann", "bo"]
     assert (rows[0]["email"], rows[0]["canvas_id"]) == ("ann@example.org", "501")

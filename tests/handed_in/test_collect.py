@@ -231,7 +231,7 @@ def test_a_folder_without_a_notebook_is_listed_by_student_and_file(course, tmp_p
     done = CliRunner().invoke(main, ["collect", str(course.root), "0", str(path)])
     assert done.exit_code == 1
     assert (
-        "no notebook in it:           1\n    bo: Self attention.docx, sub/work.py, oneilbo_502_9002_notes.py"
+        "no notebook in it:           1\n    bo (Bo O'Neil): Self attention.docx, sub/work.py, oneilbo_502_9002_notes.py"
         in done.output
     )
     assert "with other files, left alone: 1 (--all names them)\n" in done.output
@@ -848,7 +848,7 @@ def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):
         "owner not known:             1",
         f"    moodle.zip: Eve_1_assignsubmission_file_/{LESSON}.ipynb: 'Eve' is not on the roster",
         "not handed in:               4",
-        *("    bo", "    cy", "    di1", "    di2"),
+        *("    bo (Bo O'Neil)", "    cy (Cy Ng)", "    di1 (Di Roe)", "    di2 (Di Roe)"),
     ]
     document = json.loads(CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--json"]).output)
     assert document["unchanged"] == ["ann"]
