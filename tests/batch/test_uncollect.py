@@ -158,7 +158,7 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     assert (scores["di1"], scores["di2"], scores["bo"]) == ("", "", "0.0")
 
     settled = command(begun.root, "grader", "collect", ".", "00", "di.zip", "--is", "Di Roe_505=di2")
-    assert "not handed in:               3\n    bo\n    cy\n    di1 (Di Roe)" in settled.stdout
+    assert "not handed in:               3\n    bo (Bo Ng)\n    cy (Cy Roe)\n    di1 (Di Roe)" in settled.stdout
     undo(begun)
     again = command(begun.root, "grader", "autograde", ".", "00", "--workers", "1", check=False).stdout
     assert "2 still to be settled (grader collect shows how): di1 (Di Roe), di2 (Di Roe)" in again
