@@ -50,7 +50,7 @@ class Person:
     sis_login_id: str = ""
     section: str = ""
     added: str = ""  # the day, YYYY-MM-DD, on which a list first had them
-    withdrawn: str = ""  # the day on which they left the course
+    withdrawn: str = ""  # the day, YYYY-MM-DD, on which they left the course
 
     @property
     def full_name(self) -> str:
@@ -280,11 +280,9 @@ def plain(text: str) -> str:
 class Change:
     """What a list changed in the roster; people are told by their ids."""
 
-    withdrawn: str = ""  # the day on which they left the course
-
     added: tuple[str, ...]
     changed: tuple[str, ...]
-    not_listed: tuple[str, ...]  # who is on the roster and not in the list
+    not_listed: tuple[str, ...]  # who is in the course and not in the list
     count: int  # how many are in the roster now
     # By the list's id the one that this person has on the roster already.
     known_as: Mapping[str, str] = field(default_factory=dict)
