@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     about: a decoder-only language model, trained on tales until it writes; which of its heads do what, and what two layers can do
+#     about: a decoder-only language model, trained on tales until it writes; what it knows, and how that is found out
 #     picture: the probabilities of the next word, with sliders for temperature, top-k and top-p
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - say what a language model predicts, and how far simpler rules get you;
 # - write a decoder-only model, the loop that trains it, and the loop that writes with it;
 # - find out what a head is for, and test it by switching the head off;
-# - say what two layers of attention can do together that one can't, and show it in a model of your own.
+# - ask a model whether it knows something, in a way in which the answer can be no.
 #
 # **Time:** <!-- time -->. The lesson is made for two sittings, with a break at the end of section 6, when your model
 # writes and leaves you with a riddle. (When you come back after the break, run all cells again.)
