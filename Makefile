@@ -30,7 +30,7 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants claims setup lock build lint format bench fuzz release demo site
+.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants claims sweeps setup lock build lint format bench fuzz release demo site
 .DEFAULT_GOAL := start
 
 start: $(if $(HAS_ALL),,$(LEARNERS_STAMP))  ## JupyterLab on copies of the lessons in my-course, or in FOLDER; it refuses root unless told
@@ -70,6 +70,9 @@ mutants: $(STAMP)  ## small changes to every model solution, which the checks ha
 
 claims: $(STAMP)  ## what the lessons conclude from their experiments, with other seeds and a student's edits; ARGS=NAME for one
 	$(BIN)/python benchmarks/claims.py $(ARGS)
+
+sweeps: $(STAMP)  ## what the lessons compare, each way at five learning rates; stored for the lessons; ARGS=NAME for one
+	$(BIN)/python benchmarks/sweeps.py $(ARGS)
 
 setup: $(STAMP)  ## .venv with everything
 

@@ -42,6 +42,7 @@ import grader  # noqa: E402
 from grader.authoring.lesson import Lesson, LessonCell, read_folder  # noqa: E402
 from grader.judge.needed import names_of_example  # noqa: E402
 from grader.models.dates import Trained, trained_dates  # noqa: E402
+from grader.models.robot import ENDING, IT  # noqa: E402
 from grader.subject.names import names_of  # noqa: E402
 
 SEEDS = range(5)
@@ -60,13 +61,18 @@ class Claim:
     """A conclusion of a lesson, `says`, with its figures in order: `figures` takes them out of the names that the
     lesson's cells leave behind, `holds` judges them. `edits` have a title and, by the text in a cell, what a student
     writes in its place. `exceptions` are judges by an edit's title, for edits of which the text says that something
-    else comes out."""
+    else comes out.
+
+    A claim whose cells train compares ways, and then `sweep` names the comparison in `benchmarks/sweeps.py` that gives
+    each of them several learning rates. Or no rate could overturn it, and `any_rate` says why."""
 
     says: str
     figures: Callable[[Names], Sequence[float]]
     holds: Callable[..., bool]
     edits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     exceptions: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
+    sweep: str = ""
+    any_rate: str = ""
 
 
 def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
@@ -232,19 +238,6 @@ def last_ten(losses: Sequence[float]) -> float:
     return sum(losses[-10:]) / 10
 
 
-def deep_losses(names: Names) -> list[float]:
-    """The last losses of lesson 05's towers: at 24 blocks post-norm and that with a warm-up, both at 48, and pre-norm's
-    largest."""
-    (_, middle, deep), pre = names["losses"].tolist(), names["losses"][:, 2]
-    return [*middle[:2], *deep[:2], float(pre.max())]
-
-
-def forty_eight_fail(post: float, warm: float, pre: float) -> bool:
-    """Whether forty-eight blocks know the rhyme in pre-norm only, by losses: `post` and `warm` at 48, `pre` the largest
-    at any depth."""
-    return min(post, warm) > 1 and pre < 0.2
-
-
 def first_by_last(names: Names) -> list[float]:
     """Of lesson 05's stacks, the first layer's gradient divided by the last one's. For post-norm it is the factor for
     one layer, then for pre-norm the whole ratio; both for each kind of layer."""
@@ -303,13 +296,10 @@ def remembering(names: Names) -> list[float]:
     return [scores.loss, names["best_table"], scores.asked_right, without, min(off.values()), *heads]
 
 
-# Lesson 02's readers, with more and fewer steps and examples.
-TRAINED_MORE = (
-    times("steps=400", STEPS)
-    | times("rate=0.005", RATE)
-    | {"half the sentences": {"examples(800": "examples(400", "randint(800": "randint(400"}}
-    | times("d_k=16", WIDTH)
-)
+def trained(call: str) -> dict[str, dict[str, str]]:
+    """Edits of lesson 01's and 02's readers; `call` trains one and ends with the rate."""
+    steps = {"half the steps": 300, "four times the steps": 2400}
+    return {title: {call: f"{call}, steps={count}"} for title, count in steps.items()} | times(call, RATE)
 
 
 def found_at_most(names: Names) -> list[float]:
@@ -319,22 +309,12 @@ def found_at_most(names: Names) -> list[float]:
     return [max(unscaled), sum(found == 8 for found in scaled)]
 
 
-def ratios(names: Names, model: str) -> list[float]:
-    """Of lesson 02's reader with one layer: the ratio of its weights on the two nouns for the ending "heavy", divided
-    by that for "weak"."""
-    number = names["vocabulary"].index
-    said = [[number(word) for word in names["sentence"]("robot", "crate", ending)] for ending in ("heavy", "weak")]
-    heavy, weak = names[model](torch.tensor(said))[0]
-    lifter, lifted = names["LIFTER"], names["LIFTED"]
-    return [(heavy[lifter] / heavy[lifted] / (weak[lifter] / weak[lifted])).item()]
-
-
 def looks(names: Names) -> list[float]:
-    """Of lesson 02's deeper reader: the share of right answers; then where "it" looks in the new sentences, on average:
-    the first layer's weight on the ending, the last layer's on the noun that is meant."""
-    rows, places = names["two"](names["test_ids"]), names["test_places"]
-    meant = rows[-1].gather(1, places[:, None])
-    return [names["share"], float(rows[0][:, -1].mean()), float(meant.mean())]
+    """Of lesson 02's reader with two layers: how many answers are right, in percent; then where "it" looks in the new
+    sentences, on average: the first layer's weight on the ending, the last layer's on the noun that is meant."""
+    first, last = (layer.weights[:, IT] for layer in names["two"].layers)
+    meant = (names["test_ids"] == names["test_nouns"][:, None]) * last
+    return [names["share"], float(first[:, ENDING].mean()), float(meant.sum(-1).mean())]
 
 
 def one_by_two(names: Names) -> list[float]:
@@ -415,34 +395,41 @@ CLAIMS = {
             "twice as wide": {"width=64": "width=128", "64**-0.5": "128**-0.5"},
         },
         exceptions={"a quarter as wide": lambda unscaled, sizes: unscaled > 7},
+        any_rate="five rates are in the lesson",
     ),
     "rand_is_sharp": Claim(
         "mean entropy of a row in nats: torch.rand, both signs",
         lambda names: names["entropies"].mean(-1).tolist(),
         lambda rand, fair: rand < 1 < fair,
     ),
+    "a_smaller_start_will_do": Claim(
+        "without the scale but from a smaller start: with how many of the five step sizes all 8 tokens are found",
+        lambda names: (names["from_small"].count(8),),
+        lambda sizes: sizes >= 3,
+        times("steps=600", {"four times the steps": 4})
+        | {"twice as wide": {"width=64": "width=128", "size=8**-0.5": "size=128**-0.25"}},
+        any_rate="five rates are in the lesson",
+    ),
     "one_layer_is_a_coin": Claim(
-        "one layer: share of right answers, mean of the last losses, robot over crate for heavy by that for weak",
-        lambda names: (names["share"], sum(names["losses"][-50:]) / 50, *ratios(names, "one")),
-        lambda share, loss, ratio: 0.35 < share < 0.65 and loss > 0.6 and abs(ratio - 1) < 1e-3,
-        TRAINED_MORE | {"all words change": {"is_it * output": "output"}},
+        "one layer: how many answers are right, in percent; robot over crate for heavy, by that for weak",
+        lambda names: (names["my_share"], names["rows"][0][2] / names["rows"][1][2]),
+        lambda share, ratio: 35 < share < 65 and abs(ratio - 1) < 1e-3,
+        trained("learn_to_read(one, rate=0.003") | {"narrower": {"(32, 16), (32, 16)": "(32, 8), (32, 8)"}},
+        sweep="reads",
     ),
     "two_layers_find_it": Claim(
-        "two layers: share of right answers, first layer's weight on the ending, last one's on what it stands for",
+        "two layers: right answers in percent, first layer's weight on the ending, last one's on what it stands for",
         looks,
-        lambda share, ending, meant: share > 0.98 and ending > 0.4 and meant > 0.95,
-        TRAINED_MORE
-        | {"all words change": {"is_it * output": "output"}, "three layers": {"num_layers=2": "num_layers=3"}},
-        exceptions={
-            "all words change": lambda share, ending, meant: share > 0.98,
-            "three layers": lambda share, ending, meant: share > 0.98,
-        },
+        lambda share, ending, meant: share > 98 and ending > 0.1 and meant > 0.5,
+        trained("learn_to_read(two, rate=0.01") | {"narrower": {"(16, 32), (16, 32)": "(8, 32), (8, 32)"}},
+        sweep="reads",
     ),
     "each_head_takes_a_question": Claim(
         "percent right of both answers without head 0, then without head 1: neither can be spared",
         lambda names: names["right"][1:].flatten().tolist(),
         lambda *right: min(right[:2]) < 70 and min(right[2:]) < 70,
         times("steps=600", STEPS) | times("rate=0.01", RATE),
+        any_rate="one trained model with and without a head",
     ),
     "one_head_makes_mistakes": Claim(
         "percent right of the worse answer: with one head on average, with two at its lowest",
@@ -450,46 +437,45 @@ CLAIMS = {
         lambda one, two: one < 99.5 and two > 99.9,
         times("steps=600", STEPS) | times("rate=0.01", RATE),
         exceptions={"four times the steps": lambda one, two: one > 98 and two > 99.9},
+        sweep="letters",
     ),
     "two_heads_read_the_robot": Claim(
         "percent of new sentences right: best with one head; starts of five with two heads above 90; best with two",
         robots_read,
         lambda one, starts, two: one < 60 and starts >= 3 and two > 95,
-        times("steps=600", STEPS)
-        | times("rate=0.01", RATE)
-        | times("width=32", WIDTH)
-        | {"half the sentences": {"examples(800": "examples(400", "randint(800": "randint(400"}},
-        exceptions={
-            "half the steps": lambda one, starts, two: one < 60 and two > 90,
-            "half as wide": lambda one, starts, two: one < 60 and two > 90,
-        },
+        times("steps=600", STEPS) | times("rate=0.01", RATE),
+        exceptions={"half the steps": lambda one, starts, two: one < 60 and two > 90},
+        sweep="reads",
     ),
     "cheating_is_perfect": Claim(
         "right answers, and from the words so far; pairs of words that the rhyme doesn't have, and from a long start",
         cheats,
         lambda seen, hidden, strange, longest: seen > 0.98 and hidden < 0.8 and strange > 0 and longest == 0,
         RHYME,
+        any_rate="one model, asked in two ways",
     ),
     "only_the_end_knows": Claim(
         "at the word without a mask, and at that with a mask but the last, where most is right; at the last",
         lambda names: (min(names["without_mask"]), max(names["with_mask"][:-1]), names["with_mask"][-1]),
         lambda without, before, end: without > 0.95 and 0.45 < before < 0.55 and end > 0.9,
         MASKED | {"three layers": {"num_layers=2": "num_layers=3"}},
+        any_rate="nobody can know before the end, so half is the most",
     ),
     "honest_answers_are_fewer": Claim(
         "right answers with the mask, and by the model that cheats; pairs of words that the rhyme doesn't have",
         lambda names: (names["mine"], names["theirs"], strange_pairs(names, "honest")),
         lambda mine, theirs, strange: mine < theirs and strange == 0,
         RHYME,
+        any_rate="nobody gets more than 94.5 % from the words so far",
     ),
     "a_norm_frees_the_start": Claim(
-        "the largest last loss of the three starts: without a norm, with it",
-        lambda names: [max(names["last_loss"][name, size] for size in names["start_sizes"]) for name in names["norms"]],
-        lambda without, with_norm: with_norm < 0.2 and without > 2 * with_norm,
-        times("depth=24", DEPTH)
-        | times("steps=150", STEPS)
-        | times("rate=0.003", RATE)
-        | {"other starts": {"(0.5, 1, 2)": "(0.25, 1, 4)"}},
+        "the last loss with one rate and start: without norms in the layers, with them",
+        lambda names: [loss for loss, _ in names["ends"]],
+        lambda without, with_norms: with_norms < 0.2 and without > 5 * with_norms,
+        times("depth=48", {"half as deep again": 1.5, "half the depth": 0.5})
+        | times("steps=150", {"twice the steps": 2})
+        | times("rate=0.003", RATE),
+        sweep="norms_in_layers",
     ),
     "post_norm_multiplies": Claim(
         "first gradient by last, post-norm for a layer, pre-norm for all: ReLU and a bias, strong tanh, and again",
@@ -507,19 +493,18 @@ CLAIMS = {
         },
     ),
     "pre_norm_goes_deep": Claim(
-        "last loss: post-norm, with a warm-up at 24 blocks, both at 48; pre-norm's largest",
-        deep_losses,
-        lambda post, warm, *deep: warm < post and forty_eight_fail(*deep),
-        times("steps=150", STEPS)
-        | times("rate=0.006", RATE)
-        | {"a longer warm-up": {"post_norm_residual, 60": "post_norm_residual, 120"}},
-        exceptions={title: lambda post, warm, *deep: forty_eight_fail(*deep) for title in (*STEPS, *RATE)},
+        "last loss of forty-eight blocks at one rate: post-norm, pre-norm",
+        lambda names: names["my_losses"].values(),
+        lambda post, pre: post > 1 and pre < 0.2,
+        times("steps=150", {"twice the steps": 2}) | times("rate=0.006", RATE),
+        sweep="deep_towers",
     ),
     "the_windows_become_one": Claim(
         "how far the windows' scores are apart: post-norm and pre-norm untrained, both after 20 steps",
-        lambda names: [float(names["apart"][way, stage]) for stage in (0, 3) for way in (0, 2)],
+        lambda names: [float(names["apart"][way, stage]) for stage in (0, 3) for way in (0, 1)],
         lambda post, pre, post_later, pre_later: post < pre and post_later < post / 5 and pre_later > 3 * pre,
         times("rate=0.006", RATE) | {"twice as wide": {"width=32": "width=64"}},
+        any_rate="shows what happens at a rate at which post-norm fails",
     ),
     "a_heavier_path_goes_deep": Claim(
         "last loss at 48 blocks: post-norm with x three times in the sum, pre-norm with RMSNorm",
@@ -534,12 +519,14 @@ CLAIMS = {
         exceptions={
             title: lambda heavier, rms: rms < 0.2 < 1 < heavier for title in ("twice the rate", "twice in the sum")
         },
+        any_rate="both learn at a rate at which the other way fails",
     ),
     "company_decides": Claim(
         "BatchNorm in company says the rhyme (1): in eval mode, in train mode",
         lambda names: [names["says"][f"{mode} mode, in company"] in names["rhyme"] for mode in ("eval", "train")],
         lambda evaluating, training: evaluating == 1 and training == 0,
         times("BatchNorm1d, depth=6", DEPTH) | times("steps=150", STEPS),
+        any_rate="one model in two modes",
     ),
     "distance_reaches_further": Claim(
         "right on 16 digits: without positions, the worst of four ways; on 64: learnt, sinusoidal, bias, rotary",
@@ -571,18 +558,21 @@ CLAIMS = {
         times("range(300", STEPS)
         | times("lr=0.05", RATE)
         | {"twice as wide": {"nn.Linear(2, 16)": "nn.Linear(2, 32)", "nn.Linear(16, 1)": "nn.Linear(32, 1)"}},
+        any_rate="without ReLU no rate can, as the network is a straight line",
     ),
     "a_dozen_by_heart": Claim(
         "right sentences of 12",
         lambda names: (names["my_right"],),
         lambda right: right == 12,
         times("steps=150", STEPS) | times("rate=0.003", RATE) | times("layers=2", DEPTH),
+        any_rate="one model",
     ),
     "no_places_no_who": Claim(
         "right sentences of 12 without positions in the source",
         lambda names: (names["my_count"],),
         lambda count: count == 6,
         times("steps=150", STEPS) | times("rate=0.003", RATE) | times("layers=2", DEPTH),
+        any_rate="without places both orders are the same sentence",
     ),
     "two_left_out": Claim(
         "right sentences of the two that were left out",
@@ -591,6 +581,7 @@ CLAIMS = {
         times("steps=150", STEPS)
         | times("rate=0.003", RATE)
         | {"two others": {'the dog bites the man")': 'the man sees the woman")', "the woman sees": "the woman bites"}},
+        any_rate="one model",
     ),
     "loss_falls_first": Claim(
         "after 40 steps: the loss, the share of right dates",
@@ -598,12 +589,14 @@ CLAIMS = {
         lambda loss, share: loss < 1 and share < 1 / 6,
         times("factor=0.2", {"half the rate": 0.5}),
         exceptions={"half the rate": lambda loss, share: 1 < loss < 1.6 and share < 1 / 6},
+        any_rate="one model",
     ),
     "dates_are_learnt": Claim(
         "the share of right test dates",
         lambda names: (names["my_share"],),
         lambda share: share >= 0.99,
         times("factor=0.2", RATE) | {"twice the steps": {"steps=240": "steps=480", "Monitor(240": "Monitor(480"}},
+        any_rate="one model",
     ),
     "warm_up_allows_a_high_rate": Claim(
         "loss after 100 steps at the full rate: with a warm-up, without",
@@ -626,6 +619,7 @@ CLAIMS = {
         "the share of right dates between 2100 and 2199",
         lambda names: (names["my_far_share"],),
         lambda share: share < 0.2,
+        any_rate="one model",
     ),
     "smoothing_costs_no_date": Claim(
         "with label smoothing: its loss, right test dates, how sure it is of its guesses; the same two without",
@@ -651,6 +645,7 @@ CLAIMS = {
         lambda share: share > 0.9,
         times("factor=0.2", {"half the rate": 0.5}),
         exceptions={"half the rate": lambda share: share < 0.95},  # too few steps
+        any_rate="one model, trained longer",
     ),
     "a_cached_step_is_cheaper": Claim(
         "how many times as fast a step is with a cache, after 1024 tokens, and how much that has grown since 64",
@@ -671,6 +666,7 @@ CLAIMS = {
         ],
         lambda two, averaged, trained: trained < two + 0.15 < averaged - 1,
         times("steps=150", {"half the steps": 0.5, "twice the steps": 2}) | times("rate=0.002", RATE),
+        any_rate="one model before and after training",
     ),
     "others_read_it_too": Claim(
         "without the head that reads the 6: the right date is written (1), the loss of the 6 in nats",
@@ -725,6 +721,7 @@ CLAIMS = {
         late_and_sudden,
         lambda below, third, sudden, before: below <= 150 and third >= 300 and sudden <= 250 and before > 3.5,
         times("peak=0.008", {"half the rate": 0.5}),
+        any_rate="one model",
     ),
     "a_rule_beats_the_model": Claim(
         "names right by the copying rule, by the model, by the model that is told that a name is due",
@@ -744,17 +741,20 @@ CLAIMS = {
         ),
         {"twice the steps": TWICE_AS_LONG, "wider": {'"d_model": 64': '"d_model": 96'}}
         | times("peak=0.008", {"half the rate": 0.5, "twice the rate": 2}),
+        any_rate="one trained model with and without a head",
     ),
     "names_by_distance": Claim(
         "at how many tokens back a name has the highest score, for “said”, “and”, “.”",
         lambda names: [1 + float(curve.argmax()) for curve in names["my_by_word"].values()],
         lambda said, heard, stop: 8 <= said <= 30,
+        any_rate="one trained model, looked into",
     ),
     "nobody_is_who": Claim(
         "percent of the questions in which the right kind is likelier than the other animal's",
         lambda names: (names["my_of_two"],),
         lambda of_two: 40 < of_two < 60,
         {"twice the steps": TWICE_AS_LONG},
+        any_rate="one trained model, looked into",
     ),
     "two_layers_copy_words": Claim(
         "percent right of the letters that come again: one layer, two",
@@ -779,6 +779,7 @@ CLAIMS = {
         ],
         lambda heads, before, *followed: heads == 1 and before > 0.5 and min(followed) > 0.5,
         {"half the steps": FEWER_ROWS},
+        any_rate="one trained model, looked into",
     ),
     "who_reads_whose_trace": Claim(
         "right without the head that looks one back, without the other of its layer; what layer 1 then has on what "
@@ -788,6 +789,7 @@ CLAIMS = {
         {"half the steps": FEWER_ROWS},
         # Both heads of layer 0 still share the work then.
         exceptions={"half the steps": lambda without, other, followed, kept: without < other and followed < 0.7},
+        any_rate="one trained model, looked into",
     ),
     "few_tales_overfit": Claim(
         "held out at its lowest and at the end, without dropout and with it; training at the end",

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from grader.learner.interrupted import Stopped
     from grader.learner.memory import peak_bytes
     from grader.learner.predict import compare_guess, predict
+    from grader.learner.reads import show_reads
     from grader.learner.starter_code import reset, solution
     from grader.learner.tables import draw_attention, draw_table, show
     from grader.learner.yours import use_yours
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
+    from grader.models.sweeps import sweep
     from grader.report import Report
 
 __version__ = "0.2.0"
@@ -31,7 +33,9 @@ __all__ = [
     "predict",
     "reset",
     "show",
+    "show_reads",
     "solution",
+    "sweep",
     "trained_dates",
     "use_yours",
 ]
@@ -45,10 +49,12 @@ _PLACES = {
     "predict": "learner.predict",
     "reset": "learner.starter_code",
     "show": "learner.tables",
+    "show_reads": "learner.reads",
     "solution": "learner.starter_code",
     "Report": "report",
     "Stopped": "learner.interrupted",
     "broken_attentions": "models.attentions",
+    "sweep": "models.sweeps",
     "trained_dates": "models.dates",
     "use_yours": "learner.yours",
 }

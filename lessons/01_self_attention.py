@@ -24,8 +24,8 @@
 # needs. You build it step by step, with numbers small enough to follow on paper, and each step puts right what failed
 # in the one before.
 #
-# A single layer like the one you build here won't find out what "it" stands for, however well you train it, and you
-# will see why long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it
+# A single layer like the one you build here won't find out what "it" stands for, however well you train it. At the end
+# you put yours into a small model that reads hundreds of such sentences, and see why. In lesson 02 you find out what it
 # takes.
 #
 # **You need** Python and a little PyTorch (tensors, shapes and the matrix product `@`).
@@ -64,6 +64,7 @@
 # | `...` | any number of leading axes, or none |
 
 # %%
+import inspect
 import math
 
 import matplotlib.pyplot as plt
@@ -73,8 +74,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
-from grader import draw_attention, draw_table, show
+from grader import draw_attention, draw_table, show, show_reads
+from grader.models.robot import IT, LIFTED, LIFTER, Layer, Reader
+from grader.models.robot import learn_to_read, robot_sentence, word_numbers
 
+torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
@@ -114,6 +118,41 @@ print("as a product", mixing @ taken)
 # %% [markdown]
 # We say that "it" attends to "crate" with 50 % of its weight, and so it now has something to do with mass. But nobody
 # can choose such weights beforehand, so they must come from the words themselves.
+#
+# ### A reader to try it in
+#
+# Made-up vectors prove little. So from here to lesson 05 a small model reads the robot's sentences, and every new piece
+# of attention takes the place of the last one in it. The sentences are about a robot and a crate, a nurse and a piano, a
+# dog and a safe, and the reader has to name the noun that "it" stands for. Here is all of it.
+
+# %%
+print(inspect.getsource(Layer))
+print(inspect.getsource(Reader))
+
+# %% [markdown]
+# You needn't understand every line yet. The reader has a vector for each word and for each place in a sentence, at first
+# of random numbers. In a *layer* every word takes something from the others, in the way that `attend` decides, and what
+# "it" takes is added to its vector. At the end the word is named whose vector fits that of "it" best. Training changes
+# all these numbers, step by step, so that the right noun fits better (lesson 02 explains how). Then the reader is tested
+# with 500 new sentences. First each word takes the plain average of all words.
+
+
+# %% timed=true
+def plain_average(x):
+    return x.mean(dim=-2, keepdim=True).expand_as(x)
+
+
+torch.manual_seed(0)
+averaging = Reader(Layer(plain_average))
+just_now = learn_to_read(averaging, rate=0.001)
+show_reads("plain average", yours=just_now)
+
+# %% [markdown]
+# The table has three trainings, each from another start, at the best of five learning rates (the size of a training
+# step), and in the last column the one that has just run. Whoever tosses a coin between the two nouns of a sentence gets
+# half of the answers right, and the plain average does no better, from some starts worse. It is the same for "the robot
+# could not lift the crate" and "the crate could not lift the robot", and in it the two nouns are lost among ten other
+# words. The table grows as your pieces get better.
 #
 # ## 2 · Compare every word with every word
 #
@@ -493,12 +532,21 @@ mine = context_vectors(embedded_sentence)[1]
 print(torch.allclose(mine, context_vec_2, atol=1e-6))
 show(context_vectors(four), words, meaning, title="mixture")
 
+# %% role="try" timed=true
+# Try it: your function in the reader.
+torch.manual_seed(0)
+my_share = learn_to_read(Reader(Layer(context_vectors)), rate=0.001)
+show_reads("dot products", yours=my_share)
+
 # %% [markdown]
+# With your dot products the reader finds the two nouns among the twelve words, and then it tosses a coin.
+#
 # ### What this attention can't do
 #
 # You have met the first of three limits:
 #
-# 1. With wide vectors every word looks mostly at itself, since hardly any other vector fits it as well as its own.
+# 1. With wide vectors every word looks mostly at itself. The dot product of a vector with itself grows with the width,
+#    and that of two unrelated vectors only with the root of the width.
 # 2. The table is symmetric, so "me" can't get a high score for "you" unless "you" gets the same score for "me".
 # 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a word
 #    looks for, what it is found by and what it hands over then change together and can't be learnt separately.
@@ -508,9 +556,36 @@ show(context_vectors(four), words, meaning, title="mixture")
 #
 # ## 5 · Queries, keys and values
 #
-# Give "it" something to look *for*, apart from what it *is*. Below, the four words are found by their own vectors, but
-# "it" asks with a different one. After "heavy" it asks for a thing with mass, and after "weak" for a thing with
-# strength.
+# When you look up a number in a phone book, three things have different jobs. You come with a name, compare it with the
+# names in the book, and take away the number beside the one that fits. The name that you bring is the *query*, the names
+# in the book are the *keys*, and the numbers are the *values*. A Python dictionary works in this way too.
+
+# %%
+book = {"strength": "robot", "mass": "crate"}  # a value for each key
+for query in ("mass", "strength", "something heavy"):
+    print(f"asked for {query}: {book.get(query, 'not found')}")
+
+# %% [markdown]
+# A dictionary finds what fits exactly or finds nothing. Attention compares the query with **every** key, and takes more
+# from a value the better its key fits. Below, a query asks for a thing with mass, and each word counts how many of these
+# two it is.
+
+# %%
+asked_for = {"mass", "thing"}
+is_a = [
+    {"strength", "thing"},
+    {"strength", "mass"},
+    {"mass", "thing"},
+    {"thing"},
+]
+fits = torch.tensor([float(len(asked_for & features)) for features in is_a])
+rows = [", ".join(sorted(features)) for features in is_a]
+looked_up = [rows, fits.tolist(), fits.softmax(-1).tolist()]
+show(looked_up, ["key", "fits", "weight of its value"], words)
+
+# %% [markdown]
+# So "it" can look *for* something other than what it *is*. Below, the four words are found by their own vectors, but "it"
+# asks with a different one. After "heavy" it asks for a thing with mass, and after "weak" for a thing with strength.
 
 # %% role="draw"
 looks_for = {"heavy": [0.0, 2.0, 2.0], "weak": [2.0, 0.0, 2.0]}
@@ -524,9 +599,8 @@ plt.show()
 # *The picture in words:* in two sentences, arcs lead from "it" to the other words, and the thicker the arc, the larger
 # the weight. In "it was too heavy" the thick arc leads to "crate", and in "it was too weak" to "robot".
 #
-# This is attention. What a token looks for is its **query**, and what it can be found by is its **key**. What it hands
-# over once it is found is its **value** (Vaswani et al. 2017). A query that fits a key well gives a large weight, and
-# it is the values that are mixed.
+# This is attention. What a token looks for is its **query**, what it can be found by is its **key**, and what it hands
+# over once it is found is its **value** (Vaswani et al. 2017).
 #
 # Somebody who had read the whole sentence chose these two queries. In a model every token has a query, a key and a
 # value, and all three are computed from the token's vector with three *weight matrices* that training finds. The "it"
@@ -715,6 +789,26 @@ compare_guess("01_larger_divisor", round(by_100, 2))
 # changes.
 
 # %% [markdown]
+# The root doesn't cure the first limit of section 4. Here are words with random vectors of two widths. How much of
+# itself does each keep, on average, with the plain dot products, divided by the root, and with random queries and keys?
+
+# %%
+own = []
+for width in (16, 64):
+    start = torch.Generator().manual_seed(0)
+    x_wide = torch.randn(8, width, generator=start)
+    w_q, w_k = torch.randn(2, width, width, generator=start) / math.sqrt(width)
+    plain = x_wide @ x_wide.T
+    asked = (x_wide @ w_q) @ (x_wide @ w_k).T / math.sqrt(width)
+    ways = [plain, plain / math.sqrt(width), asked]
+    own.append([100 * t.softmax(-1).diagonal().mean().item() for t in ways])
+columns = ["dot products", "divided by the root", "queries and keys"]
+show(own, ["width 16", "width 64"], columns, title="% kept", form=".0f")
+
+# %% [markdown]
+# Divided by the root, a word still keeps most of itself, and the wider it is, the more. What it looks for and what it is
+# found by are the same vector, and no other vector fits as well. Only a query of its own frees it.
+#
 # ### From scores to outputs
 #
 # Scale the scores, take the softmax over each row, and mix the values. Read the row of "build" in the weights. Which
@@ -895,8 +989,34 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 # %% [markdown]
 # Every word takes about a quarter of each word, because small random matrices give scores near zero, and such scores
 # give nearly equal weights. (With 0.2 in place of 0.1 the weights begin to differ.) A new model starts about where this
-# lesson started, with the plain average that failed in section 1. Only training turns it into attention, and that's
-# where lesson 02 begins.
+# lesson started, with the plain average that failed in section 1. Only training turns it into attention.
+#
+# ### Your attention, trained
+#
+# So put your `self_attention` into the reader and let training find the three matrices. How often will it be right, and
+# what does "it" look at in the end?
+
+# %% role="try" timed=true claim="one_layer_is_a_coin"
+# Try it: one layer of yours.
+torch.manual_seed(0)
+one = Reader(Layer(self_attention, (32, 16), (32, 16), (32, 32)))
+my_share = learn_to_read(one, rate=0.003)
+show_reads("one layer", yours=my_share)
+
+rows = []
+for ending in ("heavy", "weak"):
+    one(word_numbers(robot_sentence("robot", "crate", ending)))
+    row = one.layers[0].weights[IT].tolist()
+    robot, crate = row[LIFTER], row[LIFTED]
+    rows.append([robot, crate, robot / crate])
+columns = ["on robot", "on crate", "robot over crate"]
+show(rows, ["heavy", "weak"], columns, title='weight of "it"', form=".4f")
+
+# %% [markdown]
+# Half of the answers are right, as if a coin were tossed, and the second table shows why. The ratio of the two weights is
+# the same in both sentences, to the last digit. "It" has the same vector in both, so it asks the same question, and the
+# two nouns give the same answers. Training can choose other matrices, but in one layer no matrices let the ending decide.
+# Lesson 02 begins here.
 #
 # ## 9 · Quiz
 #
@@ -958,7 +1078,8 @@ check(quiz_01, "quiz_01")
 #
 # You have written every step of self-attention, for one sequence or a batch, and you can say what each part is there
 # for. Dot products are there because a plain average fails, three matrices because one vector can't do three jobs, and
-# the square root because wide vectors score too high.
+# the square root because wide vectors score too high. In the reader, what you wrote finds the two nouns among twelve
+# words, and you know why it can't choose between them.
 #
 # **To read next**
 #

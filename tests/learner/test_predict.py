@@ -77,10 +77,10 @@ def test_the_text_comes_after_the_comparison(capsys):
 
 
 def test_the_courses_own_text_is_found_by_the_name_of_the_prediction(capsys):
-    predict("02_one_layer", "Are the rows equal?", ["all", "none"]).guess = "all"
-    compare_guess("02_one_layer", "all")
-    assert capsys.readouterr().out.splitlines()[-1] == module._explanation("02_one_layer").splitlines()[-1] != ""
-    assert module._explanation("02_rows_odd") == module._explanation("../02_one_layer") == ""
+    predict("02_first_look", "Are the rows equal?", ["all", "none"]).guess = "all"
+    compare_guess("02_first_look", "all")
+    assert capsys.readouterr().out.splitlines()[-1] == module._explanation("02_first_look").splitlines()[-1] != ""
+    assert module._explanation("02_rows_odd") == module._explanation("../02_first_look") == ""
 
 
 def test_no_notebook_of_a_student_has_the_text_of_an_answer():

@@ -5,12 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
+import torch.nn.functional as F
 
-from benchmarks import claims
+from benchmarks import claims, sweeps
 from grader.authoring.lesson import read_folder
+from grader.models.robot import Layer, Reader, robot_sentences, train
+from grader.models.sweeps import Measured, sweep
 
 FOUND = claims.claims_of(read_folder(claims.ROOT / "lessons"))
 QUICK = "small_matrices_average"  # nothing is trained for it
+TRAINS = ("torch.optim.", "learn_to_read(")
+# These compare at one rate, and wait for their comparison in benchmarks/sweeps.py.
+AT_ONE_RATE = {
+    "a_rule_beats_the_model",
+    "bugs_look_good",
+    "distance_reaches_further",
+    "few_tales_overfit",
+    "smoothing_costs_no_date",
+    "two_layers_copy_words",
+    "warm_up_allows_a_high_rate",
+}
 
 
 def test_every_claim_has_an_entry_and_every_entry_a_claim():
@@ -60,3 +75,64 @@ def test_an_unknown_claim_is_told(capsys, monkeypatch):
 def test_an_edit_without_its_text_is_an_error():
     with pytest.raises(ValueError, match="no cell of this claim holds 'depth=1000'"):
         claims.edited(claims.cells_for(*FOUND[QUICK]), {"depth=1000": "depth=1"})
+
+
+def is_fair(name: str) -> bool:
+    """Whether a claim trains nothing, compares at several rates, or says why no rate could overturn it."""
+    trains = any(word in cell.source for cell in claims.cells_for(*FOUND[name]) for word in TRAINS)
+    return not trains or bool(claims.CLAIMS[name].sweep or claims.CLAIMS[name].any_rate)
+
+
+@pytest.mark.parametrize("name", sorted(claims.CLAIMS))
+def test_a_claim_that_compares_does_so_at_several_rates(name):
+    assert is_fair(name) != (name in AT_ONE_RATE)
+
+
+def test_a_claim_without_its_comparison_is_noticed(monkeypatch):
+    assert is_fair("pre_norm_goes_deep")
+    monkeypatch.setitem(claims.CLAIMS, "pre_norm_goes_deep", replace(claims.CLAIMS["pre_norm_goes_deep"], sweep=""))
+    assert not is_fair("pre_norm_goes_deep")
+
+
+def test_every_comparison_belongs_to_a_claim_and_is_stored():
+    assert {claim.sweep for claim in claims.CLAIMS.values() if claim.sweep} == set(sweeps.SWEEPS)
+
+
+@pytest.mark.parametrize("name", sorted(sweeps.SWEEPS))
+def test_a_comparison_gives_every_way_five_rates_and_three_starts(name):
+    asked, stored = sweeps.SWEEPS[name], sweep(name)
+    assert len(asked.ways) >= 2
+    assert len(asked.rates) >= 5
+    assert max(asked.rates) >= 30 * min(asked.rates)
+    assert (stored.ways, stored.rates, stored.steps) == (tuple(asked.ways), asked.rates, asked.steps)
+    assert [[len(starts) for starts in row] for row in stored.figures] == [[3] * len(asked.rates)] * len(asked.ways)
+
+
+@pytest.mark.parametrize("name", sorted(sweeps.SWEEPS))
+def test_what_is_stored_is_what_is_concluded(name):
+    assert sweeps.SWEEPS[name].holds(sweep(name))
+
+
+def test_a_comparison_turned_round_does_not_hold():
+    stored = sweep("deep_towers")
+    turned = Measured(stored.ways, stored.rates, stored.steps, stored.figures[::-1], stored.more_is_better)
+    assert not sweeps.SWEEPS["deep_towers"].holds(turned)
+
+
+def test_training_side_by_side_is_training_one_after_another():
+    names = sweeps.of_solutions("context_vectors")()
+    rates = (0.003, 0.03)
+
+    def model() -> Reader:
+        torch.manual_seed(0)
+        return Reader(Layer(names["context_vectors"]))
+
+    def alone(reader: Reader, rate: float) -> float:
+        adam = torch.optim.Adam(reader.parameters(), rate)
+        return train(adam, lambda: F.cross_entropy(reader(ids[:8]), nouns[:8]), 4)[-1]
+
+    ids, nouns, *_ = robot_sentences()
+    batch = ids[:8].expand(2, 8, 12), nouns[:8].expand(2, 8)
+    _, together = sweeps.train_together([model(), model()], rates, lambda: batch, sweeps.ROBOT, 4)
+    for rate, last in zip(rates, together, strict=True):
+        assert alone(model(), rate) == pytest.approx(last, abs=1e-5)

@@ -5,9 +5,11 @@ the example with two heads (queries, keys, values, and each cut into heads) is c
 """
 
 import re
+from collections import Counter, defaultdict
 
 import pytest
 
+from grader.authoring.model_solutions import cells
 from tests.lessons.printed import named_tables, printed_text
 
 HIDDEN = float("-inf")
@@ -93,6 +95,17 @@ def test_both_conventions_stand_side_by_side(text):
     assert hide == [["False", "True", "True"], ["False", "False", "True"], ["False", "False", "False"]]
     opposite = {"True": "False", "False": "True"}
     assert may_attend == [[opposite[cell] for cell in row] for row in hide]
+
+
+def test_nobody_gets_more_of_the_rhyme_right_from_the_words_so_far(text):
+    [source] = [source for _, source in cells("04_masking") if source.startswith('rhyme = """')]
+    words = source.split('"""')[1].split()
+    next_words = defaultdict(Counter)
+    for start in range(len(words) - 12):
+        for end in range(start + 1, start + 13):
+            next_words[tuple(words[start:end])][words[end]] += 1
+    best = sum(max(counted.values()) for counted in next_words.values())
+    assert f"right answers: {best / ((len(words) - 12) * 12):.1%}, and" in text
 
 
 def _numbers(table):
