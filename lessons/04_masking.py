@@ -921,6 +921,7 @@ show(torch.stack(moved), kinds, three, title="moved by")
 #
 # `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like. Return
 # True if any output moves when a **later** token is changed, else False. A change in the last digits alone is rounding.
+# A changed token holds other numbers and stays where it is, since an output may depend on how many tokens there are.
 # The check gives you more than a dozen such functions, in an order of its own. Some are causal, and the others leak in
 # different ways, some only between tokens several places apart. You can't look into them, only call them, as often as
 # you like.

@@ -40,6 +40,7 @@ from grader.subject.values import tensors_in
 from grader.subject.watch import warm_up
 
 EQUIVALENT = FOLDER / "equivalent_mutants.toml"  # in the repository
+SEEDS = 3  # the practice check, and those of two courses
 SECONDS = 5.0  # for the check of a mutant; the practice check of a model solution takes less than one
 CUT = "cut_gradient"  # what a mutant calls to cut a gradient
 PATIENCE = 30.0  # for a worker, whose check should have stopped by itself long before
@@ -48,18 +49,21 @@ PATIENCE = 30.0  # for a worker, whose check should have stopped by itself long 
 @dataclass(frozen=True)
 class Mutant:
     """A model solution with one change. `change` has the lines before and after, and is unique within its exercise;
-    `source` is all that is run. `own`: the files of exercises that aren't the course's."""
+    `source` is all that is run. `own`: the files of exercises that aren't the course's. `seeds`: with how many draws of
+    inputs it is checked."""
 
     exercise: str
     change: str
     source: str
     own: OwnFiles = ()
+    seeds: int = SEEDS
 
 
 @dataclass(frozen=True)
 class Result:
     """What the check said about a mutant. `verdict` is "named" (a listed mistake), "general" (a general finding),
-    "unnamed", "survived" or "broken". `helped`: the report has a name or a hint."""
+    "unnamed", "survived", "by chance" (some draws of inputs show it, others don't) or "broken". `helped`: the report
+    has a name or a hint."""
 
     mutant: Mutant
     verdict: str
@@ -571,8 +575,8 @@ class _AskedForGradients(LocalSubject):
 
 
 def run(mutant: Mutant) -> Result | None:
-    """The check of one mutant, with the practice inputs, in this process. None if it cuts a gradient where there is
-    none: at a mask, a size, a new tensor."""
+    """The check of one mutant in this process, with the practice inputs and with those of courses. None if it cuts a
+    gradient where there is none: at a mask, a size, a new tensor."""
     known = exercises(mutant.own)
     exercise = known[mutant.exercise]
     cut: set[str] = set()
@@ -584,18 +588,18 @@ def run(mutant: Mutant) -> Result | None:
         cut.add("gradient" if value.requires_grad and torch.is_grad_enabled() else "tensor")
         return value.detach()
 
-    namespace: dict[str, Any] = {"__name__": "__main__", CUT: cut_gradient, "spoilt": spoilt}
     try:
-        exec(mutant.source, namespace)
+        subject = _AskedForGradients(_namespace(mutant, cut_gradient))
     except Exception:  # the cell itself raises: its learner sees Python's message
         return Result(mutant, "general")
-    subject = _AskedForGradients(namespace)
     found = evaluate(exercise, subject, seconds=SECONDS, exercises=known)
     # A check that asks for no gradients gives none to cut.
     if cut and "gradient" not in cut and (subject.asked or "tensor" not in cut):
         return None
     if found.broken:
         return Result(mutant, "broken")
+    if any(_passes(mutant, course) != found.passed for course in range(1, mutant.seeds)):
+        return Result(mutant, "by chance")
     if found.passed:
         return Result(mutant, "survived")
     if found.diagnosis in GENERAL_FINDINGS or found.diagnosis == "excluded-function":
@@ -603,6 +607,24 @@ def run(mutant: Mutant) -> Result | None:
     if found.diagnosis is not None:
         return Result(mutant, "named")
     return Result(mutant, "unnamed", helped=bool(found.hints or any(part.hints for part in found.results)))
+
+
+def _namespace(mutant: Mutant, cut_gradient: Callable[[Any], Any]) -> dict[str, Any]:
+    """What a mutant's source defines."""
+    namespace: dict[str, Any] = {"__name__": "__main__", CUT: cut_gradient, "spoilt": spoilt}
+    exec(mutant.source, namespace)
+    return namespace
+
+
+def _passes(mutant: Mutant, course: int) -> bool:
+    """Whether a mutant passes the check with a course's own inputs, which are larger."""
+
+    def detached(value: Any) -> Any:
+        return value.detach() if isinstance(value, torch.Tensor) else value
+
+    exercise, seed = exercises(mutant.own)[mutant.exercise], f"course {course}".encode()
+    subject = LocalSubject(_namespace(mutant, detached))
+    return evaluate(exercise, subject, seed=seed, larger=True, seconds=SECONDS, explained=False).passed
 
 
 def run_all(mutants: Sequence[Mutant], jobs: int) -> list[Result]:
@@ -723,15 +745,23 @@ def stale(
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def report(names: Sequence[str], jobs: int, tell: Callable[[str], object], show_unhelped: bool = False) -> bool:
-    """Run every mutant of these exercises (of all if none is named), and tell a table and what is left to do. Returns
-    whether all are found or listed as equivalent; `CourseError` for an exercise that isn't there."""
+def report(
+    names: Sequence[str],
+    jobs: int,
+    tell: Callable[[str], object],
+    show_unhelped: bool = False,
+    seeds: int = SEEDS,
+) -> bool:
+    """Run every mutant of these exercises (of all if none is named) with so many draws of inputs, and tell a table and
+    what is left to do. Returns whether all are found or listed as equivalent; `CourseError` for an exercise that isn't
+    there."""
     known = exercises()
     unknown = [name for name in names if name not in known]
     if unknown:
         raise CourseError(f"There is no exercise {unknown[0]!r}.")
     chosen = [name for name in names or known if known[name].kind != "answers"]
-    results = run_all([mutant for name in chosen for mutant in derive(known[name])], jobs)
+    derived = [replace(mutant, seeds=seeds) for name in chosen for mutant in derive(known[name])]
+    results = run_all(derived, jobs)
     tell(table(results))
     problems = [*stale(chosen, results), *unsettled(results)]
     for line in [*(without_help(results) if show_unhelped else []), *problems]:
@@ -740,11 +770,12 @@ def report(names: Sequence[str], jobs: int, tell: Callable[[str], object], show_
 
 
 def unsettled(results: Iterable[Result], listed: Listed | None = None) -> list[str]:
-    """A line for every mutant that passes its check and is not listed as equivalent, or that breaks its check."""
+    """A line for every mutant that passes its check and is not listed as equivalent, that passes with some inputs and
+    not with others, or that breaks its check."""
     return [
         f"{r.verdict}: {r.mutant.exercise}: {r.mutant.change}"
         for r in results
-        if r.verdict == "broken" or (r.verdict == "survived" and not _is_equivalent(r.mutant, listed))
+        if r.verdict in ("broken", "by chance") or (r.verdict == "survived" and not _is_equivalent(r.mutant, listed))
     ]
 
 
@@ -757,7 +788,8 @@ def _is_equivalent(mutant: Mutant, listed: Listed | None) -> bool:
     return mutant.change in (equivalent() if listed is None else listed).get(mutant.exercise, {})
 
 
-COLUMNS = ("mutants", "killed", "named", "general", "unnamed", "no help", "equivalent", "survived", "broken")
+NOT_KILLED = ("equivalent", "survived", "by chance", "broken")
+COLUMNS = ("mutants", "killed", "named", "general", "unnamed", "no help", *NOT_KILLED)
 
 
 def table(results: Sequence[Result], listed: Listed | None = None) -> str:
@@ -768,7 +800,7 @@ def table(results: Sequence[Result], listed: Listed | None = None) -> str:
         settled = result.verdict == "survived" and _is_equivalent(result.mutant, listed)
         verdict = "equivalent" if settled else result.verdict
         count = counts.setdefault(result.mutant.exercise, Counter())
-        count.update(["mutants", verdict, *([] if verdict in ("equivalent", "survived", "broken") else ["killed"])])
+        count.update(["mutants", verdict, *([] if verdict in NOT_KILLED else ["killed"])])
         count["no help"] += not result.helped
     counts["all"] = sum(counts.values(), Counter())
     lines = [f"{'exercise':30}" + "".join(f"{column:>11}" for column in COLUMNS)]

@@ -89,17 +89,25 @@ def build(
     help="How many checks run at once.  [default: one per core]",
 )
 @click.option("--no-help", is_flag=True, help="Also list changes whose report has neither a name nor a hint.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How many draws of inputs each change is tried with: a learner's, and those of courses.",
+)
 @stopped("Nothing is stored, so run the command again, or run it for a few exercises only.")
-def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
+def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool, seeds: int) -> None:
     """Change the model solutions in small ways, and see whether the checks notice.
 
-    It prints a table and every change that passes without being listed as a right answer. If there is such a
-    change, the exit code is 1. EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
+    It prints a table and every change that passes without being listed as a right answer, or that passes with some
+    inputs only. If there is such a change, the exit code is 1. EXERCISE is the name of an exercise, which takes from
+    some seconds to a few minutes; without it, all are tried, which takes an hour.
     """
     _repository()  # says what is missing
     from grader.authoring import mutants as mutation
 
-    if not mutation.report(exercises, jobs, say, no_help):
+    if not mutation.report(exercises, jobs, say, no_help, seeds):
         raise SystemExit(1)
 
 

@@ -56,11 +56,13 @@ def evaluate(
     seconds: float | None = None,
     exercises: Mapping[str, Exercise] | None = None,
     remarks: bool = False,
+    explained: bool = True,
 ) -> Report:
     """Check `exercise` in `subject`, within `seconds` (else the exercise's limit, else `SECONDS`).
 
     `seed` and `larger` decide which inputs are drawn. `exercises` has those that this one may build on, by name. With
-    `remarks` a right answer is run as if on a GPU too.
+    `remarks` a right answer is run as if on a GPU too. If not `explained`, the report of a wrong answer has its parts
+    alone.
     A fault of ours becomes `Report.broken`, never a finding about the student's code.
     """
     session = None
@@ -74,6 +76,8 @@ def evaluate(
         session, parts = _judged(session)
         if all(part.passed for part in parts):
             return _report(session, parts, remark=on_another_device(session) if remarks else "")
+        if not explained:
+            return _report(session, parts)
         report, left = _explain(session, parts, exercises or {}), session.seconds_left
 
         def begin(form: Form) -> Session:

@@ -1,14 +1,17 @@
 """The golden scores: what the first wording of every mistake, every right answer and every wrong one that nobody listed
 earns, to the hundredth of a point. `tests/exercises/test_submissions.py` compares.
 
-    python -m tests.exercises.scores     # writes tests/exercises/scores.toml anew: read the diff, it is a decision
+    python -m tests.exercises.scores [EXERCISE]...
+
+writes tests/exercises/scores.toml anew, or only the scores of these exercises. Read the diff: it is a decision.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -60,14 +63,20 @@ def report_on(submission: Sample) -> Report:
     return evaluate(exercises()[submission.exercise], subject, seconds=seconds, exercises=exercises())
 
 
-def _lines() -> Iterator[str]:
+def _lines(names: Collection[str]) -> Iterator[str]:
+    """The file's lines. Scores of other exercises than `names` stay as they are; none named means all."""
+
+    def mark(one: Sample) -> float:
+        kept = scores().get(one.exercise, {}).get(title_of(one)) if names and one.exercise not in names else None
+        return report_on(one).mark if kept is None else kept
+
     yield HEAD
     in_order = sorted(judged(), key=lambda one: (exercises()[one.exercise].lesson, one.exercise, title_of(one)))
     for exercise, group in groupby(in_order, key=lambda one: one.exercise):
         yield f"[{exercise}]\n"
-        yield from (f"{json.dumps(title_of(one), ensure_ascii=False)} = {report_on(one).mark:.2f}\n" for one in group)
+        yield from (f"{json.dumps(title_of(one), ensure_ascii=False)} = {mark(one):.2f}\n" for one in group)
         yield "\n"
 
 
 if __name__ == "__main__":
-    FILE.write_text("".join(_lines()).rstrip("\n") + "\n", "utf-8")
+    FILE.write_text("".join(_lines(sys.argv[1:])).rstrip("\n") + "\n", "utf-8")

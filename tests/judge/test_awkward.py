@@ -46,7 +46,7 @@ def judged(kept):
 @pytest.mark.parametrize("name", AWKWARD)
 def test_an_awkward_honest_notebook_earns_all_points_and_so_no_fewer_than_stock_nbgrader_gives(judged, name):
     result = judged(notebook(AWKWARD[name]))
-    assert result.mark == POINTS >= stored().get(name, 0.0), result
+    assert result.mark == POINTS >= stored()[name], result
 
 
 def test_the_marks_of_stock_nbgrader_are_those_in_the_file():

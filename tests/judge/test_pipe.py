@@ -34,8 +34,9 @@ def pipe():
         signal.signal(signal.SIGALRM, signal.SIG_IGN)  # what ends honest code in time
     return end
 """
-# The process takes nothing more, so that the judge is sending when the rest happens.
-DEAF = PIPE + "Channel.receive = lambda *_: time.sleep(60)\n"
+# The process takes nothing more, so that the judge is sending when the rest happens. It keeps a method that it has bound
+# before any cell runs, so another one under its name would never be called.
+DEAF = PIPE + "def deaf(*_):\n    time.sleep(60)\nChannel.receive.__code__ = deaf.__code__\n"
 LONG_CELL = "x = 1\n" * 150_000
 ATTACKS = {
     "bytes without end": inside("end = pipe()", "while True: end.sendall(bytes(2**16))", before=PIPE),
@@ -72,14 +73,12 @@ BETWEEN_CELLS = {
 
 @pytest.mark.parametrize("source", BETWEEN_CELLS.values(), ids=list(BETWEEN_CELLS))
 def test_attack_between_cells(judge, source):
-    """Where it comes again in a process that replays the cell, it costs the cells behind it. It earns nothing that right
-    answers don't, and nobody else pays."""
-    honest, made = judge(cells()), cells()
+    """It comes again in every process that replays the cell, so it costs all cells behind it. Nobody else pays."""
+    made = cells()
     made[1:1] = [nb.code(source), nb.code(LONG_CELL)]
     result = judge(made)
     assert result.seconds < 2 * LIMITS.submission_seconds
-    assert result.mark <= honest.mark
-    assert not any(exercise.broken for exercise in result.exercises)
+    assert result.mark == 0
     assert any(note.endswith("was left out: 'x = 1'") for note in result.notes)
     assert not any(one.broken for one in result.exercises)
     assert judge(cells(), student="bo").mark == result.points

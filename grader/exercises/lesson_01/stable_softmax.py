@@ -160,6 +160,17 @@ def _max_without_keepdim(scores: Tensor) -> Tensor:
     return (scores - scores.amax(-1)).exp()
 
 
+def _added_to_divisor(session: Session) -> bool:
+    """Whether each row is divided by the right sum plus one and the same positive number."""
+    case = session.cases["one sequence"]
+    value, scores = session.call(case).value, case.args["scores"].double()
+    if not isinstance(value, Tensor) or value.shape != scores.shape:
+        return False
+    total = _raised(scores).sum(-1)
+    added = total / value.double().sum(-1) - total
+    return float(added.min()) > 1e-5 and float(added.max() - added.min()) < 0.05 * float(added.max())
+
+
 def _pair_of_max(session: Session) -> bool:
     outcomes = (session.call(case) for case in session.real_cases())
     return any(o.raised is not None and "return_types.max" in o.raised.message for o in outcomes)
@@ -200,6 +211,7 @@ MISTAKES = (
         ),
     ),
     mistake("not-divided", (_raised, torch.exp)),
+    mistake("added-to-the-divisor", recognise=_added_to_divisor),
     mistake("max-is-a-pair", recognise=_pair_of_max),
     mistake("sign-flipped", (lambda scores: torch.softmax(-scores, -1),)),
     mistake("log-softmax", (lambda scores: torch.log_softmax(scores, -1),)),

@@ -26,7 +26,8 @@ mistake = Words(__file__)
 # --- the attentions that a detector is tried on -----------------------------------------------------------------------
 
 # Maps from (T, E) to (T, E). Their outputs are bounded sums over the tokens they see. So a change in a visible token
-# shows, and a sound attention's earlier outputs stay the same to the bit whatever becomes of a later token, even NaN.
+# shows, and a sound attention's earlier outputs stay the same to the bit whatever becomes of a later token, even NaN
+# (but for `TIMES_ZERO`, which is there for that).
 Attention = Callable[[Tensor, "Weights"], Tensor]
 Visible = Callable[[int], Tensor]
 
@@ -123,10 +124,33 @@ def _centred(x: Tensor, w: Weights) -> Tensor:
     return seeing(past)(x - x.mean(0), w)
 
 
+def _times_zero(x: Tensor, w: Weights) -> Tensor:
+    """Causal attention as it is usually written: hidden tokens have the weight 0, and 0 times NaN is NaN."""
+    scores = w.likeness(x).log().masked_fill(~past(len(x)), -math.inf)
+    return scores.softmax(-1) @ w.values(x)
+
+
+def _by_length(x: Tensor, w: Weights) -> Tensor:
+    """Causal attention that is the sharper, the more tokens there are."""
+    return mix(w.likeness(x) ** math.log(len(x) + 1), w.values(x), past(len(x)))
+
+
+def _cancelling(x: Tensor, w: Weights) -> Tensor:
+    """A layer in which output 0 gains what output 1 loses, and both depend on the last token, if there are three."""
+    alone = w.values(x)
+    if len(x) < 3:
+        return alone
+    shares = torch.zeros(len(x), 1, dtype=torch.float64)
+    shares[0], shares[1] = 1.0, -1.0
+    return alone + shares * (x[-1] @ w.other)
+
+
 PLAIN, UNMASKED = "causal attention", "attention without a mask"
 ALONE, LATER_ONLY = "a layer in which every token sees only itself", "attention that sees nothing but later tokens"
 BACKWARDS = "attention with the mask the wrong way round"
 ROUNDED = "causal attention that rounds its last digits differently when any token changes"
+TIMES_ZERO = "causal attention that multiplies the values of later tokens by 0"
+BY_LENGTH = "causal attention whose scores grow with the number of tokens"
 FAR, FAR_OFF = "attention that leaks only from tokens four or more places ahead", 4
 
 # Few, because a detector makes all its calls on each, and every call is answered from outside its process.
@@ -136,9 +160,12 @@ SOUND: dict[str, Attention] = {
     "attention that sees only what came before a token": seeing(lambda n: offsets(n) < 0),
     "attention in which output 2 alone looks back, at token 0": pair(lambda n: 2, lambda n: 0),
     ROUNDED: seeing(past),  # and `Calls` rounds
+    TIMES_ZERO: _times_zero,
+    BY_LENGTH: _by_length,
 }
 
-EXACT = {name: attention for name, attention in SOUND.items() if name != ROUNDED}
+# Those that only a change to a token, and no rounding, can tell apart from the others.
+EXACT = {name: attention for name, attention in SOUND.items() if name not in (ROUNDED, TIMES_ZERO, BY_LENGTH)}
 
 PLACES: dict[str, Attention] = {
     "attention in which output 0 sees token 1, and no other output leaks": pair(lambda n: 0, lambda n: 1),
@@ -157,6 +184,7 @@ KINDS: dict[str, Attention] = {
     "attention that is masked after the softmax": _hidden_too_late,
     "attention whose hidden scores are only a little lower": _soft,
     "attention that first subtracts the mean over all tokens from its input": _centred,
+    "a layer in which the last token adds to output 0 what it takes from output 1": _cancelling,
 }
 
 BROKEN: dict[str, Attention] = {UNMASKED: seeing(lambda n: torch.ones(n, n, dtype=torch.bool)), **PLACES, **KINDS}
@@ -335,6 +363,14 @@ def verdict(session: Session, name: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+NOTHING_LATER = ", whose outputs never depend on later tokens"
+WHY_SOUND = {
+    ROUNDED: ", whose outputs move only in their last digits, which is rounding and not a leak",
+    TIMES_ZERO: ", whose earlier outputs stay the same whatever numbers stand in a later token",
+    BY_LENGTH: ", whose earlier outputs stay the same whatever stands in a later token, as long as their number stays",
+}
+
+
 def _wrong(session: Session, name: str) -> Finding | None:
     answer, leaks = verdict(session, name), name in BROKEN
     if answer is leaks:
@@ -351,9 +387,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
         returned = compare.in_words(outcome.value)
         return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
     claim = "Your detector found no leak in" if leaks else "Your detector returned True for"
-    why = "" if leaks else ", whose outputs never depend on later tokens"
-    why = ", whose outputs move only in their last digits, which is rounding and not a leak" if name == ROUNDED else why
-    return Finding("wrong-verdict", f"{claim} {name}{why}.")
+    return Finding("wrong-verdict", f"{claim} {name}{'' if leaks else WHY_SOUND.get(name, NOTHING_LATER)}.")
 
 
 def _judges(title: str, weight: float, *names: str) -> Part:
@@ -381,9 +415,11 @@ def _inverted(session: Session) -> bool:
 
 
 def _changes_nothing(session: Session) -> bool:
-    """Whether the two calls of each pair get the same input, and no leak is found."""
+    """Whether the two calls of each pair get the same input, a last one that of the call before it, and no leak is
+    found."""
     calls = _ask(session, UNMASKED)
-    return calls.count > 1 and not calls.moved and _all(session, {**SOUND, **BROKEN}, False)
+    alone = len(calls.seen) % 2 == 1 and not same(calls.seen[-1], calls.seen[-2:][0])
+    return calls.count > 1 and not calls.moved and not alone and _all(session, {**SOUND, **BROKEN}, False)
 
 
 def _never_calls(session: Session) -> bool:
@@ -435,6 +471,22 @@ def _exactly(session: Session) -> bool:
     return verdict(session, ROUNDED) is True and _all(session, EXACT, False) and _all(session, BROKEN, True)
 
 
+def _refuses_only(session: Session, name: str) -> bool:
+    """Whether every verdict is right but that on this sound attention."""
+    others = {sound: attention for sound, attention in SOUND.items() if sound != name}
+    return verdict(session, name) is True and _all(session, others, False) and _all(session, BROKEN, True)
+
+
+def _takes_tokens_away(session: Session) -> bool:
+    """Whether inputs of different lengths are compared, so that a dependence on the length is taken for a leak."""
+    return _refuses_only(session, BY_LENGTH) and len({x.shape[-2] for x in _ask(session, BY_LENGTH).seen}) > 1
+
+
+def _poisons(session: Session) -> bool:
+    """Whether NaN or infinity is put into a later token, so that a product with 0 is taken for a leak."""
+    return _refuses_only(session, TIMES_ZERO) and any(not x.isfinite().all() for x in _ask(session, TIMES_ZERO).seen)
+
+
 def _too_few_tokens(session: Session) -> bool:
     """Whether only the leak from far off is missed, and no input is long enough to show it."""
     others = {name: attention for name, attention in BROKEN.items() if name != FAR}
@@ -472,6 +524,8 @@ EXERCISE = Exercise(
         mistake("perturbs-the-past", recognise=_perturbs_the_past),
         mistake("later-outputs-counted", recognise=_counts_later_outputs),
         mistake("exact-comparison", recognise=_exactly),
+        mistake("takes-tokens-away", recognise=_takes_tokens_away),
+        mistake("not-a-number-put-in", recognise=_poisons),
         mistake("too-few-tokens", recognise=_too_few_tokens),
         mistake("checks-one-position-only", recognise=_one_position),
     ),

@@ -60,7 +60,14 @@ def _random(session: Session, case: Case, setup: Setup) -> bool:
     if not session.build(setup, "random", session.dtype(case)).ok:
         return False
     first, second = (session.ask(Request("call", "@random", tuple(case.args.values()), seed=seed)) for seed in (1, 2))
-    return first.ok and second.ok and not same(first.value, second.value)
+    return first.ok and second.ok and not _same_but_for_rounding(first.value, second.value)
+
+
+def _same_but_for_rounding(left: object, right: object) -> bool:
+    """Whether two results are the same. Sums in another order, as for another place in memory, round differently."""
+    if isinstance(left, Tensor) and isinstance(right, Tensor) and left.shape == right.shape:
+        return torch.allclose(left, right, rtol=1e-4, atol=1e-6, equal_nan=True)
+    return same(left, right)
 
 
 def _random_in_eval_mode(session: Session) -> bool:

@@ -304,6 +304,14 @@ def _one_number(session: Session) -> bool:
     return type(value) is int and value == layer * case.sizes["H"] + head
 
 
+def _divided_by_layers(session: Session) -> bool:
+    """Whether all answers are the head's place in a flat table, divided by the number of layers with remainder."""
+    cases = [case for case in session.real_cases() if case.comparable]
+    places = [(case.sizes["L"], case.sizes["H"], *session.evaluate(case, reference)) for case in cases]
+    wrong = [divmod(layer * heads + head, layers) for layers, heads, layer, head in places]
+    return [_answer(session, case.name) for case in cases] == wrong
+
+
 def _least(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
     return RIGHT(-weights, labels, ids)
 
@@ -327,6 +335,10 @@ EXERCISE = Exercise(
         mistake(
             "flat-index",
             recognise=_one_number,
+        ),
+        mistake(
+            "divided-by-layers",
+            recognise=_divided_by_layers,
         ),
         mistake(
             "layer-and-head-exchanged",

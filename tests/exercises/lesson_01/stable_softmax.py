@@ -544,7 +544,7 @@ def stable_softmax(scores):
     sys.exit("no more")
 
 
-# %% wrong -: an epsilon that matters
+# %% wrong added-to-the-divisor: an epsilon that matters
 def stable_softmax(scores):
     e = torch.exp(scores - scores.amax(-1, keepdim=True))
     return e / (e.sum(-1, keepdim=True) + 1e-2)
@@ -720,3 +720,16 @@ def stable_softmax(scores):
 def stable_softmax(scores):
     e = torch.minimum(scores, torch.tensor(60.0, dtype=scores.dtype)).clamp(min=-60).exp()
     return e / e.sum(dim=-1, keepdim=True)
+
+
+# %% wrong added-to-the-divisor: a thousandth
+def stable_softmax(scores):
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    return e / (e.sum(-1, keepdim=True) + 1e-3)
+
+
+# %% wrong added-to-the-divisor: one
+def stable_softmax(scores):
+    shifted = scores - scores.max(dim=-1, keepdim=True).values
+    counts = torch.exp(shifted)
+    return counts / (1 + counts.sum(dim=-1, keepdim=True))

@@ -77,7 +77,7 @@ def leaks_future(attention):
     return False
 
 
-# %% right: NaN spreads
+# %% wrong not-a-number-put-in: NaN spreads
 def leaks_future(attention):
     for t in range(1, 6):
         x = torch.ones(6, 4)
@@ -87,7 +87,7 @@ def leaks_future(attention):
     return False
 
 
-# %% right: shorter and longer
+# %% wrong takes-tokens-away: shorter and longer
 def leaks_future(attention):
     x = torch.randn(6, 5)
     whole = attention(x)
@@ -149,7 +149,7 @@ def leaks_future(attention):
     return False
 
 
-# %% right: one token more
+# %% wrong takes-tokens-away: one token more
 def leaks_future(attention):
     x = torch.randn(8, 6)
     for t in range(2, 9):
@@ -579,7 +579,7 @@ def leaks_future(attention):
     return bool((J.abs().amax((1, 3)) * (t[None, :] > t[:, None])).max() > 1e-7)
 
 
-# %% right: shorter texts
+# %% wrong takes-tokens-away: shorter texts
 def leaks_future(attention):
     x = torch.randn(12, 8, dtype=torch.double)
     full = attention(x)
@@ -592,3 +592,59 @@ def leaks_future(attention):
     y = x.clone()
     y[5:] = 1
     return not torch.allclose(attention(x)[:5], attention(y)[:5], atol=1e-5)
+
+
+# %% wrong not-a-number-put-in: infinity, and an exact comparison of what is left
+def leaks_future(attention):
+    x = torch.randn(8, 4)
+    before = attention(x)
+    for t in range(1, 8):
+        y = x.clone()
+        y[t, 0] = float("inf")
+        if not torch.allclose(attention(y)[:t], before[:t], atol=1e-5):
+            return True
+    return False
+
+
+# %% wrong -: only the mean of the earlier outputs is compared
+def leaks_future(attention):
+    x = torch.randn(7, 4)
+    before = attention(x)
+    for t in range(1, 7):
+        y = x.clone()
+        y[t] += 1
+        if (attention(y)[:t].mean() - before[:t].mean()).abs() > 1e-5:
+            return True
+    return False
+
+
+# %% right: huge numbers
+def leaks_future(attention):
+    x = torch.randn(8, 4, dtype=torch.float64)
+    before = attention(x)
+    for t in range(1, 8):
+        y = x.clone()
+        y[t] = 1e30
+        if not torch.allclose(attention(y)[:t], before[:t], atol=1e-6):
+            return True
+    return False
+
+
+# %% right: the gradient of each output's sum
+def leaks_future(attention):
+    x = torch.randn(7, 5, requires_grad=True)
+    for t in range(6):
+        x.grad = None
+        attention(x)[t].sum().backward()
+        if x.grad[t + 1 :].any():
+            return True
+    return False
+
+
+# %% wrong -: the changed input is never compared
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    before, again = attention(x), attention(x)
+    x[3] += 1
+    attention(x)
+    return not torch.allclose(before, again)

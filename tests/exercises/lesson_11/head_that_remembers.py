@@ -535,3 +535,19 @@ def head_that_remembers(weights, labels, ids):
             if score > best:
                 best, answer = score, (layer, head)
     return answer
+
+
+# %% wrong divided-by-layers: divmod by the wrong axis
+def head_that_remembers(weights, labels, ids):
+    places = (ids == labels[:, None]).tril()
+    looking = (weights * places).sum(-1)[..., places.any(-1)].mean(-1)
+    return divmod(looking.argmax().item(), weights.shape[0])
+
+
+# %% wrong divided-by-layers: quotient and remainder
+def head_that_remembers(weights, labels, ids):
+    layers, heads = weights.shape[:2]
+    places = (ids == labels[:, None]).tril()
+    flat = (weights * places).sum(-1)[..., places.any(-1)].mean(-1).flatten()
+    best = int(flat.argmax())
+    return best // layers, best % layers
