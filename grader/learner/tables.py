@@ -19,7 +19,7 @@ BEND = 0.4  # how far a line is bent, as a share of its length
 
 
 Table = Tensor | Sequence[Sequence[Any]] | Sequence[Any]
-Names = Sequence[str] | str
+Names = Sequence[str | int] | str
 
 
 def show(
@@ -33,10 +33,10 @@ def show(
 ) -> None:
     """Show a table (R, C), or one row (C,), with a word before each row and one above each column.
 
-    `table`: a tensor or lists, of numbers, texts or truth values. `rows` and `columns`: their words, or a text for a
-    single one; without `columns` they are called as the rows where that fits, and counted from 0 elsewhere. `title`
-    stands in the corner. Several tables, by title, stand side by side, or `under` each other. `form` is how a number
-    with a point is written. ValueError where the words don't fit the shape.
+    `table`: a tensor or lists, of numbers, texts or truth values. `rows` and `columns`: their words or numbers, or a
+    text for a single one; without `columns` they are called as the rows where that fits, and counted from 0 elsewhere.
+    `title` stands in the corner. Several tables, by title, stand side by side, or `under` each other. `form` is how a
+    number with a point is written. ValueError where the words don't fit the shape.
 
     >>> show([[2.0, 1.0], [1.0, 2.0]], ["robot", "crate"], title="scores", form=".1f")
     scores  robot  crate
@@ -106,7 +106,7 @@ def _lined(title: str, table: Table, rows: Names, columns: Names, form: str) -> 
 def _words(names: Names, count: int, otherwise: list[str]) -> list[str]:
     if isinstance(names, str):
         return [names] if names and count == 1 else list(names) if names else otherwise
-    return list(names)
+    return [str(name) for name in names]
 
 
 def _cell(value: Any, form: str) -> str:

@@ -41,6 +41,11 @@ def test_rows_stand_for_columns_where_that_fits_and_are_counted_elsewhere(capsys
     )
 
 
+def test_a_row_or_a_column_may_be_called_by_a_number(capsys):
+    show([[1, 2]], ["right"], range(2), title="letters read")
+    assert capsys.readouterr().out == "letters read  0  1\nright         1  2\n"
+
+
 def test_several_tables_have_titles_and_a_single_row_one_word(capsys):
     show({"a": torch.ones(2), "b": [3, 4]}, "row", ["x", "y"])
     assert capsys.readouterr().out == "a       x     y\nrow  1.00  1.00\n\nb    x  y\nrow  3  4\n"
