@@ -13,7 +13,7 @@ from grader.authoring.model_solutions import model_solution
 from grader.authoring.mutants import equivalent
 from grader.authoring.spoilt import spoilt, ways
 from grader.exercises.registry import exercises
-from grader.spec import evaluate as engine
+from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 
 TRIED = (
@@ -23,21 +23,12 @@ TRIED = (
     "overwrites what it gave before",
     "changes in place, a call later, ",
 )
-# Wrong answers that pass as yet: what is returned is compared in one run alone, or with no reference.
-STRIDED, SHAPE, AGAIN, _, LATER = TRIED
-OPEN = {
-    "TransformerBlock": {f"{LATER}`mask`"},
-    "train_step": {STRIDED, SHAPE, AGAIN},
-    "greedy_decode": {SHAPE},
-    "fit": {STRIDED, SHAPE, AGAIN},
-}
+# Wrong answers that pass as yet. Each of these calls trains a model, so a check can't repeat it: it would be another
+# call. The second call of `fit` has another number of steps, and its losses are not compared.
+STRIDED, SHAPE, AGAIN, *_ = TRIED
+OPEN = {"train_step": {AGAIN}, "fit": {STRIDED, SHAPE, AGAIN}}
 KNOWN = exercises()
 NAMES = [name for name, exercise in KNOWN.items() if exercise.kind != "answers"]
-
-
-@pytest.fixture(autouse=True)
-def without_explanations(monkeypatch):
-    monkeypatch.setattr(engine, "_explain", lambda session, parts, _earlier: engine._report(session, parts))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +38,7 @@ def test_a_spoilt_answer_is_noticed(name):
     for way, code in ways(KNOWN[name]):
         if way.startswith(TRIED) and way not in equivalent().get(name, {}):
             answer = eval(code, {**namespace, "spoilt": spoilt})
-            report = engine.evaluate(KNOWN[name], LocalSubject({**namespace, name: answer}), exercises=KNOWN)
+            report = evaluate(KNOWN[name], LocalSubject({**namespace, name: answer}), explained=False)
             assert not report.broken, report.broken
             assert report.passed == (way in OPEN.get(name, ())), way
 

@@ -36,9 +36,10 @@ def head_sizes(draw: Draw, *others: str, but: int = 1) -> dict[str, int]:
 
 
 def two_head_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws of `head_sizes` with different numbers of heads and different E, so that no fixed number fits both."""
+    """Two draws of `head_sizes` with different numbers of heads and different E, so that no fixed number fits both. The
+    heads of one are even in width, those of the other odd, since half a head is wrong only there."""
     first = second = head_sizes(draw, *others)
-    while second["E"] == first["E"]:
+    while second["E"] == first["E"] or second["D"] % 2 == first["D"] % 2:
         second = head_sizes(draw, *others, but=first["H"])
     return first, second
 

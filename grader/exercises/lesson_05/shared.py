@@ -18,8 +18,9 @@ from grader.tolerance import Tolerance
 LESSON = "05_normalization"
 ONE_FEATURE = "one feature"
 PRECISE = Tolerance(relative=1e-10, absolute=1e-10)  # gamma in float64 makes a float32 result float64 again
-EPS = 0.1  # large enough to show where it stands
-BIG_EPS, SMALL, CONSTANT, OFFSET = "eps of 0.1", "entries of about 0.001", "constant entries", "a common offset of 1000"
+EPS, OTHER_EPS = 0.1, 0.02  # large enough to show where they stand
+GIVEN_EPS = BIG_EPS, ANOTHER_EPS = "eps of 0.1", "eps of 0.02"
+SMALL, CONSTANT, OFFSET = "entries of about 0.001", "constant entries", "a common offset of 1000"
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -66,6 +67,7 @@ def special_cases(
 
     return [
         case(BIG_EPS, lambda x: x, eps=EPS),
+        case(ANOTHER_EPS, lambda x: x, eps=OTHER_EPS),
         case(SMALL, lambda x: 1e-3 * x),
         case(CONSTANT, constant),
         case(OFFSET, lambda x: with_offset(draw, x, axis), comparable=False),
@@ -116,7 +118,7 @@ def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = 
         parts.shape(first),
         parts.values(title, 3, first),
         parts.values(further, 1, *cases),
-        parts.values("puts the given eps where it belongs, and has the right default", 2, BIG_EPS, SMALL, CONSTANT),
+        parts.values("puts the given eps where it belongs, and has the right default", 2, *GIVEN_EPS, SMALL, CONSTANT),
         *((parts.offsets(offset, 1, OFFSET),) if offset else ()),
         parts.finite("stays finite with large entries", 0.5, "entries up to 50", after=first),
         parts.float64(single=first, weight=0.5, tolerance=PRECISE),

@@ -162,7 +162,7 @@ def _base_ignored(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor
 
 # --- the exercise -----------------------------------------------------------------------------------------------------
 
-PLACES, LEADING = "positions with gaps", ("a batch", "two leading axes", *LENGTH_ONE)
+PLACES, FAR, LEADING = "positions with gaps", "positions beyond 256", ("a batch", "two leading axes", *LENGTH_ONE)
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -177,6 +177,10 @@ def _cases(draw: Draw) -> list[Case]:
         highest."""
         return torch.randperm(highest, generator=draw.generator)[:length] + 1
 
+    def far(length: int) -> Tensor:
+        """Odd positions (length,) beyond 256, where bfloat16 has no odd numbers. Angles in float32 are right there."""
+        return 257 + 2 * torch.randperm(2 * length, generator=draw.generator)[:length]
+
     first = draw.sizes("T", B=2, H=3, D=(6, 10)[draw.integer(0, 2)])
     second = draw.sizes("T", B=3, H=2, D=(8, 12)[draw.integer(0, 2)])
     fifty = case("entries up to 50", second)
@@ -187,6 +191,7 @@ def _cases(draw: Draw) -> list[Case]:
         at(case("a batch", second, "B"), gaps(second["T"], 25)),
         at(case("two leading axes", first, "B", "H"), torch.arange(first["T"])),
         at(case("another base", second), gaps(second["T"], 25), base=100.0 + draw.integer(0, 50)),
+        replace(at(case(FAR, first), far(first["T"]), base=500.0), comparable=False),
         # So near the start that angles in float32 are accurate enough.
         at(case("float64", {**first, "T": 5}, "B", dtype=torch.float64), gaps(5, 6)),
         *(at(one, gaps(one.sizes["T"], 25)) for one in length_one(draw, X, first)),
@@ -205,7 +210,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(),
         parts.values("turns every pair of columns, at positions 0, 1, 2, …", 3, "one sequence"),
-        parts.values("takes any positions and any base", 1.5, PLACES, "another base"),
+        parts.values("takes any positions and any base", 1.5, PLACES, "another base", FAR),
         parts.values("takes any leading axes", 1, *LEADING),
         parts.finite("stays finite with large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),

@@ -42,7 +42,7 @@ def _looked_up(index: Index) -> Callable[[Tensor, int, int], Tensor]:
 
 RIGHT = _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) + m)
 ONE, TALL, NEAR, FIRST_ROW = "more keys than queries", "more queries than keys", "nothing to clip", "a single query"
-ONE_HEAD = "a single head"
+ONE_HEAD, ONE_KEY = "a single head", "a single key"
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -62,6 +62,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(NEAR, many, H=2, Tq=5, Tk=few),
         case(FIRST_ROW, 3, H=4, Tq=1, Tk=many),
         replace(case(ONE_HEAD, 2, H=1, Tq=few, Tk=5), comparable=False),
+        replace(case(ONE_KEY, 2, H=3, Tq=few, Tk=1), comparable=False),
         case("float64", 1, torch.float64, H=5, Tq=few, Tk=2),
     ]
 
@@ -123,7 +124,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(ONE),
         parts.values("takes the column of every distance from the table", 3, ONE),
-        parts.values("works for any lengths and any table", 2, TALL, NEAR, FIRST_ROW, ONE_HEAD),
+        parts.values("works for any lengths and any table", 2, TALL, NEAR, FIRST_ROW, ONE_HEAD, ONE_KEY),
         parts.float64(single=ONE, weight=0.5),
         parts.unchanged(ONE, weight=0.5),
         parts.gradients(TALL),

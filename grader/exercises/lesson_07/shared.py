@@ -116,10 +116,10 @@ def model_sizes(draw: Draw, *others: str, but: int = 1, **fixed: int) -> dict[st
 
 
 def two_sizes(draw: Draw, *others: str, **fixed: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws of sizes with different heads and widths; `fixed` sizes are in both. The first doesn't have two heads,
-    since it may have two layers."""
+    """Two draws of sizes with different heads and widths, of heads once even and once odd; `fixed` sizes are in both.
+    The first doesn't have two heads, since it may have two layers."""
     first = second = model_sizes(draw, *others, but=2, **fixed)
-    while second["E"] == first["E"] or second["F"] == first["F"]:
+    while second["E"] == first["E"] or second["F"] == first["F"] or second["D"] % 2 == first["D"] % 2:
         second = model_sizes(draw, *others, but=first["H"], **fixed)
     return first, second
 
@@ -132,8 +132,10 @@ def mask_of(draw: Draw, axes: str, sizes: Mapping[str, int]) -> Tensor:
 
 def tokens_of(draw: Draw, axes: str, sizes: Mapping[str, int], vocab: str) -> Tensor:
     """Token ids of the sizes of `axes` (names, such as "B T"), below `sizes[vocab]`. Each row's last token equals its
-    first, so that positions matter as well as ids."""
+    first, so that positions matter as well as ids. The lowest id and the highest are among them, each in the middle of
+    a row, since neither is padding here."""
     tokens = draw.integers(shape_of(axes, sizes), 0, sizes[vocab])
+    tokens[0, tokens.shape[1] // 2], tokens[-1, tokens.shape[1] // 2 - 1] = 0, sizes[vocab] - 1
     tokens[:, -1] = tokens[:, 0]
     return tokens
 

@@ -78,9 +78,10 @@ def _cases(draw: Draw) -> list[Case]:
     padded = [[*row, eos] + [eos] * (8 - len(row)) for row in (a, b, c, d)]
     turned = [a[1], a[0], *a[2:], eos]  # the same tokens in another order
     last = [*a[:4], a[4] + 1, eos]  # only the last word is another one
+    first = [a[0] + 1, *a[1:], eos]  # only the first word is another one
     differing = [
         ([*other, eos] + [eos] * 4, padded[1]),
-        *(([*row, eos, eos, eos], padded[0]) for row in (turned, last)),
+        *(([*row, eos, eos, eos], padded[0]) for row in (turned, last, first)),
     ]
     plain = [(row, row) for row in padded] + differing
     ending = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]

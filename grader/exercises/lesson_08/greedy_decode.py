@@ -134,8 +134,9 @@ ROWS = 61  # of a model's table; a prime, so that no position repeats another
 LONGEST = 13
 CANDIDATES = 64
 
-ENDING, TALKING, TRAINING, SINGLE, SHORT = (
+ENDING, TURNED, TALKING, TRAINING, SINGLE, SHORT = (
     "sequences that end",
+    "the same sequences in another order",
     "sequences that don't all end",
     "a model in train mode",
     "one sequence",
@@ -169,17 +170,29 @@ class _ModelAndSources:
         return written.tolist()
 
     def case(
-        self, name: str, max_length: int, ending: int, unended: int = 0, training: bool = False, watched: str = "mode"
+        self,
+        name: str,
+        max_length: int,
+        ending: int,
+        unended: int = 0,
+        training: bool = False,
+        watched: str = "mode",
+        earliest: int | None = None,
     ) -> Case:
         """A case with `ending` sequences that end well before max_length, at different steps where possible, and
         `unended` ones that don't end. `training`: the model's first mode; `watched`: which change of it shows, "mode"
-        or "gradient"."""
+        or "gradient". `earliest`: where in the batch the one that ends first stands, None for anywhere."""
         fit = [i for i, end in enumerate(self.ends) if 2 <= end <= max_length - 3 and self.goes_on[i]]
         first_of_step = {self.ends[i]: i for i in reversed(fit)}
         chosen = [*dict.fromkeys([*first_of_step.values(), *fit])][:ending]
         chosen += [i for i, end in enumerate(self.ends) if end >= max_length][:unended]
         order = torch.randperm(len(chosen), generator=self.draw.generator)
-        src = self.sources[torch.tensor(chosen)[order]]
+        rows = torch.tensor(chosen)[order].tolist()
+        if earliest is not None:
+            first = min(rows, key=lambda row: self.ends[row])
+            at = rows.index(first)
+            rows[at], rows[earliest] = rows[earliest], rows[at]
+        src = self.sources[torch.tensor(rows)]
         model = Given("translator", {"table": self.table, "training": training, "watched": watched})
         args = {"model": model, "src": src, "bos_idx": self.bos, "eos_idx": self.eos, "max_length": max_length}
         return Case(name, args, {"B": len(src), "T": max_length})
@@ -200,10 +213,12 @@ def cases(draw: Draw) -> list[Case]:
     while not other.suits() or other.bos == make.bos or other.eos == make.eos:
         other = _ModelAndSources(draw)
     batch = draw.integer(4, 6)
+    ending = make.case(ENDING, draw.integer(10, LONGEST), batch, earliest=0)
     return [
-        make.case(ENDING, draw.integer(10, LONGEST), batch),
+        ending,
+        replace(ending, name=TURNED, args={**ending.args, "src": ending.args["src"].roll(1, 0)}),
         make.case(TALKING, draw.integer(7, 9), batch - 1, 2, watched="gradient"),
-        other.case(TRAINING, draw.integer(10, LONGEST), batch, training=True),
+        other.case(TRAINING, draw.integer(10, LONGEST), batch, training=True, earliest=-1),
         make.case(SINGLE, 10, 1),
         make.case(SHORT, 1, 0, batch),
     ]
@@ -415,7 +430,7 @@ EXERCISE = Exercise(
     cases=cases,
     parts=(
         _decodes("writes one sequence to its end", 2, SINGLE, up_to_eos=True),
-        _decodes("writes a batch; after eos comes only eos", 3, ENDING),
+        _decodes("writes a batch; after eos comes only eos", 3, ENDING, TURNED),
         _decodes("stops at max_length, bos counted", 2, TALKING, SHORT),
         _decodes("decodes in eval mode", 2, TRAINING),
         _leaves("leaves the model in the mode it was in", 1.5, MODE, "model", TRAINING, ENDING),

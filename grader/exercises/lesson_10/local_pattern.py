@@ -19,7 +19,14 @@ from grader.spec.words import Words
 mistake = Words(__file__)
 
 Weigh = Callable[[int, int], Tensor]
-FEW, WIDE, REST = "radius 1", "a wider radius", ("radius 0", "a radius beyond the sequence", "a single token")
+FEW, WIDE = "radius 1", "a wider radius"
+REST = (
+    "radius 0",
+    "a radius one short of the length",
+    "a radius as long as the sequence",
+    "a radius more than twice as long",
+    "a single token",
+)
 
 
 def local(seq_len: int, radius: int) -> Tensor:
@@ -46,8 +53,11 @@ def _cases(draw: Draw) -> list[Case]:
         case(FEW, few + (few == sizes["T2"]), 1),
         case(WIDE, sizes["T2"], radius),
         case(REST[0], 5, 0, comparable=False),  # without the token itself no token is left
-        case(REST[1], 4, 4 + draw.integer(0, 3), comparable=False),
-        case(REST[2], 1, 1, comparable=False),
+        # In the next three a row is all of the sequence. A band that is cut out, or a diagonal that isn't there, fails.
+        case(REST[1], 5, 4, comparable=False),
+        case(REST[2], 4, 4, comparable=False),
+        case(REST[3], 3, 7 + draw.integer(0, 3), comparable=False),
+        case(REST[4], 1, 1, comparable=False),
     ]
 
 

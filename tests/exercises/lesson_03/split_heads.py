@@ -329,3 +329,19 @@ def split_heads(x, num_heads):
     if E % num_heads:
         raise ValueError(f"cannot split {E} into {num_heads}")
     return torch.stack(x.chunk(num_heads, dim=-1), dim=-3)
+
+
+# %% wrong -: heads of odd width are refused
+def split_heads(x, num_heads):
+    d_model = x.shape[-1]
+    if d_model % num_heads or (d_model // num_heads) % 2:
+        raise ValueError(f"{num_heads} does not divide {d_model}")
+    return x.reshape(*x.shape[:-1], num_heads, d_model // num_heads).transpose(-3, -2)
+
+
+# %% wrong -: heads of even width are refused
+def split_heads(x, num_heads):
+    d_model = x.shape[-1]
+    if d_model % num_heads or (d_model // num_heads) % 2 == 0:
+        raise ValueError(f"{num_heads} does not divide {d_model}")
+    return x.reshape(*x.shape[:-1], num_heads, d_model // num_heads).transpose(-3, -2)

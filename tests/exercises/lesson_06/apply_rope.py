@@ -569,3 +569,33 @@ def apply_rope(x, positions, base=10000.0):
     a = positions.to(x.dtype)[:, None] / base ** (torch.arange(0, D, 2, dtype=x.dtype) / D)
     R = torch.stack([torch.stack([a.cos(), -a.sin()], -1), torch.stack([a.sin(), a.cos()], -1)], -2)
     return torch.einsum("tpij,...tpj->...tpi", R, x.unflatten(-1, (-1, 2))).flatten(-2)
+
+
+# %% wrong -: positions in bfloat16
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    theta = positions.bfloat16().double()[:, None] * rates
+    cos, sin = theta.cos().to(x.dtype), theta.sin().to(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+
+
+# %% wrong -: positions in one byte
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    theta = positions.to(torch.uint8).double()[:, None] * rates
+    cos, sin = theta.cos().to(x.dtype), theta.sin().to(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+
+
+# %% right: everything in float32
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = torch.exp(-torch.arange(0, width, 2).float() / width * math.log(base))
+    theta = positions.float()[:, None] * rates
+    cos, sin = theta.cos(), theta.sin()
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2).to(x.dtype)

@@ -940,3 +940,18 @@ class Encoder(Stack):
     def make_layers(self):
         d_model, num_heads, _, dropout = self.sizes
         return nn.ModuleList([TransformerBlock(d_model, num_heads, 11, dropout) for _ in range(self.num_layers)])
+
+
+# %% wrong -: the vector of id 0 is taken for padding's and set to zero
+class Encoder(Stack):
+    def embed(self, tokens):
+        words = self.token_embedding(tokens) * (tokens != 0).unsqueeze(-1)
+        return words + self.position_embedding(self.positions(tokens))
+
+
+# %% wrong -: the highest id is taken for padding's and its vector set to zero
+class Encoder(Stack):
+    def embed(self, tokens):
+        words = self.token_embedding(tokens)
+        words = words * (tokens != self.token_embedding.num_embeddings - 1).unsqueeze(-1)
+        return words + self.position_embedding(self.positions(tokens))

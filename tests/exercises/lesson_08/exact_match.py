@@ -477,3 +477,13 @@ def exact_match(predicted, target, eos_idx):
         right = right[: right.index(eos_idx)] if eos_idx in right else right
         good += mine[: len(right)] == right
     return good / len(target)
+
+
+# %% wrong -: the first token is left out
+def exact_match(predicted, target, eos_idx):
+    def spoken(row):
+        row = row[1:]
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    pairs = list(zip(predicted.tolist(), target.tolist()))
+    return sum(spoken(p) == spoken(t) for p, t in pairs) / len(pairs)

@@ -1018,3 +1018,19 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
             alive &= nxt != eos_idx
     model.train(mode)
     return out.clone()
+
+
+# %% wrong stops-with-the-first: stops when row 0 has ended
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was_training = model.training
+    model.eval()
+    written = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), dtype=torch.bool)
+    with torch.no_grad():
+        while written.shape[1] < max_length and not ended[0]:
+            token = model(src, written)[:, -1].argmax(-1)
+            token = torch.where(ended, eos_idx, token)
+            written = torch.cat([written, token[:, None]], 1)
+            ended = ended | (token == eos_idx)
+    model.train(was_training)
+    return written

@@ -397,3 +397,29 @@ def local_pattern(seq_len, radius):
 def local_pattern(seq_len, radius):
     d = (torch.arange(seq_len)[:, None] - torch.arange(seq_len)).float()
     return (-((d / max(radius, 1e-9)) ** 2)).softmax(-1)
+
+
+# %% wrong -: fails for a radius of twice the length
+def local_pattern(seq_len, radius):
+    if radius > 2 * seq_len:
+        radius = 1
+    positions = torch.arange(seq_len)
+    near = ((positions[:, None] - positions).abs() <= radius).float()
+    return near / near.sum(-1, keepdim=True)
+
+
+# %% wrong -: a radius as long as the sequence is taken for one below it, less one
+def local_pattern(seq_len, radius):
+    if radius == seq_len:
+        radius = seq_len - 2
+    positions = torch.arange(seq_len)
+    near = ((positions[:, None] - positions).abs() <= radius).float()
+    return near / near.sum(-1, keepdim=True)
+
+
+# %% wrong -: the radius stays two below the length
+def local_pattern(seq_len, radius):
+    radius = min(radius, max(seq_len - 2, 0))
+    positions = torch.arange(seq_len)
+    near = ((positions[:, None] - positions).abs() <= radius).float()
+    return near / near.sum(-1, keepdim=True)
