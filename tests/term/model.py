@@ -162,8 +162,8 @@ class Term:
             if now.place != step.after[who].place:
                 continue
             back = deepcopy(was)
-            if was.judge is None:
-                back.by_hand, back.look = None, False
+            if was.judge is None or now.judge is None:  # a mark that was taken back since doesn't come back
+                back.judge, back.by_hand, back.look = None, None, False
             elif (now.graded, now.judge) == (was.graded, was.judge):
                 back.by_hand, back.look = now.by_hand, now.look
             self.people[who] = back
