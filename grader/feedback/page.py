@@ -27,7 +27,7 @@ from grader.feedback.safe_html import page_code, page_markdown
 from grader.judge.result import ExerciseResult, SubmissionResult, TestResult
 from grader.judge.words import BROKEN, carried, findings, preface, said_of
 from grader.markup import inline
-from grader.report.words import NOT_JUDGED, first_fix, unwritten
+from grader.report.words import NOT_JUDGED, first_fix, looks_like, unwritten
 
 VERSION = 1  # of the page's form: a page of another one is made anew
 MOST = 200_000  # characters of cells on a page; those of the longest lesson are 110,000
@@ -272,7 +272,7 @@ def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
     if result.carried:
         yield Markup(inline(carried(result)))
     if result.symptom:
-        yield Markup(f"It looks like <code>{escape(result.diagnosis or '')}</code>: {inline(result.symptom)}")
+        yield Markup(inline(looks_like(f"`{result.diagnosis}`", result.symptom)))
     if result.hints:
         yield Markup(f"<strong>Hint.</strong> {inline(result.hints[0])}")
 

@@ -12,7 +12,16 @@ from grader.judge.clean_text import clean
 from grader.judge.result import UNSAFE, ExerciseResult, PartResult, Stop, SubmissionResult, TestResult
 from grader.markup import inline
 from grader.printable import joined
-from grader.report.words import MARKS, NOT_JUDGED, first_failure, first_fix, grouped, had_to_come, unwritten
+from grader.report.words import (
+    MARKS,
+    NOT_JUDGED,
+    first_failure,
+    first_fix,
+    grouped,
+    had_to_come,
+    looks_like,
+    unwritten,
+)
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 WITHOUT_SANDBOX = "Graded without a sandbox."
@@ -54,7 +63,7 @@ def _reasons(result: ExerciseResult) -> Iterator[str]:
     if result.carried:
         yield carried(result)
     if result.symptom:
-        yield f"It looks like {result.diagnosis}: {result.symptom}"
+        yield looks_like(result.diagnosis, result.symptom)
 
 
 def as_html(result: ExerciseResult) -> str:
@@ -77,7 +86,7 @@ def findings(result: ExerciseResult) -> str:
     if result.carried:
         parts.append(f"<p>{inline(carried(result))}</p>")
     if result.symptom:
-        parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {inline(result.symptom)}</p>")
+        parts.append(f"<p>{inline(looks_like(f'`{result.diagnosis}`', result.symptom))}</p>")
     # Not folded, as in the notebook: the work is handed in, and paper doesn't unfold.
     parts += [f"<p><strong>Hint.</strong> {inline(hint)}</p>" for hint in result.hints]
     if result.output:

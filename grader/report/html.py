@@ -15,7 +15,7 @@ from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, explained, file_name, headline, matrix_rows, points
-from grader.report.words import NOT_JUDGED, grouped, waits_for
+from grader.report.words import NOT_JUDGED, grouped, looks_like, waits_for
 from grader.tolerance import FLOAT32
 
 # Keeps Enter and the space bar from JupyterLab's shortcuts.
@@ -78,7 +78,7 @@ def _mistake(report: Report) -> str:
     if report.first_fix_sentence:
         parts.append(f"<p>{inline(report.first_fix_sentence)}</p>")
     if report.symptom:
-        parts.append(f"<p>It looks like <code>{escape(report.diagnosis or '')}</code>: {inline(report.symptom)}</p>")
+        parts.append(f"<p>{inline(looks_like(f'`{report.diagnosis}`', report.symptom))}</p>")
     return f'<div class="grader-mistake">{"".join(parts)}</div>' if parts else ""
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.report.data import PartReport, Report
-from grader.report.words import grouped, row
+from grader.report.words import grouped, looks_like, row
 
 
 def headline(report: Report) -> str:
@@ -53,7 +53,7 @@ def as_text(report: Report) -> str:
     if report.first_fix_sentence:
         lines.append(report.first_fix_sentence)
     if report.symptom:
-        lines.append(f"It looks like {report.diagnosis}: {report.symptom}")
+        lines.append(looks_like(report.diagnosis, report.symptom))
     if report.hints:
         lines.append(f"Hint: {report.hints[0]}")
     if len(report.hints) > 1:

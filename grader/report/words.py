@@ -81,6 +81,11 @@ def had_to_come(part: JudgedPart) -> str:
     return re.sub(r"\b(?:has|have) to\b", "had to", waits_for(part))
 
 
+def looks_like(mistake: str | None, symptom: str) -> str:
+    """The sentence that names a mistake by its id: as it is on a terminal, in backquotes for a page."""
+    return f"It looks like {mistake}: {symptom}"
+
+
 def first_fix(exercise: str, first: str, why: str) -> str:
     """The sentence that says that the earlier exercise `first` comes before `exercise`; `why` it does continues the
     name."""
