@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +20,8 @@ from grader.subject import Request, Subject
 from grader.subject.forked import ForkedSubject
 from grader.subject.local import LocalSubject
 from grader.subject.zygote import Zygote
+
+MOST_FILES = 40  # in the list of slow ones
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -40,6 +44,20 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """What was imported stays to the end: no garbage collection has to look through it again."""
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """With `--durations`, what each file costs: many quick tests of one file stand in no list of slow tests."""
+    if not terminalreporter.config.option.durations:
+        return
+    seconds, tests = Counter[str](), Counter[str]()
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            seconds[report.location[0]] += report.duration
+            tests[report.location[0]] += report.when == "call"
+    terminalreporter.section("slowest files")
+    for file, spent in seconds.most_common(MOST_FILES):
+        terminalreporter.line(f"{spent:8.1f}s  {tests[file]:5} tests  {file}")
 
 
 @pytest.fixture(scope="session")
