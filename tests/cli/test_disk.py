@@ -39,6 +39,7 @@ LINES = {
     "course forget": ("{course}", "ann", "--yes"),
     "course leave-out": ("{course}", "00", "first_steps"),
     "course update": ("{course}", "--solutions", "{work}/solutions", "--also", "00"),
+    "course withdraw": ("{course}", "bo"),
     "digest": ("more_heads", "b"),
     "doctor": (),
     "export": ("{course}", "--to", "csv", "--output", OUT),
