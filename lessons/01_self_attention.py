@@ -137,7 +137,7 @@ print(inspect.getsource(Reader))
 # with 500 new sentences. First each word takes the plain average of all words.
 
 
-# %% timed=true
+# %% role="train" timed=true
 def plain_average(x):
     return x.mean(dim=-2, keepdim=True).expand_as(x)
 

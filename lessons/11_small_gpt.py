@@ -464,9 +464,9 @@ check(GPTBlock)
 # and the `head`. A pre-norm block ends in an addition, so the last norm is needed.
 #
 # You get all parts but the `blocks`, an `nn.ModuleList` of `num_layers` blocks. The head's weight **is** the
-# embedding's, one parameter with two names, so use the head's for both, `self.token_embedding.weight =
-# self.head.weight`. With `tied=False`, which section 8 needs, leave out this line. Then compute `logits` in `forward`,
-# where each block also gets the `cache`, which may be None.
+# embedding's, one parameter with two names, and it is the head's that both use. With `tied=False`, which section 8
+# needs, each keeps its own. Then compute `logits` in `forward`, where each block also gets the `cache`, which may be
+# None.
 #
 # <details><summary>Why the head's weight, and not the embedding's?</summary>
 #

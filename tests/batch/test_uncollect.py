@@ -67,8 +67,8 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     said = undo(begun)
     assert "1 now without a hand-in: bo" in said
     assert "1 back to their earlier hand-in: ann" in said
-    assert "  ann: 0.1 → 0.75\n" in said
-    assert "  bo: 0.1 → no mark\n" in said
+    assert "  ann (Ann Lee): 0.1 → 0.75\n" in said
+    assert "  bo (Bo Ng): 0.1 → no mark\n" in said
     assert files(begun) == before
     assert begun.book() == book
     assert not (begun.root / "feedback" / "bo" / LESSON).exists()
@@ -103,7 +103,7 @@ def test_whoever_has_something_else_in_place_since_is_left(begun):
     command(begun.root, "grader", "collect", ".", "00", given(begun, "x.zip", ann=SQUARED, bo=SQUARED))
     begun.submit("bo", answered(RIGHT))
     said = undo(begun, code=1)
-    assert "bo: left as it is, since something else has replaced what was collected" in said
+    assert "bo (Bo Ng): left as it is, since something else has replaced what was collected" in said
     assert begun.folder("bo").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
     assert begun.folder("ann").joinpath(f"{LESSON}.ipynb").read_bytes() == answered(RIGHT)
 

@@ -16,6 +16,7 @@ from grader.judge.words import as_html, as_text, comment_on, preface
 from tests.judge.awkward import (
     AWKWARD,
     BY_HAND,
+    IMPORTS,
     LESSON,
     POINTS,
     ROOT,
@@ -88,12 +89,12 @@ def test_a_cell_whose_kind_was_changed_is_run_and_told(to, called):
 
 def test_text_beside_an_answer_in_code_and_a_changed_example_stay_text():
     def wrong_import(cells):
-        cells[place(cells, "20c982c6ab3f")]["source"] = "raise SystemExit"
+        cells[place(cells, IMPORTS)]["source"] = "raise SystemExit"
 
     for change in (
         AWKWARD["a first attempt kept as Markdown"],
         both(kind("markdown", SOFTMAX), end(f"\n{BY_HAND}", "pairwise_dot_products")),
-        both(kind("markdown", "20c982c6ab3f"), wrong_import),
+        both(kind("markdown", IMPORTS), wrong_import),
         extra(),
     ):
         cells = read(notebook(change), 10**9, 1000)

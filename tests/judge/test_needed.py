@@ -101,12 +101,12 @@ def test_the_lessons_are_judged_without_their_installation_and_their_training(pa
 def test_an_answer_that_uses_what_a_lesson_s_example_makes_gets_it():
     outline = Outline.of(Path("solutions/08_training.ipynb").read_bytes())
     given = [cell for cell in outline.cells if cell.kind == "code"]
-    mine = replace(given[-1], source="mine = first_day", id="mine", grade_id="", role="", exercise="")
+    mine = replace(given[-1], source="mine = four_numbers", id="mine", grade_id="", role="", exercise="")
     without, with_it = (
         {step.source for step in steps_of(outline, cells) if isinstance(step, plan.RunStep)}
         for cells in (given, [*given, mine])
     )
-    [made] = [cell.source for cell in given if cell.source.startswith("first_day,")]
+    [made] = [cell.source for cell in given if cell.source.startswith("def four_numbers(")]
     assert made not in without
     assert made in with_it
 

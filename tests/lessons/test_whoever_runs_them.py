@@ -21,6 +21,7 @@ from grader.authoring.model_solutions import lesson_of
 from tests.learner.test_yours import write_notebook
 
 ROOT = Path(__file__).parents[2]
+ASKED = "Predict: "  # how the output of a prediction begins
 EARLIER = ["03_multi_head_attention", "06_embeddings_and_positions", "07_transformer"]
 # What papermill puts in front; here it also has the course's imports, and what torch says where it was built for CUDA.
 PARAMETERS = """\
@@ -50,7 +51,8 @@ def questions(notebook: NotebookNode) -> Iterator[NotebookNode]:
             *above, call = ast.parse(cell.source).body
             names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
             texts = [node for node in above if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names]
-            asked = [output for output in cell.outputs if output.output_type == "execute_result"]
+            asked = [one for one in cell.outputs if one.get("data", {}).get("text/plain", "").startswith(ASKED)]
+            assert len(asked) == 1, cell.source
             yield code_cell("\n".join(map(ast.unparse, [*texts, call])), asked)
 
 
