@@ -9,8 +9,9 @@ from dataclasses import Field, dataclass, field, fields
 from datetime import timedelta
 from typing import Any
 
+from traitlets import Bool, Dict, Float, Int, TraitType, Unicode
 from traitlets.config import Config, LazyConfigValue
-from traitlets.config.loader import DeferredConfigString
+from traitlets.config.loader import DeferredConfig
 
 from grader.course.folder import SECRET
 from grader.errors import CourseError
@@ -24,6 +25,16 @@ COUNTS = ("last", "last-in-time", "first", BEST)
 ALIKE = 0.8
 
 Kind = Callable[[object], Any]
+# How a text of a command line becomes what a key is set to, by the type of its default.
+_TRAITS: dict[type, type[TraitType[Any, Any]]] = {
+    bool: Bool,
+    int: Int,
+    float: Float,
+    str: Unicode,
+    dict: Dict,
+    Limits: Dict,
+    type(None): Float,
+}
 
 
 # --- what a key may be set to: each gives the value, or a ValueError that says what was got and what was expected -----
@@ -99,7 +110,9 @@ class CourseSettings:
     free_days: int = _key(
         "CourseLateness", _whole, 0, "Days late that cost a student nothing, in all lessons of the course together."
     )
-    grace_minutes: float = _key("CourseLateness", _number, 0, "Minutes after the due date that still count as in time.")
+    grace_minutes: float = _key(
+        "CourseLateness", _number, 0.0, "Minutes after the due date that still count as in time."
+    )
     percent_a_day: float | None = _key(
         "CourseLateness",
         _number,
@@ -192,8 +205,8 @@ def _value(config: Config, key: Field[Any]) -> Any:
     value = config[section][key.name]
     if isinstance(value, LazyConfigValue):  # of `c.CourseMarks.weights.update(...)`
         value = value.get_value({})
-    if isinstance(value, DeferredConfigString):  # nbgrader's command line, whose values are texts
-        value = {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower(), str(value))
+    if isinstance(value, DeferredConfig):  # of nbgrader's command line, which has texts
+        value = value.get_value(_TRAITS[type(key.default_factory())]())  # type: ignore[operator]
     try:
         return kind(value)
     except ValueError as error:

@@ -142,11 +142,21 @@ def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tup
     return wrong(f"The message should name both numbers, {named}, but it reads: {said}", MESSAGE_ONLY)
 
 
+def returned_none(exercise: Exercise) -> Finding:
+    """The finding of a call that returned nothing."""
+    return Finding("returns-nothing", f"`{exercise.name}` returned None. Does it end with a `return` line?")
+
+
+def no_value(outcome: Outcome, exercise: Exercise) -> Finding | None:
+    """The finding if a call raised or ended otherwise, or returned None; None if there is a value."""
+    return run_error(outcome, exercise) or (returned_none(exercise) if outcome.value is None else None)
+
+
 def structure(value: object, exercise: Exercise) -> Finding | None:
     """The finding if the wrong number of tensors came back, or something else; None if it is right."""
     outputs, name = exercise.outputs, exercise.name
     if value is None:
-        return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
+        return returned_none(exercise)
     if leaves(value, len(outputs)) is not None:
         return None
     if len(outputs) == 1:

@@ -103,7 +103,8 @@ class Outcome:
     stop: Raised | None = None  # where a name is missing, the error at which a cell stopped that would have defined it
     changed: tuple[int, ...] = ()  # positions of the arguments that the call changed in place
     changed_earlier: bool = False  # it changed a tensor that an earlier call took or gave
-    # By place ("0", "1", "1.0", …) of arguments and name of parameters, None where none flows. None: not asked.
+    # By place ("0", "1", "1.0", …) of arguments and name of parameters, None where none flows. None altogether if they
+    # weren't asked for, or no output has one.
     gradients: dict[str, Tensor | None] | None = None
     # What the call changed in torch itself and has been put back (`TOLD` in grader/subject/settings.py).
     settings: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from grader.judge import plan
 from grader.judge.grading import without_unneeded_examples
-from grader.judge.needed import needed
+from grader.judge.needed import names_of_example, needed
 from grader.judge.outline import Outline
 from grader.subject.cells import compile_cell, notebook_namespace
 from grader.subject.executor import Executor
@@ -56,6 +56,22 @@ def test_what_a_text_needs(text, wanted):
     used = Executor({}).carry_out(Request("names", args=(text,))).value
     found = needed(set(used), {i: (source, False) for i, source in enumerate(SOURCES.values())})
     assert {names[i] for i in found} == wanted
+
+
+@pytest.mark.parametrize(
+    ("source", "makes"),
+    [
+        ("def learn(model, step):\n    step(model)", {"learn"}),
+        ("def learn(model, *, step=None, **more):\n    step.go(model, more)", {"learn"}),
+        ("def learn():\n    total = []\n    total.append(1)", {"learn"}),
+        ("def learn(model):\n    def inner():\n        model.append(1)\n    inner()", {"learn"}),
+        ("def learn(model):\n    losses.append(model)", {"learn", "losses"}),
+        ("def learn(model):\n    global losses\n    losses.append(1)\n    losses = []", {"learn", "losses"}),
+        ("class Log:\n    def add(self, more):\n        kept[more] = self", {"Log", "kept"}),
+    ],
+)
+def test_what_a_function_calls_by_its_own_names_is_nobody_elses(source, makes):
+    assert names_of_example(source).makes == makes
 
 
 @pytest.mark.parametrize(("role", "definitions"), [("example", False), ("answer", True), ("train", True)])
@@ -101,12 +117,12 @@ def test_the_lessons_are_judged_without_their_installation_and_their_training(pa
 def test_an_answer_that_uses_what_a_lesson_s_example_makes_gets_it():
     outline = Outline.of(Path("solutions/08_training.ipynb").read_bytes())
     given = [cell for cell in outline.cells if cell.kind == "code"]
-    mine = replace(given[-1], source="mine = four_numbers", id="mine", grade_id="", role="", exercise="")
+    mine = replace(given[-1], source="mine = first_day", id="mine", grade_id="", role="", exercise="")
     without, with_it = (
         {step.source for step in steps_of(outline, cells) if isinstance(step, plan.RunStep)}
         for cells in (given, [*given, mine])
     )
-    [made] = [cell.source for cell in given if cell.source.startswith("def four_numbers(")]
+    [made] = [cell.source for cell in given if cell.source.startswith("first_day,")]
     assert made not in without
     assert made in with_it
 

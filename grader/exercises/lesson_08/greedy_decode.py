@@ -250,12 +250,10 @@ def is_right(session: Session, name: str) -> bool:
 def _wrong(session: Session, name: str, up_to_eos: bool = False) -> Finding | None:
     case = session.cases[name]
     outcome = session.call(case)
-    finding = compare.run_error(outcome, session.exercise)
+    finding = compare.no_value(outcome, session.exercise)
     if finding is not None:
         return finding
     value = outcome.value
-    if value is None:
-        return Finding("returns-nothing", "`greedy_decode` returned None. Does it end with a `return` line?")
     got, right = ids(session, case), _expected(session, case)
     context = f"({name}; max_length = {case.args['max_length']}, eos_idx = {case.args['eos_idx']})"
     if got is None:

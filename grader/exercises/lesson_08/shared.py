@@ -47,11 +47,9 @@ def wrong(session: Session, name: str, hide: bool = False) -> Finding | None:
     fill a screen."""
     case = session.cases[name]
     outcome = session.call(case)
-    finding = compare.run_error(outcome, session.exercise)
+    finding = compare.no_value(outcome, session.exercise)
     if finding is not None:
         return finding
-    if outcome.value is None:
-        return Finding("returns-nothing", f"`{session.exercise.name}` returned None. Does it end with a `return` line?")
     got = number(session, case)
     if got is None:
         returned, tip = _in_words(outcome.value), ""

@@ -277,7 +277,7 @@ def _returns(name: str, call: int) -> Judge:
             return finding
         got, right = seen[call].returned, _right(session, run)[call].returned
         if got is None:
-            return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
+            return compare.returned_none(session.exercise)
         if plain_number(got) is None:
             tensor = isinstance(got, Tensor) and got.numel() == 1
             found = "a tensor with one number" if tensor else compare.in_words(got)

@@ -45,7 +45,7 @@ def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
         return _with_arguments(finding, session, case)
     value, name = outcome.value, session.exercise.name
     if value is None:
-        return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
+        return compare.returned_none(session.exercise)
     expected = "expected (output, (key, value)): the output and the cache, which is itself a tuple of two tensors."
     if not _is_pair(value) or not isinstance(value[0], Tensor):
         return Finding("wrong-type", f"`{name}` returned {compare.in_words(value)}, {expected}")

@@ -262,11 +262,9 @@ def _right(session: Session, case: Case) -> int:
 def _wrong(session: Session, name: str) -> Finding | None:
     case = session.cases[name]
     outcome = session.call(case)
-    finding = compare.run_error(outcome, session.exercise)
+    finding = compare.no_value(outcome, session.exercise)
     if finding is not None:
         return finding
-    if outcome.value is None:
-        return Finding("returns-nothing", f"`{session.exercise.name}` returned None. Does it end with a `return` line?")
     got = number(session, name)
     if got is None:
         returned = _in_words(outcome.value)

@@ -210,11 +210,9 @@ def _answer(session: Session, name: str) -> list[str] | None:
 def _wrong(session: Session, name: str) -> Finding | None:
     case = session.cases[name]
     outcome = session.call(case)
-    finding = compare.run_error(outcome, session.exercise)
+    finding = compare.no_value(outcome, session.exercise)
     if finding is not None:
         return finding
-    if outcome.value is None:
-        return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
     got = _answer(session, name)
     symbols, merges = case.args["symbols"], case.args["merges"]
     if got is None:

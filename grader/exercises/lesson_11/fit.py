@@ -283,7 +283,7 @@ def _returns(name: str) -> Judge:
             return finding
         got, right = seen[0].returned, _right(session, run)[0].returned
         if got is None:
-            return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
+            return compare.returned_none(session.exercise)
         found = _not_floats(got)
         if found:
             return Finding("wrong-type", f"`{NAME}` returned {found}, expected a list of plain numbers (floats).")

@@ -208,11 +208,9 @@ def _answer(session: Session, name: str) -> Head | None:
 def _wrong(session: Session, name: str) -> Finding | None:
     case = session.cases[name]
     outcome = session.call(case)
-    finding = compare.run_error(outcome, session.exercise)
+    finding = compare.no_value(outcome, session.exercise)
     if finding is not None:
         return finding
-    if outcome.value is None:
-        return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
     got = _answer(session, name)
     if got is None:
         whole = isinstance(outcome.value, tuple | list) and any(isinstance(item, Tensor) for item in outcome.value)

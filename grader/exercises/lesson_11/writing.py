@@ -237,7 +237,7 @@ def misshapen(session: Session, name: str) -> Finding | None:
     if isinstance(seen, Finding):
         return seen
     if seen.text is None:
-        return Finding("returns-nothing", f"`{session.exercise.name}` returned None. Does it end with a `return` line?")
+        return compare.returned_none(session.exercise)
     got, shape = ids(session, name), (len(run.prompt), run.prompt.shape[1] + run.new_tokens)
     if got is None:
         kind = f", dtype {str(seen.text.dtype).removeprefix('torch.')}" if isinstance(seen.text, Tensor) else ""
