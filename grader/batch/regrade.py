@@ -16,10 +16,10 @@ from typing import TextIO
 
 from grader.atomic import write_atomically
 from grader.batch.changes import StudentChange, student_change
-from grader.batch.run import ClassRun, Options, locked
+from grader.batch.run import ClassRun, Options
 from grader.batch.store import Item, Store
 from grader.book import audit
-from grader.book.autograded import Autograded
+from grader.book.autograded import MOST_BYTES, Autograded
 from grader.book.gradebook import GradebookEntry
 from grader.book.rebuild import StoredNotebook, stored_notebook
 from grader.book.regrade_book import GradebookDiff, RegradeBook
@@ -28,13 +28,13 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import read_regular
 from grader.course.folder import PREVIEW, mode_in
 from grader.course.lateness import timestamp
+from grader.course.lock import locked
 from grader.errors import CourseError
 from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
 from grader.source.check import other_points
 
 NOT_PREVIEWED = "A regrade can only be accepted after a preview that is up to date. First: grader regrade {} --preview"
-MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 
 
 @dataclass

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from grader.batch.changes import ExerciseChange, StudentChange
 from grader.batch.printout import listed
 from grader.batch.regrade import Regrade
-from grader.batch.undo import Undone
 from grader.book.audit import AuditEntry
+from grader.book.undo import Undone
 from grader.course.called import BY_ID, Called
 from grader.handed_in.learners_file import Judged
 from grader.insights.page import render

@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 import click
-from filelock import FileLock, Timeout
 
 from grader.batch.cluster import Judges, connected
 from grader.batch.store import Item, Store
@@ -25,14 +22,14 @@ from grader.book.gradebook import UNKNOWN, LessonGradebook
 from grader.book.rebuild import stored_notebook
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, Submission
-from grader.course.folder import folder_of, mode_in
 from grader.course.groups import drawn_for
 from grader.course.lateness import timestamp
+from grader.course.lock import locked
 from grader.course.release import Release
 from grader.course.roster import Roster
 from grader.course.settings import BEST
 from grader.course.to_settle import unsettled
-from grader.errors import CommandFailed, SchedulerLost, Unreadable
+from grader.errors import SchedulerLost, Unreadable
 from grader.handed_in.earlier import Attempt, attempts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out, of_another_lesson
 from grader.interrupt import not_interrupted
@@ -46,8 +43,6 @@ LOST = "The connection to the scheduler was lost. What was graded before is kept
 STOPPED = "Stopped. What was graded before is kept. Run the command again."
 # A worker takes seconds to start: with fewer new submissions it would not pay.
 SUBMISSIONS_A_WORKER = 16
-# Who holds the course's lock for seconds at a time, and how many seconds others wait for it.
-WATCH, PATIENCE = "grader watch", 120.0
 
 
 @dataclass(frozen=True)
@@ -93,31 +88,6 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
         outcome = ClassRun(course, log, options, tell).run()
     outcome.seconds = round(time.monotonic() - start, 2)
     return outcome
-
-
-@contextlib.contextmanager
-def locked(course: Path, name: str = "lock", what: str = "graded", who: str = "") -> Iterator[None]:
-    """Hold the course's lock, or another one by its `name`; `CommandFailed`, which says `what` is being done to the
-    course and by whom, if another process has it. `who` is noted as the holder: `grader watch`, which holds it for
-    seconds at a time, is waited for. The lock ends with the process that holds it, however it ends."""
-    folder = folder_of(course)
-    lock, holder = FileLock(folder / name, timeout=0, mode=mode_in(course)), folder / f"{name}-holder"
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            lock.acquire()
-            break
-        except Timeout:
-            holds = holder.read_text() if holder.is_file() else "another run"
-            if not holds.startswith(f"{WATCH}, ") or time.monotonic() > until:
-                raise CommandFailed(f"{course} is being {what} by {holds}.") from None
-            time.sleep(0.05)
-    try:
-        me = f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}"
-        holder.write_text(f"{who}, {me}" if who else me)
-        yield
-    finally:
-        lock.release()
 
 
 class Grader(Protocol):

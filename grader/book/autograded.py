@@ -17,6 +17,8 @@ from grader.course.lateness import timestamp
 from grader.errors import Unreadable
 from grader.judge.result import SubmissionResult
 
+MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
+
 
 class Autograded:
     """Writes the `autograded/` folders of a lesson."""

@@ -23,7 +23,7 @@ def due(folder: Path, lesson: str, time: str) -> None:
     abbreviation that could be several is refused. What is late, and what that costs, is worked out again at once.
     """
     with teachers_packages():
-        from grader.batch.extend import set_due
+        from grader.book.extend import set_due
         from grader.course.called import Called
         from grader.course.moments import in_words
 

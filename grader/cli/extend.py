@@ -32,7 +32,7 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
             "Say how much extra time to give, with --days or --until, for example --days 2 or --until 2026-11-24."
         )
     with teachers_packages():
-        from grader.batch.extend import extend as move
+        from grader.book.extend import extend as move
         from grader.course.called import Called
         from grader.course.lateness import duration
         from grader.course.moments import in_words

@@ -37,9 +37,9 @@ def feedback(
     code is 1 if something looks wrong, or if a student's name on the platform isn't known; both are listed.
     """
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.called import Called
         from grader.course.class_directory import ClassDirectory
+        from grader.course.lock import locked
         from grader.feedback import zips
         from grader.feedback.fresh import graded_lessons, write_feedback
 

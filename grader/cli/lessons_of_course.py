@@ -137,8 +137,8 @@ def update(
     names it.
     """
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.class_directory import course_layout
+        from grader.course.lock import locked
         from grader.exercises.registry import exercises
         from grader.learner.starter_code import solutions_folder
         from grader.lesson_names import choose

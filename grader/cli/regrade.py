@@ -72,8 +72,8 @@ def regrade(
         from grader.batch import regrade as regrading
         from grader.batch import regrade_printout as printout
         from grader.batch.run import STOPPED, Options
-        from grader.batch.undo import undo
         from grader.book import audit
+        from grader.book.undo import undo
         from grader.course.called import Called
         from grader.course.class_directory import ClassDirectory
         from grader.course.folder import mode_in
@@ -129,7 +129,7 @@ def override(folder: Path, student: str, exercise: str, points: float, why: str,
     `grader regrade DIR LESSON --undo` takes it back.
     """
     with teachers_packages():
-        from grader.batch.override import override as give
+        from grader.book.override import override as give
         from grader.course.called import Called
 
         given = give(folder, student, exercise, points, why, lesson)

@@ -43,8 +43,8 @@ def roster(folder: Path, file: Path | None, columns: tuple[str, ...], encoding: 
     if wrong:
         raise CourseError(f"--column {wrong[0]}: expected NAME=HEADING, for example --column id=Matrikelnummer")
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.class_directory import course_layout
+        from grader.course.lock import locked
         from grader.course.roster import Roster, full_names, list_in, update
         from grader.course.spoilt import require_unspoilt
 
@@ -98,8 +98,8 @@ def _told(folder: Path, listed: PeopleList, change: Change, names: Mapping[str, 
 
 def _undo(folder: Path) -> None:
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.class_directory import course_layout
+        from grader.course.lock import locked
         from grader.course.undo_reading import undo_reading
 
         layout = course_layout(folder)

@@ -85,9 +85,9 @@ def forget(folder: Path, student: str, yes: bool) -> None:
     the person, and exits with 1 if a file still mentions them.
     """
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.forget import forget as remove
         from grader.course.forget import steps_to_forget
+        from grader.course.lock import locked
         from grader.course.roster import Person, Roster
 
         course = folder.resolve()
@@ -131,9 +131,9 @@ def _require_yes(question: str, otherwise: str, advice: str) -> None:
 def expire(folder: Path, before: datetime, yes: bool) -> None:
     """Remove everybody who was in the course before a given day and has handed in nothing since."""
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.forget import forget as remove
         from grader.course.forget import idle_since
+        from grader.course.lock import locked
 
         old = idle_since(folder, before)
         for student in old if yes else ():
@@ -274,9 +274,9 @@ def collect(
     if wrong := [text for text, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
         raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.called import Called
         from grader.course.class_directory import ClassDirectory
+        from grader.course.lock import locked
         from grader.handed_in.collect import collect as take
         from grader.handed_in.collected import as_text
 
@@ -293,8 +293,8 @@ def collect(
 
 def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
     with teachers_packages():
-        from grader.batch.uncollect import uncollect
         from grader.course.called import Called
+        from grader.handed_in.uncollect import uncollect
 
         outcome = uncollect(folder, lesson)
     say(json_text(asdict(outcome)) if as_document else outcome.as_text(Called.of(folder)))

@@ -23,8 +23,8 @@ def withdraw(folder: Path, student: str, undo: bool) -> None:
     feedback stay as they are. To remove somebody's data: `grader course forget`.
     """
     with teachers_packages():
-        from grader.batch.run import locked
         from grader.course.called import Called
+        from grader.course.lock import locked
         from grader.course.withdraw import take_back
         from grader.course.withdraw import withdraw as leave
 

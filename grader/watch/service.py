@@ -24,12 +24,13 @@ from typing import TextIO
 
 from nbgrader.api import Gradebook
 
-from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
+from grader.batch.run import LOST, STOPPED, ClassOutcome, ClassRun, Options
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.called import Called
 from grader.course.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
 from grader.course.folder import mode_in
 from grader.course.lateness import timestamp
+from grader.course.lock import WATCH, locked
 from grader.course.settings import settings_of
 from grader.errors import CommandFailed, CourseError, Interrupted, SchedulerLost
 from grader.feedback.fresh import FeedbackReport, write_feedback

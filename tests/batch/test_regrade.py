@@ -12,14 +12,14 @@ from click.testing import CliRunner
 
 from grader.batch import cluster as clusters
 from grader.batch import printout, worker
-from grader.batch.override import override
 from grader.batch.regrade import accept, preview
 from grader.batch.regrade_printout import as_html, as_text
 from grader.batch.run import Options
 from grader.batch.store import Store
-from grader.batch.undo import undo
 from grader.book import audit
+from grader.book.override import override
 from grader.book.results_log import latest
+from grader.book.undo import undo
 from grader.cli.main import main
 from grader.course.forget import forget, mentions
 from grader.errors import CourseError

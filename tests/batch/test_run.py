@@ -8,10 +8,10 @@ import shutil
 import pytest
 
 from grader.batch import cluster as clusters
-from grader.batch.run import locked
 from grader.book import results_log as results
 from grader.course.folder import RESULTS
 from grader.course.json_lines import lines_file
+from grader.course.lock import locked
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in import hand_in
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command

@@ -24,8 +24,8 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 
-from grader.batch.run import locked
 from grader.course.class_directory import course_layout
+from grader.course.lock import locked
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in.exchange import WARNED
 from grader.watch.exchange import LOOK_UP

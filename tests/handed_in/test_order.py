@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from grader.batch.run import locked
 from grader.cli.main import main
 from grader.course.class_directory import ClassDirectory
 from grader.course.json_lines import lines_file
+from grader.course.lock import locked
 from grader.course.roster import Person, save
 from grader.handed_in import before, came_from, collect, earlier, hand_in, reading
 from grader.judge.outline import Outline

@@ -12,12 +12,12 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy.exc import SQLAlchemyError
 
-from grader.batch.override import require_words
-from grader.batch.run import locked
 from grader.book.gradebook import LessonGradebook, cause
 from grader.book.marks import score_of
+from grader.book.override import require_words
 from grader.course.class_directory import ClassDirectory
 from grader.course.lateness import note_extension
+from grader.course.lock import locked
 from grader.course.moments import Moment, in_words, moment
 from grader.course.roster import Roster, did_you_mean, full_names
 from grader.errors import CourseError, GradebookUnavailable, UnknownLesson

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.batch.regrade import MOST_BYTES
-from grader.batch.run import locked
 from grader.book import audit
-from grader.book.autograded import Autograded
+from grader.book.autograded import MOST_BYTES, Autograded
 from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import ResultsLog
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import read_regular
+from grader.course.lock import locked
 from grader.errors import CourseError, Unreadable
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from grader.batch.run import locked
 from grader.book.autograded import Autograded
 from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import TAKEN_BACK, ResultsLog
 from grader.course.called import BY_ID, Called
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import COLLECTED, FOLDER
+from grader.course.lock import locked
 from grader.errors import UnknownLesson
 from grader.handed_in.before import Was, digest_of, files_back, forget_collecting, last_collecting
 from grader.printable import joined, printable

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from grader.batch.run import locked
 from grader.book import audit
 from grader.book.regrade_book import RegradeBook
 from grader.course.class_directory import ClassDirectory, course_layout
+from grader.course.lock import locked
 from grader.course.release import exercise_of
 from grader.course.roster import did_you_mean
 from grader.errors import CourseError
