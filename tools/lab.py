@@ -267,14 +267,13 @@ class Excerpt:
     whole: bool = False
 
     def write(self, folder: Path) -> str:
-        """Write the excerpt beside the lesson's notebook in `folder`, unless it is the whole of it. Returns the file's
-        name."""
+        """Write the excerpt beside the lesson's notebook in `folder`, which stays as it is: JupyterLab saves by itself
+        what a test has opened. Returns the file's name."""
         name = f"{self.lesson}.ipynb"
-        if self.whole:
-            return name
         notebook = nbformat.read(folder / name, as_version=4)
-        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        notebook.cells = [next(cell for cell in code if text in cell.source) for text in (*self.before, self.view)]
+        if not self.whole:
+            code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+            notebook.cells = [next(cell for cell in code if text in cell.source) for text in (*self.before, self.view)]
         nbformat.write(notebook, folder / f"excerpt_{name}")
         return f"excerpt_{name}"
 
