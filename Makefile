@@ -30,7 +30,7 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants claims sweeps setup lock build lint format bench fuzz release demo site
+.PHONY: start test test-more test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants claims sweeps setup lock build lint format bench fuzz release demo site
 .DEFAULT_GOAL := start
 
 start: $(if $(HAS_ALL),,$(LEARNERS_STAMP))  ## JupyterLab on copies of the lessons in my-course, or in FOLDER; it refuses root unless told
@@ -39,7 +39,10 @@ start: $(if $(HAS_ALL),,$(LEARNERS_STAMP))  ## JupyterLab on copies of the lesso
 test: $(STAMP)  ## the checks of the project, but for those that follow
 	$(BIN)/python tests/stages.py $(ARGS)
 
-test-slow: $(STAMP)  ## whole terms and classes, commands that are killed, several users; the release in a fresh environment
+test-more: $(STAMP)  ## whole commands and classes, the sandbox, all mistakes' samples, JupyterLab in a browser, the site
+	$(BIN)/python tests/stages.py programs whole other-user browser site $(ARGS)
+
+test-slow: $(STAMP)  ## whole terms, commands that are killed, several users; the release in a fresh environment
 	$(BIN)/python tests/stages.py programs slow release $(ARGS)
 
 test-samples: $(STAMP)  ## every sample submission, in the learner's process and behind the judge's pipe

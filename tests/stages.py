@@ -1,4 +1,4 @@
-"""`make test`: runs the checks of the project, stage by stage, and prints how long each took.
+"""`make test` and `make test-more`: run the checks of the project, stage by stage, and print how long each took.
 
 All stages run, whatever fails. `python tests/stages.py lint types` runs the stages named.
 """
@@ -28,7 +28,19 @@ WORKERS = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile", "--no-l
 NBVAL = ["pytest", "--nbval", "solutions", "notebooks", "-n", "2", "--dist", "loadfile"]
 # What of tests/judge runs as another user each time.
 OTHERS = ["tests/judge/test_honest.py"]
-# What takes long and rarely breaks: whole terms and classes, commands that are killed, several users.
+# What goes through whole commands, a cluster or a sandbox of its own, or a thousand samples: `make test-more`.
+WHOLE = [
+    "tests/batch",
+    "tests/feedback",
+    "tests/nbgrader_plugins",
+    *(f"tests/judge/test_{name}.py" for name in ("awkward", "escape", "process_settings", "sandbox")),
+    *(f"tests/judge/test_threats_{name}.py" for name in ("code", "package")),
+    "tests/authoring/test_spoilt.py",
+    *(f"tests/exercises/test_{name}.py" for name in ("device", "process_settings")),
+    "tests/exercises/test_submissions.py::test_wrong_submission_loses_marks_and_is_named",
+    "tests/lessons/test_lesson_08_figures.py",
+]
+# What takes longest and rarely breaks: whole terms and classes, commands that are killed, several users.
 SLOW = [
     "tests/demo",
     "tests/term/test_faults.py",
@@ -55,6 +67,12 @@ SLOW = [
 # What else has docstrings with examples: tools of the tests, the site, the metadata of the package.
 EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py", "setup.py", "website"]
 
+
+def without(paths: list[str]) -> list[str]:
+    """pytest's options that leave these files, folders and tests out."""
+    return [f"--{'deselect' if '::' in path else 'ignore'}={path}" for path in paths]
+
+
 STAGES: dict[str, list[list[str]]] = {
     # Chromium, node, bubblewrap, and what npm fetches: a linter, axe-core.
     "programs": [[sys.executable, "tests/programs.py"]],
@@ -70,17 +88,18 @@ STAGES: dict[str, list[list[str]]] = {
             *WORKERS,
             "--durations=40",
             "tests",
-            *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "hub", "release", "website")),
-            *(f"--{'deselect' if '::' in path else 'ignore'}={path}" for path in SLOW),
+            *without([f"tests/{one}" for one in ("test_notebooks.py", "browser", "hub", "release", "website")]),
+            *without(WHOLE + SLOW),
         ],
     ],
     # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
     "examples": [[*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES]],
     "build": [["grader", "build", "--check"]],
-    # As nobody where this is root, and as root where it isn't. `make test-other-user` runs all of tests/judge so.
-    "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, *OTHERS]],
     "outputs": [NBVAL],
     "marks": [[*PYTEST, "tests/test_notebooks.py"]],
+    "whole": [[*PYTEST, *WORKERS, "--durations=40", *WHOLE, *without(SLOW)]],
+    # As nobody where this is root, and as root where it isn't. `make test-other-user` runs all of tests/judge so.
+    "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, *OTHERS]],
     "browser": [[*PYTEST, "tests/browser"]],
     # The site, how long it took, and what is on its pages.
     "site": [[sys.executable, "-m", "website"], [*PYTEST, "tests/website"]],
@@ -90,8 +109,8 @@ STAGES: dict[str, list[list[str]]] = {
 }
 # What runs as anybody would run it, without a variable of ours.
 PLAIN = ("outputs",)
-# `make test-slow` runs these, `make test` all others.
-LATER = ("slow", "release")
+# `make test-more` runs the first of these, `make test-slow` the last two, `make test` all others.
+LATER = ("whole", "other-user", "browser", "site", "slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
 # One process each, and most of them often wait, for a browser, for pip or for a kernel: these run beside all others,

@@ -94,7 +94,8 @@ stages.run_stage([[sys.executable, "-c", {inside!r}]], lambda line: print(line, 
 
 
 def test_continuous_integration_runs_what_developers_run():
-    assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert {"make test", "make test-more"} <= set(lines)
     assert "- run: .ci/run\n" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
 
 
