@@ -17,7 +17,7 @@ import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 from distributed.client import ClosedClientError
 
-from grader.batch.worker import JudgePlugin, Task, TaskResult, failure, judge
+from grader.batch.worker import JudgePlugin, Outcome, Task, failure, judge, timed_out
 from grader.course.release import Release
 from grader.errors import CommandFailed, CourseError, SchedulerLost
 from grader.interrupt import children_hear_no_interrupt, not_interrupted
@@ -144,22 +144,22 @@ class Judges:
         if self._client.status in ("closing", "closed"):
             raise SchedulerLost
 
-    def grade(self, tasks: Iterable[Task], count: int) -> Iterator[list[tuple[Task, TaskResult]]]:
-        """Grade tasks, `count` in all; yields lists of (task, result) as they finish, some of them empty. A task whose
+    def grade(self, tasks: Iterable[Task], count: int) -> Iterator[list[tuple[Task, Outcome]]]:
+        """Grade tasks, `count` in all; yields lists of (task, outcome) as they finish, some of them empty. A task whose
         workers died, or that ran out of time, is tried once more, alone. `SchedulerLost` if the connection breaks."""
         workers = max(len(self._client.ncores()), 1)  # one that died may be on its way back
         in_a_list = max(1, min(MOST_IN_A_LIST, count // (LISTS_A_WORKER * workers)))
         first = _Dispatch(self)
-        timed_out: list[Task] = []
+        late: list[Task] = []
         for batch in first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1):
-            timed_out += [task for task, graded in batch if workers > 1 and graded.timed_out]
-            yield [(task, graded) for task, graded in batch if workers == 1 or not graded.timed_out]
+            late += [task for task, graded in batch if workers > 1 and timed_out(graded)]
+            yield [(task, graded) for task, graded in batch if workers == 1 or not timed_out(graded)]
         # A worker that died had other submissions at hand; one that ran out of time had neighbours, who may have taken
         # it. Each of these submissions gets another chance, alone.
-        for task in (*first.crashed, *timed_out):
+        for task in (*first.crashed, *late):
             alone = _Dispatch(self)
             yield from alone.run([task], 1, 1)
-            yield [(killer, TaskResult(failed=KILLED)) for killer in alone.crashed]
+            yield [(killer, KILLED) for killer in alone.crashed]
 
 
 class _Dispatch:
@@ -171,9 +171,9 @@ class _Dispatch:
         self._waiting = as_completed()
         self.crashed: list[Task] = []
 
-    def run(self, tasks: Iterable[Task], in_a_list: int, most: int) -> Iterator[list[tuple[Task, TaskResult]]]:
+    def run(self, tasks: Iterable[Task], in_a_list: int, most: int) -> Iterator[list[tuple[Task, Outcome]]]:
         """Grade tasks, `in_a_list` of them in one Dask task, with never more than `most` lists under way. Yields lists
-        of (task, result) as they finish; `SchedulerLost` if the connection breaks."""
+        of (task, outcome) as they finish; `SchedulerLost` if the connection breaks."""
         left = iter(tasks)
         while True:
             while len(self._under_way) < most and (batch := list(itertools.islice(left, in_a_list))):
@@ -185,7 +185,7 @@ class _Dispatch:
             self._judges.require_connection()  # else its closing ends the wait
             yield [graded for future in next(self._waiting.batches()) for graded in self._collected(future)]
 
-    def _collected(self, future: Future) -> list[tuple[Task, TaskResult]]:
+    def _collected(self, future: Future) -> list[tuple[Task, Outcome]]:
         if future.status in ("pending", "lost"):  # its worker died with the result: it is graded again
             self._waiting.add(future)
             return []
@@ -198,6 +198,6 @@ class _Dispatch:
             self.crashed += batch
             return []
         except Exception as error:
-            return [(task, TaskResult(failed=failure(error))) for task in batch]
+            return [(task, failure(error)) for task in batch]
         finally:
             future.release()

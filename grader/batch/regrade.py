@@ -17,7 +17,8 @@ from typing import TextIO
 from grader.atomic import write_atomically
 from grader.batch.changes import StudentChange, student_change
 from grader.batch.run import ClassRun, Options
-from grader.batch.store import Item, Store
+from grader.batch.store import Store
+from grader.batch.worker import Graded
 from grader.book import audit
 from grader.book.autograded import MOST_BYTES, Autograded
 from grader.book.gradebook import GradebookEntry
@@ -107,7 +108,7 @@ class _LogOnly:
     def __init__(self, log: ResultsLog) -> None:
         self._log = log
 
-    def add_new(self, items: Sequence[Item], /) -> None:
+    def add_new(self, items: Sequence[Graded], /) -> None:
         self._log.add(item.record for item in items)
 
 
@@ -192,7 +193,7 @@ class _Work(ClassRun):
             if record is None:
                 self.regrade.problems[student] = f"The mark stays as it is. {self._why_not(student)}"
                 continue
-            yield student, _Pair(submission, was, record, self.work[student].chosen.data)
+            yield student, _Pair(submission, was, record, self.work[student].data)
 
     def _why_not(self, student: str) -> str:
         if self.work[student].key in self.graded.records:
@@ -201,10 +202,10 @@ class _Work(ClassRun):
             self.outcome.problems.get(student, "") or self.outcome.stopped or "Something has changed since the preview."
         )
 
-    def _stored_item(self, pair: _Pair, record: LoggedResult) -> Item:
+    def _stored_item(self, pair: _Pair, record: LoggedResult) -> Graded:
         settings = self.settings
         made = stored_notebook(settings.outline, pair.data, record.result, self.book.release, settings.limits)
-        return Item(pair.submission, record, made, regraded=True)
+        return Graded(record, made, regraded=True)
 
     def _trial(self, pairs: Mapping[str, _Pair], kept: Mapping[str, tuple[str, ...]]) -> GradebookDiff:
         entries: list[GradebookEntry] = []
@@ -213,8 +214,8 @@ class _Work(ClassRun):
             if self.book.has_own_cells:
                 item = self._stored_item(pair, record)
             else:
-                item = Item(pair.submission, record, StoredNotebook(b""), regraded=True)
-            entries.append(item.entry())
+                item = Graded(record, StoredNotebook(b""), regraded=True)
+            entries.append(item.entry(self.handed_in[who]))
         return self.book.trial(entries, self.handed_in)
 
     def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[GradebookDiff, dict[str, tuple[str, ...]]]:

@@ -8,15 +8,15 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 import click
 
 from grader.batch.cluster import Judges, connected
-from grader.batch.store import Item, Store
-from grader.batch.worker import Task, TaskResult
+from grader.batch.store import Store
+from grader.batch.worker import Graded, Outcome, Task
 from grader.book.autograded import Autograded
 from grader.book.gradebook import UNKNOWN, LessonGradebook
 from grader.book.rebuild import stored_notebook
@@ -30,12 +30,12 @@ from grader.course.roster import Roster
 from grader.course.settings import BEST
 from grader.course.to_settle import unsettled
 from grader.errors import SchedulerLost, Unreadable
-from grader.handed_in.earlier import Attempt, attempts, put_best
-from grader.handed_in.hand_in import HandIn, hand_in, handed_out, of_another_lesson
+from grader.handed_in.earlier import attempts, put_best
+from grader.handed_in.hand_in import hand_in, handed_out, of_another_lesson
 from grader.interrupt import not_interrupted
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.reader import small_form
-from grader.judge.result import SubmissionMark, SubmissionResult
+from grader.judge.result import SubmissionMark
 from grader.judge.words import cost
 from grader.printable import printable, say
 
@@ -93,7 +93,7 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
 class Grader(Protocol):
     """Grades submissions as `Judges.grade` does: `count` tasks, whose results come in lists as they are there."""
 
-    def grade(self, tasks: Iterable[Task], count: int, /) -> Iterator[list[tuple[Task, TaskResult]]]: ...
+    def grade(self, tasks: Iterable[Task], count: int, /) -> Iterator[list[tuple[Task, Outcome]]]: ...
 
 
 # Gives judges that run already, by how a lesson is graded.
@@ -103,20 +103,7 @@ GraderFactory = Callable[[GradingSettings, Release], Grader]
 class ResultSink(Protocol):
     """Takes results that have just come in."""
 
-    def add_new(self, items: Sequence[Item], /) -> None: ...
-
-
-@dataclass(frozen=True)
-class Work:
-    """What somebody handed in, as a run reads it, once: what is graded is what the key is of, even if the file changes
-    meanwhile. `chosen` has the text of the notebook that counts, `digest` is of all of it (empty where it can't be read
-    as a file), `key` what its result is filed under, `drawn_for` for whom the inputs of checks are drawn."""
-
-    submission: Submission
-    chosen: HandIn
-    digest: str
-    key: str
-    drawn_for: str
+    def add_new(self, items: Sequence[Graded], /) -> None: ...
 
 
 class ClassRun:
@@ -137,7 +124,7 @@ class ClassRun:
         self.outcome = ClassOutcome(course.lesson)
         self.expected = handed_out(self.settings.outline)
         self.drawn_for = drawn_for(course.root, course.lesson)
-        self.work: dict[str, Work] = {}
+        self.work: dict[str, Task] = {}
 
     def _say(self, text: str) -> None:
         say(printable(text), file=self.tell)
@@ -187,7 +174,7 @@ class ClassRun:
             self._say(f"There is no roster, so everybody who handed something in is graded ({len(found)} in all).")
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
-    def read(self, submission: Submission) -> Work:
+    def read(self, submission: Submission) -> Task:
         """Read what somebody handed in: the notebook that counts, without its outputs, which needn't lie in memory nor
         travel to the workers."""
         limits = self.settings.limits
@@ -196,19 +183,30 @@ class ClassRun:
         drawn_for = self.drawn_for(submission.student)
         whose = "\0".join(dict.fromkeys((submission.student, drawn_for)))
         key = self.settings.key(whose, "\0".join((chosen.unreadable or digest, *chosen.remarks)))
+        data, unreadable = chosen.data, chosen.unreadable
         if digest:
             try:
-                chosen = replace(chosen, data=small_form(chosen.data, limits.notebook_bytes, limits.cells))
+                data = small_form(data, limits.notebook_bytes, limits.cells)
             except Unreadable as error:
-                chosen = replace(chosen, data=b"", unreadable=str(error))
-        return Work(submission, chosen, digest, key, drawn_for)
+                data, unreadable = b"", str(error)
+        return Task(
+            submission.student,
+            data,
+            unreadable,
+            chosen.remarks,
+            drawn_for=drawn_for,
+            lesson=self.course.lesson,
+            digest=digest,
+            key=key,
+            version=self.settings.version,
+        )
 
-    def _of_attempt(self, work: Work) -> LoggedResult | None:
+    def _of_attempt(self, work: Task) -> LoggedResult | None:
         """The log's result of one of several hand-ins: as things are now, or of a version that waits for a regrade;
         None if it has to be graded."""
         record = self.log.records.get(work.key)
         if record is None:
-            mine = (work.submission.student, work.digest)
+            mine = (work.student, work.digest)
             same = [record for record in self.log.records.values() if (record.student, record.submission) == mine]
             record = next((record for record in reversed(same) if waits_for_regrade(self.changed_since(record))), None)
         return None if self.options.force or record is None or not self.is_whole(record) else record
@@ -234,12 +232,11 @@ class ClassRun:
         self.outcome.records[student] = record
         return True
 
-    def is_of(self, record: LoggedResult, work: Work) -> bool:
+    def is_of(self, record: LoggedResult, work: Task) -> bool:
         """Whether a result is of the notebook that counts now, or of the same reason why there is none."""
-        chosen = work.chosen
-        if record.submission != work.digest or (not work.digest and chosen.unreadable != record.result.unreadable):
+        if record.submission != work.digest or (not work.digest and work.unreadable != record.result.unreadable):
             return False
-        return record.result.notes[: len(chosen.remarks)] == chosen.remarks
+        return record.result.notes[: len(work.remarks)] == work.remarks
 
     def changed_since(self, record: LoggedResult) -> list[str]:
         """What has changed, of all that a mark depends on, since this result was given, in words; nothing where that
@@ -267,9 +264,9 @@ class ClassRun:
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
                 files.note_hand_in(submission)
                 continue
-            data = self.work[student].chosen.data
+            data = self.work[student].data
             made = stored_notebook(settings.outline, data, record.result, book.release, settings.limits)
-            store.add(Item(submission, record, made))
+            store.add(Graded(record, made))
 
     def _put_best_in_place(self, submissions: dict[str, Submission], book: LessonGradebook) -> None:
         """Grade all hand-ins of those students who have several, and put the one that earns most in place as the one
@@ -281,22 +278,14 @@ class ClassRun:
         works = {id(attempt): self.read(attempt.submission) for attempt in every}
         results = {id(attempt): record for attempt in every if (record := self._of_attempt(works[id(attempt)]))}
         new = [attempt for attempt in every if id(attempt) not in results]
-        waiting: dict[int, Attempt] = {}
-
-        def tasks() -> Iterator[Task]:
-            for attempt in new:
-                task = _task(works[id(attempt)])
-                waiting[id(task)] = attempt
-                yield task
-
         if new:
+            waiting = {id(works[id(attempt)]): attempt for attempt in new}
             self.log.add_basis(self.settings.version, self.settings.basis)
             with self._until_it_ends(), self._judging(len(new), book, "Several hand-ins") as (judges, progress):
-                for batch in judges.grade(tasks(), len(new)):
+                for batch in judges.grade((works[id(attempt)] for attempt in new), len(new)):
                     for task, graded in batch:
-                        attempt = waiting.pop(id(task))
-                        if graded.result is not None:
-                            results[id(attempt)] = self._new_record(works[id(attempt)], graded.result)
+                        if isinstance(graded, Graded):
+                            results[id(waiting[id(task)])] = graded.record
                     progress.update(len(batch))
             self.log.add(results[id(attempt)] for attempt in new if id(attempt) in results)
         for student, tries in several.items():
@@ -342,30 +331,16 @@ class ClassRun:
     def grade(self, new: Sequence[Submission], store: ResultSink, book: LessonGradebook) -> None:
         """Have submissions graded, and hand what comes in over to `store`. An end by Ctrl+C or a lost connection is
         noted, not raised."""
-        submissions = {submission.student: submission for submission in new}
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
-            for batch in judges.grade((_task(self.work[submission.student]) for submission in new), len(new)):
-                items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
+            for batch in judges.grade((self.work[submission.student] for submission in new), len(new)):
+                items = [graded for _task, graded in batch if isinstance(graded, Graded)]
+                self.outcome.problems |= {task.student: said for task, said in batch if isinstance(said, str)}
+                self.outcome.records |= {item.record.student: item.record for item in items}
                 with not_interrupted():
                     store.add_new(items)
                     self.outcome.graded += len(items)
                 progress.update(len(batch))
         say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
-
-    def _new_record(self, work: Work, plain: dict[str, Any]) -> LoggedResult:
-        result, version = SubmissionResult.from_plain(plain), self.settings.version
-        student = work.submission.student
-        return LoggedResult.now(work.key, student, self.course.lesson, work.digest, result, version)
-
-    def _item(self, submissions: dict[str, Submission], task: Task, graded: TaskResult) -> Item | None:
-        """What is to be stored of a graded submission; None, with the reason noted, if there is no result."""
-        student = task.student
-        if graded.result is None:
-            self.outcome.problems[student] = graded.failed
-            return None
-        record = self._new_record(self.work[student], graded.result)
-        self.outcome.records[student] = record
-        return Item(submissions[student], record, graded.made)
 
     def _complete(self, submissions: dict[str, Submission]) -> ClassOutcome:
         """The outcome, with a reason for everybody who has no mark, or none that can be trusted."""
@@ -380,12 +355,6 @@ class ClassRun:
                 self.outcome.problems.setdefault(student, record.result.unreadable)
             elif broken:
                 self.outcome.problems.setdefault(student, f"The check itself failed: {', '.join(broken)}.")
-            elif odd := [*self.work[student].chosen.remarks, *(cost(*stop) for stop in record.result.stops.items())]:
+            elif odd := [*self.work[student].remarks, *(cost(*stop) for stop in record.result.stops.items())]:
                 self.outcome.problems.setdefault(student, " ".join(odd))
         return self.outcome
-
-
-def _task(work: Work) -> Task:
-    chosen = work.chosen
-    student = work.submission.student
-    return Task(student, chosen.data, chosen.unreadable, chosen.remarks, drawn_for=work.drawn_for)

@@ -6,36 +6,17 @@ import contextlib
 import errno
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from grader.batch.worker import Graded
 from grader.book.autograded import Autograded
 from grader.book.gradebook import GradebookEntry, LessonGradebook
-from grader.book.rebuild import StoredNotebook
-from grader.book.results_log import LoggedResult, ResultsLog
-from grader.course.class_directory import Submission
+from grader.book.results_log import ResultsLog
 from grader.course.lateness import timestamp
 from grader.errors import CommandFailed, GradebookUnavailable
 
 BATCH, BATCH_SECONDS = 100, 1.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-@dataclass(frozen=True)
-class Item:
-    """One result on its way to the log, the files and the gradebook; `made` is the notebook for `autograded/`.
-    `regraded`: the same work was graded before."""
-
-    submission: Submission
-    record: LoggedResult
-    made: StoredNotebook
-    regraded: bool = False
-
-    def entry(self) -> GradebookEntry:
-        """The entry that the gradebook gets of this result."""
-        kept = self.record.kept if self.regraded or self.record.kept else None
-        when = timestamp(self.submission.folder)
-        return GradebookEntry(self.submission.student, self.record.result, self.made.own, when, kept)
 
 
 class Store:
@@ -52,19 +33,20 @@ class Store:
         self._last = time.monotonic()
         self.problems: dict[str, str] = {}
 
-    def add_new(self, items: Sequence[Item]) -> None:
+    def add_new(self, items: Sequence[Graded]) -> None:
         """Log results that have just come in, and store them with their batch. `CommandFailed` if the disk is full."""
         with _disk_has_room():
             self._log.add(item.record for item in items)
         for item in items:
             self.add(item)
 
-    def add(self, item: Item) -> None:
+    def add(self, item: Graded) -> None:
         """Store a result that the log has already, with its batch. `CommandFailed` if the disk is full."""
-        student = item.submission.student
+        student = item.record.student
+        submission = self._files.course.submission(student)
         try:
             with _disk_has_room():
-                left_out = self._files.write(item.submission, item.made.notebook)
+                left_out = self._files.write(submission, item.made.notebook)
             if left_out:
                 more = f", and {len(left_out) - 1} more" if left_out[1:] else ""
                 self._tell(f"{student}: left out of {self._files.step}/: {left_out[0]}{more}")
@@ -73,7 +55,7 @@ class Store:
             self.problems[student] = (
                 f"The hand-in was graded, but the notebook can't be written: {error.strerror}: {error.filename}"
             )
-        self._waiting[student] = item.entry()
+        self._waiting[student] = item.entry(timestamp(submission.folder))
         if len(self._waiting) == BATCH or time.monotonic() - self._last > BATCH_SECONDS:
             self._try()
 

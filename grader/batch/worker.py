@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from distributed import Worker, WorkerPlugin, get_worker
 
+from grader.book.gradebook import GradebookEntry
 from grader.book.rebuild import StoredNotebook, stored_notebook
+from grader.book.results_log import LoggedResult
 from grader.course.release import Release
 from grader.errors import OtherVersion
 from grader.judge.fingerprint import GradingSettings, version_for
+from grader.judge.result import SubmissionResult
 
 if TYPE_CHECKING:
     from grader.judge.judge import Judge
@@ -20,29 +24,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One submission that a worker grades."""
+    """What somebody handed in, as a run reads it, once: what a worker grades is what the key is of, even if the file
+    changes meanwhile. Two tasks are one if they have the same work of the same student."""
 
     student: str
-    data: bytes  # its bytes
-    unreadable: str = ""  # why there are none
+    data: bytes  # the notebook that counts, without its outputs
+    unreadable: str = ""  # why there is none
     remarks: tuple[str, ...] = ()  # on which notebook it is
     quick: bool = False  # within less time, see `Limits.quick`
     drawn_for: str = ""  # for whom inputs are drawn; "" for the student
+    lesson: str = ""
+    digest: str = ""  # of the whole notebook; "" where it can't be read as a file
+    key: str = field(default="", compare=False)  # what its result is filed under
+    version: str = field(default="", compare=False)  # what it is graded by, as the log names it
+
+    def logged(self, result: SubmissionResult) -> LoggedResult:
+        """The line of the log for a result that came in now."""
+        return LoggedResult.now(self.key, self.student, self.lesson, self.digest, result, self.version)
 
 
 @dataclass(frozen=True)
-class TaskResult:
-    """What came of a task: the result as plain data and what is stored beside it; or `result` is None and `failed` says
-    why grading failed."""
+class Graded:
+    """A graded submission on its way to the log, the files and the gradebook."""
 
-    result: dict[str, Any] | None = None
-    made: StoredNotebook = field(default_factory=lambda: StoredNotebook(b""))
-    failed: str = ""
+    record: LoggedResult
+    made: StoredNotebook  # what is stored beside it
+    regraded: bool = False  # whether the same work was graded before
 
-    @property
-    def timed_out(self) -> bool:
-        """Whether a check of this submission ran into its time limit."""
-        return self.result is not None and bool(self.result["timed_out"])
+    def entry(self, handed_in: datetime | None) -> GradebookEntry:
+        """What the gradebook gets of it; `handed_in` is when the work came (UTC), None if that isn't known."""
+        kept = self.record.kept if self.regraded or self.record.kept else None
+        return GradebookEntry(self.record.student, self.record.result, self.made.own, handed_in, kept)
+
+
+Outcome = Graded | str  # of a task; or why grading failed, in words
+
+
+def timed_out(outcome: Outcome) -> bool:
+    """Whether a check of a submission ran into its time limit."""
+    return isinstance(outcome, Graded) and outcome.record.result.timed_out
 
 
 class JudgePlugin(WorkerPlugin):
@@ -76,7 +96,7 @@ class JudgePlugin(WorkerPlugin):
         if self.judge is not None:
             self.judge.close()
 
-    def grade(self, task: Task) -> TaskResult:
+    def grade(self, task: Task) -> Outcome:
         """Grade one submission. An error of our own is told in words, and costs this submission's result only."""
         assert self.judge is not None
         settings = self.settings
@@ -87,12 +107,12 @@ class JudgePlugin(WorkerPlugin):
                 result = self.judge.grade(task.data, settings.outline, drawn_for, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
             made = stored_notebook(settings.outline, task.data, result, self.release, settings.limits)
-            return TaskResult(result.to_plain(), made)
+            return Graded(task.logged(result), made)
         except Exception as error:
-            return TaskResult(failed=failure(error))
+            return failure(error)
 
 
-def judge(name: str, tasks: Sequence[Task]) -> list[TaskResult]:
+def judge(name: str, tasks: Sequence[Task]) -> list[Outcome]:
     """Grade tasks with the plug-in called `name`: what Dask runs on a worker."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, JudgePlugin)

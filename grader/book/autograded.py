@@ -24,7 +24,7 @@ class Autograded:
     """Writes the `autograded/` folders of a lesson."""
 
     def __init__(self, course: ClassDirectory) -> None:
-        self._course = course
+        self.course = course
         layout: Any = course.layout
         self.step = layout.autograded_directory
         self._ignored = [*layout.ignore, "*.ipynb"]
@@ -36,7 +36,7 @@ class Autograded:
 
     def path(self, submission: Submission) -> Path:
         """The path at which a student's notebook lies, or would."""
-        return self._course.folder(self.step, submission.student) / f"{submission.name}.ipynb"
+        return self.course.folder(self.step, submission.student) / f"{submission.name}.ipynb"
 
     def there(self, submission: Submission) -> bool:
         """Whether a student's notebook lies in `autograded/`."""

@@ -221,9 +221,9 @@ def _misspelt(config: Config) -> Iterator[str]:
                 yield f"there is no c.{section}. Did you mean c.{meant[0]}?"
             continue
         names = [key.name for key in KEYS if key.metadata["section"] == section]
-        for name in keys:
+        for name in (name for name in keys if name not in names):  # to look for a slip takes a while
             meant = difflib.get_close_matches(name, names, 1, ALIKE)
-            if name not in names and (section in OURS or meant):
+            if section in OURS or meant:
                 did = f" Did you mean {meant[0]}?" if meant else ""
                 yield f"there is no c.{section}.{name}; its settings are {', '.join(names)}.{did}"
 

@@ -27,11 +27,11 @@ from grader.handed_in.collected import NAMED, Collected
 from grader.handed_in.earlier import archive_hand_in, kept_hand_ins, put, put_time
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
-from grader.handed_in.reading import Candidate, Reading
+from grader.handed_in.reading import Reading
 from grader.handed_in.times import HandInTimes, times_of_a_download
 from grader.handed_in.whose import Owner, Whose, by_student, claim
 from grader.platforms.exchange import PLATFORM as EXCHANGE
-from grader.platforms.platform import Author, Found, is_notebook
+from grader.platforms.platform import HERE, Author, Found, is_notebook
 from grader.platforms.registry import platforms, worksheet
 
 _AFTER_GRADING = "the one with the best mark, once they are graded"
@@ -212,7 +212,7 @@ class _Collecting:
         name would hand out a class of zeros. Of fewer it is noted in the outcome."""
         course, held = self._course, {}
         for student, found in self._sorting.theirs.items():
-            works = [data for _found, data in self._reading.notebooks(student, found)]
+            works = [notebook.data for notebook in self._reading.notebooks(student, found)]
             if lesson := lesson_held(course, works):
                 held[student] = lesson
         lessons = Counter(held.values())
@@ -241,33 +241,33 @@ class _Collecting:
         for student, found in self._sorting.theirs.items():
             for there in self._in_place(student):
                 self._times.note(there.data, there.time, False, [student])
-            for notebook, data in self._reading.notebooks(student, found):
-                self._times.note(data, notebook.time, notebook.is_platforms, [student])
+            for notebook in self._reading.notebooks(student, found):
+                self._times.note(notebook.data, notebook.time, notebook.is_platforms, [student])
                 work.append((notebook.source, student, notebook.time))
         for (label, people), found in self._sorting.waiting.items():
-            for notebook, data in self._reading.notebooks(label, found):
+            for notebook in self._reading.notebooks(label, found):
                 if notebook.is_platforms:
-                    self._times.note(data, notebook.time, True, people)
+                    self._times.note(notebook.data, notebook.time, True, people)
         self._times.save()
         self._outcome.odd.update(times_of_a_download(work, self._until))
 
     def take(self, before: Before) -> None:
         """Put the work of everybody in place."""
         for student, found in sorted(self._sorting.theirs.items()):
-            if here := [self._dated(student, *pair) for pair in self._reading.notebooks(student, found)]:
+            if here := [self._dated(student, notebook) for notebook in self._reading.notebooks(student, found)]:
                 before.note(student)
                 self._take(student, here)
 
-    def _dated(self, student: str, found: Found, data: bytes) -> Candidate:
+    def _dated(self, student: str, notebook: Found) -> Found:
         """A notebook with its platform's time, or, of a copy, the time that a platform once had for these bytes."""
-        if found.is_platforms:
-            return Candidate(data, found.time, found)
-        known = self._times.of(data, student)
-        if known and known != found.time and student not in self._outcome.copied:
+        known = None if notebook.is_platforms else self._times.of(notebook.data, student)
+        if known is None or known == notebook.time:
+            return notebook
+        if student not in self._outcome.copied:
             self._outcome.copied.append(student)
-        return Candidate(data, known or found.time, found)
+        return replace(notebook, time=known)
 
-    def _take(self, student: str, here: list[Candidate]) -> None:
+    def _take(self, student: str, here: list[Found]) -> None:
         course, outcome, counts = self._course, self._outcome, self._counts
         due, there = self._until(student), self._in_place(student)
         there_too = {notebook.data for notebook in there}  # the same work once more, which keeps its time
@@ -282,7 +282,7 @@ class _Collecting:
             note_name(course.root, course.lesson, student, given)
         if several:
             waits = counts == BEST and len({notebook.data for notebook in candidates}) > 1
-            outcome.twice[student] = _AFTER_GRADING if waits else chosen.path or "the one collected earlier"
+            outcome.twice[student] = _AFTER_GRADING if waits else _called(chosen)
         new = [
             archive_hand_in(course, student, other.time, other.data)
             for other in (*here, *there)
@@ -298,22 +298,22 @@ class _Collecting:
         else:
             put(course, student, chosen.time, chosen.data)
             outcome.taken.append(student)
-        says_late = any(notebook.late for notebook in here if notebook.data == chosen.data)
+        says_late = any(notebook.author.late for notebook in here if notebook.data == chosen.data)
         if self._is_late(student, chosen.time, says_late, due):
             outcome.late.append(student)
 
-    def _in_place(self, student: str) -> list[Candidate]:
+    def _in_place(self, student: str) -> list[Found]:
         """The notebook that is in place, if one is, with the time at which it came."""
         course = self._course
         target, notebook = course.folder(course.layout.submitted_directory, student), f"{course.lesson}.ipynb"
         folder = UntrustedFolder(target)
         with contextlib.suppress(Unreadable, FileNotFoundError):
             data = folder.read(notebook, self._limits.notebook_bytes)
-            stated = timestamp(folder)
-            known = self._times.of(data, student, only_platforms=False)
-            if stated is None or (known and known != stated and self._is_anothers(student, stated, data)):
-                return [Candidate(data, known or stated or utc((target / notebook).stat().st_mtime))]
-            return [Candidate(data, stated)]
+            stated, known = timestamp(folder), self._times.of(data, student, only_platforms=False)
+            time = stated or known or utc((target / notebook).stat().st_mtime)
+            if known and known != time and self._is_anothers(student, time, data):
+                time = known
+            return [in_place(data, time)]
         return []
 
     def _is_anothers(self, student: str, time: datetime, data: bytes) -> bool:
@@ -322,12 +322,12 @@ class _Collecting:
         kept = any(other == time and there != data for other, there in kept_hand_ins(self._course, student))
         return kept or self._times.is_only_anothers(data, student, time)
 
-    def _repair_time(self, student: str, there: Candidate) -> None:
+    def _repair_time(self, student: str, there: Found) -> None:
         target = self._course.folder(self._course.layout.submitted_directory, student)
         if timestamp(UntrustedFolder(target)) != there.time:
             put_time(self._course, student, there.time)
 
-    def _of_lesson(self, found: list[Candidate]) -> list[Candidate]:
+    def _of_lesson(self, found: list[Found]) -> list[Found]:
         """Those of the notebooks that have answers to the lesson's exercises; if none has, those that hold any of
         them, or all. What is passed over is noted in the outcome."""
         answers = {id(notebook): answers_in(notebook.data, self._lesson, self._limits) for notebook in found}
@@ -338,11 +338,9 @@ class _Collecting:
             own = [notebook for notebook in found if enough(answers[id(notebook)])]
             if own:
                 for other in found:
-                    if other not in own and other.path:
+                    if other not in own and not other.in_place:
                         said = why if answers[id(other)] else "it has none of this lesson's exercises"
-                        self._outcome.odd[other.path] = (
-                            f"{said}; {own[-1].path or 'the one collected earlier'} is taken"
-                        )
+                        self._outcome.odd[other.name] = f"{said}; {_called(own[-1])} is taken"
                 return own
         return found
 
@@ -353,30 +351,37 @@ class _Collecting:
         return is_late(time, due) or (says_late and due == self._until("") and not is_within)
 
 
-def _given_name(here: Sequence[Candidate], chosen: Candidate) -> str:
+def in_place(data: bytes, time: datetime) -> Found:
+    """The notebook that is in place already, with the time at which it came (UTC)."""
+    return Found("", HERE, time, len(data), lambda: data, data=data, in_place=True)
+
+
+def _called(notebook: Found) -> str:
+    return "the one collected earlier" if notebook.in_place else notebook.name
+
+
+def _given_name(here: Sequence[Found], chosen: Found) -> str:
     """The name that a platform gave to the work that counts, or else to the last; "" if none did."""
-    named = [notebook for notebook in here if notebook.found and notebook.found.author.given]
+    named = [notebook for notebook in here if notebook.author.given]
     own = [notebook for notebook in named if notebook.data == chosen.data]
-    last = max(own or named, key=lambda notebook: notebook.time, default=None)
-    return last.found.author.given if last and last.found else ""
+    return max(own or named, key=lambda notebook: notebook.time).author.given if named else ""
 
 
-def _one_of_each_upload(here: list[Candidate], own: Collection[Candidate]) -> list[Candidate]:
+def _one_of_each_upload(here: list[Found], own: Collection[Found]) -> list[Found]:
     """One notebook of each upload, the last of those that hold the lesson: else a hundred in one zip would be a hundred
     attempts."""
-    chosen: dict[object, Candidate] = {}
+    chosen: dict[object, Found] = {}
     for notebook in sorted(here, key=lambda notebook: (notebook in own, notebook.time)):
-        if notebook.found:
-            author = notebook.found.author
-            chosen[notebook.found.source, author.platform, author.key or author.given, author.time] = notebook
+        author = notebook.author
+        chosen[notebook.source, author.platform, author.key or author.given, author.time] = notebook
     return list(chosen.values())
 
 
-def _counting(candidates: list[Candidate], due: datetime | None, counts: str) -> Candidate:
+def _counting(candidates: list[Found], due: datetime | None, counts: str) -> Found:
     """The notebook that counts, of candidates in the order of their times. Which has the best mark is known when all
     are graded: until then the one that is there stays."""
     if counts == BEST:
-        return next((notebook for notebook in candidates if not notebook.path), candidates[-1])
+        return next((notebook for notebook in candidates if notebook.in_place), candidates[-1])
     if counts == "first":
         return candidates[0]
     return last_in_time(candidates, due, lambda notebook: notebook.time) if counts == "last-in-time" else candidates[-1]

@@ -49,6 +49,8 @@ class Found:
     inside: PurePosixPath = HERE  # where it lies in a student's own zip
     author: Author = NOBODY
     is_platforms: bool = False  # whether the time is the platform's; else it is that of a file, which may be a copy
+    data: bytes = field(default=b"", repr=False)  # its bytes, once they are read
+    in_place: bool = False  # whether it lies in the course already, and not in what was given
 
     @property
     def whole_path(self) -> PurePosixPath:

@@ -212,8 +212,11 @@ def _after(version: str, since: str) -> bool:
 def as_text(planned: Sequence[UpdateStep], preview: bool, folder: Path, command: str) -> str:
     """The update as a table, and below it what to look at. `preview`: nothing was written. `folder` is the course's,
     `command` the command line of an update of it: what is to be done next is printed as whole command lines."""
-    lines = []
+    lines, same = [], []
     for step in planned:
+        if step.state == "as it was" and not (step.unsettled or step.marks):
+            same.append(step.lesson)
+            continue
         lines.append(f"{step.lesson}: {_state(step, preview, command)}")
         if step.merged is not None and step.state in ("taken over", "held back"):
             lines += _cells(step.merged)
@@ -226,6 +229,8 @@ def as_text(planned: Sequence[UpdateStep], preview: bool, folder: Path, command:
                 "autograde` grades them again. To see beforehand what would change: "
                 f"{shlex.join(['grader', 'regrade', str(folder), step.lesson])} --preview"
             )
+    if same:
+        lines.append(f"nothing new: {', '.join(same)}")
     several = [step for step in planned if len(step.unsettled) > 1]
     if several:
         lines += ["To settle a whole lesson at once:", *_choices(command, several[0], several[0].lesson, "  ")]

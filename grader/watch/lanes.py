@@ -17,7 +17,7 @@ from typing import Self
 from distributed import Client, Future, KilledWorker, wait
 
 from grader.batch.cluster import KILLED, Judges, connected
-from grader.batch.worker import Task, TaskResult, failure
+from grader.batch.worker import Outcome, Task, failure, timed_out
 from grader.course.release import Release
 from grader.errors import SchedulerLost
 from grader.judge.fingerprint import GradingSettings
@@ -39,7 +39,7 @@ class _Slow:
     task: Task
     future: Future | None = None  # while it is graded
     worker: str = ""  # that grades it
-    graded: TaskResult | None = None  # once it is
+    graded: Outcome | None = None  # once it is
     quick: bool = False  # still in the quick lane
 
 
@@ -101,13 +101,13 @@ class Lanes:
         taken = {slow.worker for slow in self._slow if slow.future is not None and not slow.quick}
         return [worker for worker in self._workers() if worker not in taken]
 
-    def result(self, lesson: str, task: Task) -> TaskResult | None:
+    def result(self, lesson: str, task: Task) -> Outcome | None:
         """What the slow lane made of a submission, which then leaves it; a failure, "slow", while it isn't done; None
         if it isn't there."""
         for slow in self._slow:
             if (slow.lesson, slow.task) == (lesson, task):
                 if slow.graded is None:
-                    return TaskResult(failed=SLOW)
+                    return SLOW
                 self._slow.remove(slow)
                 return slow.graded
         return None
@@ -161,22 +161,22 @@ class Lanes:
         return [(slow.lesson, slow.task.student) for slow in self._slow]
 
 
-def _result(future: Future) -> TaskResult:
+def _result(future: Future) -> Outcome:
     try:
-        graded: TaskResult = future.result()[0]
+        graded: Outcome = future.result()[0]
     except CancelledError:
         raise SchedulerLost from None
     except KilledWorker:
-        return TaskResult(failed=KILLED)
+        return KILLED
     except Exception as error:
-        return TaskResult(failed=failure(error))
+        return failure(error)
     finally:
         future.release()
     return graded
 
 
-def _too_long(graded: TaskResult) -> bool:
-    return graded.timed_out or graded.failed == KILLED
+def _too_long(graded: Outcome) -> bool:
+    return timed_out(graded) or graded == KILLED
 
 
 class Quick:
@@ -185,15 +185,15 @@ class Quick:
     def __init__(self, lanes: Lanes, lesson: str) -> None:
         self._lanes, self._lesson = lanes, lesson
 
-    def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, TaskResult]]]:
-        """Grade `tasks`; yields lists of (task, result) as they finish. The result of one that takes longer than the
+    def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, Outcome]]]:
+        """Grade `tasks`; yields lists of (task, outcome) as they finish. The outcome of one that takes longer than the
         quick limits allow is a failure, until its own comes from the slow lane."""
         judges, workers = self._lanes.judges(self._lesson), self._lanes.free()
         under_way: dict[Future, Task] = {}
         left, most, last = iter(tasks), UNDER_WAY * max(len(workers), 1), time.monotonic()
         while True:
             late = time.monotonic() - last > GRACE
-            came: list[tuple[Task, TaskResult]] = []
+            came: list[tuple[Task, Outcome]] = []
             while (late or len(under_way) < most) and (task := next(left, None)) is not None:
                 graded = self._lanes.result(self._lesson, task)
                 if graded is None:
@@ -206,7 +206,7 @@ class Quick:
             if late:
                 for future, task in under_way.items():
                     self._lanes.leave(self._lesson, task, future)
-                    came.append((task, TaskResult(failed=SLOW)))
+                    came.append((task, SLOW))
                 under_way = {}
             if came:
                 yield came
@@ -218,8 +218,8 @@ class Quick:
                 with suppress(TimeoutError):
                     wait(list(under_way), timeout=1, return_when="FIRST_COMPLETED")
 
-    def _or_slow(self, task: Task, graded: TaskResult) -> tuple[Task, TaskResult]:
+    def _or_slow(self, task: Task, graded: Outcome) -> tuple[Task, Outcome]:
         if not _too_long(graded):
             return task, graded
         self._lanes.put(self._lesson, task)
-        return task, TaskResult(failed=SLOW)
+        return task, SLOW

@@ -20,11 +20,13 @@ from grader.batch import printout, worker
 from grader.batch.run import Options, run
 from grader.batch.store import Store
 from grader.batch.worker import JudgePlugin
+from grader.book.rebuild import StoredNotebook
 from grader.course.release import Release
 from grader.errors import CommandFailed, OtherVersion
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
+from grader.judge.result import SubmissionResult
 from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered, command
 from tools import notebooks as nb
 
@@ -390,7 +392,7 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
             for task in tasks:
                 beside.append((task.student, most))
                 slow = task.student == "slow" or (task.student == "hindered" and most > 1)
-                yield [(task, worker.TaskResult({"timed_out": slow, "run": len(beside)}))]
+                yield [(task, worker.Graded(task.logged(SubmissionResult((), timed_out=slow)), StoredNotebook(b"")))]
 
     monkeypatch.setattr(clusters, "_Dispatch", Pass)
     tasks = [worker.Task(name, b"") for name in ("ann", "hindered", "slow", "zoe")]
@@ -400,7 +402,7 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
         judges._client, judges._name = SimpleNamespace(ncores=lambda: dict.fromkeys(range(workers), 1)), ""
         beside.clear()
         found = [pair for batch in judges.grade(tasks, 4) for pair in batch]
-        return {task.student: result.result["timed_out"] for task, result in found}, len(found)
+        return {task.student: graded.record.result.timed_out for task, graded in found}, len(found)
 
     assert graded(2) == ({"ann": False, "hindered": False, "slow": True, "zoe": False}, 4)
     assert beside[4:] == [("hindered", 1), ("slow", 1)]

@@ -449,7 +449,9 @@ def test_update_takes_over_what_nobody_has(updated):
     assert "Mine." in now
     assert "check(per_head_projection)" not in now
     again = said("course", "update", course, "--solutions", release)
-    assert f"{HEADS}: nothing new" in again
+    assert [line for line in again.splitlines() if "nothing new" in line] == [
+        f"nothing new: {', '.join(sorted({HEADS, '04_masking'}))}"
+    ]
     assert f"{START}: held back" in again
     also = said("course", "update", course, "--solutions", release, "--also", "0")
     assert f"{START}: taken over" in also
@@ -507,7 +509,7 @@ def test_what_both_changed_is_offered_until_it_is_settled(both):
     assert f"cell {first}" not in found
     assert f"cell {second}" not in found
     said(*update, "--theirs", "03")
-    assert f"{HEADS}: nothing new\n" in said(*update)
+    assert f"nothing new: {HEADS}\n" in said(*update)
     cells = {cell["id"]: cell["source"].splitlines()[0] for cell in load(path_of(course, HEADS))["cells"]}
     assert {cells[name] for name in others} == {"# theirs"}
     assert cells[second] == "# mine"
@@ -538,7 +540,7 @@ def test_both_changed_points_and_the_release_has_lost_a_cell(tmp_path):
     after = load(path_of(course, HEADS))["cells"]
     assert after[place_of(after, check)]["metadata"]["nbgrader"]["points"] == 9
     assert [cell["id"] for cell in after] == [name for name in order if name != gone]
-    assert f"{HEADS}: nothing new\n" in said(*update)
+    assert f"nothing new: {HEADS}\n" in said(*update)
 
 
 def test_a_lesson_that_students_have_is_settled_without_being_written(both):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -21,9 +22,16 @@ def cheap(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(nbgrader.api, "create_engine", _engine)
     patch.setattr(nbgrader.api.Base.metadata, "create_all", lambda **_bind: None)  # the course's gradebook has them
     patch.setattr(os, "fsync", lambda _file: None)
-    patch.setattr(fingerprint, "code_version", cache(fingerprint.code_version))
+    for name in ("code_version", "files_that_decide", "_digest_of"):
+        patch.setattr(fingerprint, name, _once(getattr(fingerprint, name)))
     # Hypothesis reads all modules for numbers to try; what it tries would be another thing after each change of them.
     patch.setattr(providers, "_get_local_constants", Constants)
+
+
+def _once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which is asked once for the same names or paths."""
+    known = cache(function)
+    return lambda names, *more: known(tuple(names), *more)
 
 
 @cache

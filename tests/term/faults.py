@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from grader.course.lateness import timestamp
 from grader.handed_in import collect, earlier, times
 from grader.handed_in.archive import utc
 from grader.handed_in.collect import _Collecting
-from grader.handed_in.reading import Candidate
+from grader.handed_in.collect import in_place as found_in_place
 from grader.handed_in.whose import Owner, Whose
 from grader.platforms.platform import Author, Found
 
@@ -23,9 +24,9 @@ from grader.platforms.platform import Author, Found
 def early_time(patch: pytest.MonkeyPatch) -> None:
     """Work in a student's own zip has the earliest time of anything of its size and CRC-32."""
 
-    def dated(self: Any, student: str, found: Found, data: bytes) -> Candidate:
-        known = self._times.of(data, student) if found.inside.parts or not found.is_platforms else None
-        return Candidate(data, min(known or found.time, found.time), found)
+    def dated(self: Any, student: str, found: Found) -> Found:
+        known = self._times.of(found.data, student) if found.inside.parts or not found.is_platforms else None
+        return replace(found, time=min(known or found.time, found.time))
 
     digest = lambda data: SimpleNamespace(hexdigest=lambda: f"{zlib.crc32(data):08x}-{len(data)}")
     patch.setattr(times, "hashlib", SimpleNamespace(sha256=digest))
@@ -57,12 +58,12 @@ def time_behind_notebook(patch: pytest.MonkeyPatch) -> None:
         write_atomically(target / f"{course.lesson}.ipynb", data)
         write_atomically(target / TIMESTAMP, time.strftime(earlier.FORMAT))
 
-    def in_place(self: Any, student: str) -> list[Candidate]:
+    def in_place(self: Any, student: str) -> list[Found]:
         target = self._course.folder(self._course.layout.submitted_directory, student)
         path, folder = target / f"{self._course.lesson}.ipynb", UntrustedFolder(target)
         if not path.is_file():
             return []
-        return [Candidate(path.read_bytes(), timestamp(folder) or utc(path.stat().st_mtime))]
+        return [found_in_place(path.read_bytes(), timestamp(folder) or utc(path.stat().st_mtime))]
 
     for module in (collect, earlier):
         patch.setattr(module, "put", put)
