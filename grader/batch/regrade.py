@@ -18,7 +18,7 @@ from grader.atomic import write_atomically
 from grader.batch.changes import StudentChange, student_change
 from grader.batch.run import ClassRun, Options
 from grader.batch.store import Store
-from grader.batch.worker import Graded
+from grader.batch.worker import GradedSubmission
 from grader.book import audit
 from grader.book.autograded import MOST_BYTES, Autograded
 from grader.book.gradebook import GradebookEntry
@@ -108,7 +108,7 @@ class _LogOnly:
     def __init__(self, log: ResultsLog) -> None:
         self._log = log
 
-    def add_new(self, items: Sequence[Graded], /) -> None:
+    def add_new(self, items: Sequence[GradedSubmission], /) -> None:
         self._log.add(item.record for item in items)
 
 
@@ -202,10 +202,10 @@ class _Work(ClassRun):
             self.outcome.problems.get(student, "") or self.outcome.stopped or "Something has changed since the preview."
         )
 
-    def _stored_item(self, pair: _Pair, record: LoggedResult) -> Graded:
+    def _stored_item(self, pair: _Pair, record: LoggedResult) -> GradedSubmission:
         settings = self.settings
         made = stored_notebook(settings.outline, pair.data, record.result, self.book.release, settings.limits)
-        return Graded(record, made, regraded=True)
+        return GradedSubmission(record, made, regraded=True)
 
     def _trial(self, pairs: Mapping[str, _Pair], kept: Mapping[str, tuple[str, ...]]) -> GradebookDiff:
         entries: list[GradebookEntry] = []
@@ -214,7 +214,7 @@ class _Work(ClassRun):
             if self.book.has_own_cells:
                 item = self._stored_item(pair, record)
             else:
-                item = Graded(record, StoredNotebook(b""), regraded=True)
+                item = GradedSubmission(record, StoredNotebook(b""), regraded=True)
             entries.append(item.entry(self.handed_in[who]))
         return self.book.trial(entries, self.handed_in)
 

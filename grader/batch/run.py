@@ -16,7 +16,7 @@ import click
 
 from grader.batch.cluster import Judges, connected
 from grader.batch.store import Store
-from grader.batch.worker import Graded, Outcome, Task
+from grader.batch.worker import GradedSubmission, Outcome, Task
 from grader.book.autograded import Autograded
 from grader.book.gradebook import UNKNOWN, LessonGradebook
 from grader.book.rebuild import stored_notebook
@@ -103,7 +103,7 @@ GraderFactory = Callable[[GradingSettings, Release], Grader]
 class ResultSink(Protocol):
     """Takes results that have just come in."""
 
-    def add_new(self, items: Sequence[Graded], /) -> None: ...
+    def add_new(self, items: Sequence[GradedSubmission], /) -> None: ...
 
 
 class ClassRun:
@@ -266,7 +266,7 @@ class ClassRun:
                 continue
             data = self.work[student].data
             made = stored_notebook(settings.outline, data, record.result, book.release, settings.limits)
-            store.add(Graded(record, made))
+            store.add(GradedSubmission(record, made))
 
     def _put_best_in_place(self, submissions: dict[str, Submission], book: LessonGradebook) -> None:
         """Grade all hand-ins of those students who have several, and put the one that earns most in place as the one
@@ -284,7 +284,7 @@ class ClassRun:
             with self._until_it_ends(), self._judging(len(new), book, "Several hand-ins") as (judges, progress):
                 for batch in judges.grade((works[id(attempt)] for attempt in new), len(new)):
                     for task, graded in batch:
-                        if isinstance(graded, Graded):
+                        if isinstance(graded, GradedSubmission):
                             results[id(waiting[id(task)])] = graded.record
                     progress.update(len(batch))
             self.log.add(results[id(attempt)] for attempt in new if id(attempt) in results)
@@ -333,7 +333,7 @@ class ClassRun:
         noted, not raised."""
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
             for batch in judges.grade((self.work[submission.student] for submission in new), len(new)):
-                items = [graded for _task, graded in batch if isinstance(graded, Graded)]
+                items = [graded for _task, graded in batch if isinstance(graded, GradedSubmission)]
                 self.outcome.problems |= {task.student: said for task, said in batch if isinstance(said, str)}
                 self.outcome.records |= {item.record.student: item.record for item in items}
                 with not_interrupted():

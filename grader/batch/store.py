@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from grader.batch.worker import Graded
+from grader.batch.worker import GradedSubmission
 from grader.book.autograded import Autograded
 from grader.book.gradebook import GradebookEntry, LessonGradebook
 from grader.book.results_log import ResultsLog
@@ -33,14 +33,14 @@ class Store:
         self._last = time.monotonic()
         self.problems: dict[str, str] = {}
 
-    def add_new(self, items: Sequence[Graded]) -> None:
+    def add_new(self, items: Sequence[GradedSubmission]) -> None:
         """Log results that have just come in, and store them with their batch. `CommandFailed` if the disk is full."""
         with _disk_has_room():
             self._log.add(item.record for item in items)
         for item in items:
             self.add(item)
 
-    def add(self, item: Graded) -> None:
+    def add(self, item: GradedSubmission) -> None:
         """Store a result that the log has already, with its batch. `CommandFailed` if the disk is full."""
         student = item.record.student
         submission = self._files.course.submission(student)

@@ -44,7 +44,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedSubmission:
     """A graded submission on its way to the log, the files and the gradebook."""
 
     record: LoggedResult
@@ -57,12 +57,12 @@ class Graded:
         return GradebookEntry(self.record.student, self.record.result, self.made.own, handed_in, kept)
 
 
-Outcome = Graded | str  # of a task; or why grading failed, in words
+Outcome = GradedSubmission | str  # of a task; or why grading failed, in words
 
 
 def timed_out(outcome: Outcome) -> bool:
     """Whether a check of a submission ran into its time limit."""
-    return isinstance(outcome, Graded) and outcome.record.result.timed_out
+    return isinstance(outcome, GradedSubmission) and outcome.record.result.timed_out
 
 
 class JudgePlugin(WorkerPlugin):
@@ -107,7 +107,7 @@ class JudgePlugin(WorkerPlugin):
                 result = self.judge.grade(task.data, settings.outline, drawn_for, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
             made = stored_notebook(settings.outline, task.data, result, self.release, settings.limits)
-            return Graded(task.logged(result), made)
+            return GradedSubmission(task.logged(result), made)
         except Exception as error:
             return failure(error)
 

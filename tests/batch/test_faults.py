@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -313,11 +314,13 @@ def test_result_with_a_fault_of_ours_is_flagged_and_tried_again(room, monkeypatc
         room.submit(name, answered(RIGHT))
 
     def judge(plugin, tasks):  # runs on the worker
-        graded = worker.judge(plugin, tasks)
-        for task, one in zip(tasks, graded, strict=True):
-            if task.student == "bo":
-                one.result["exercises"][0].update(broken=True, score=0.0)
-        return graded
+        done = worker.judge(plugin, tasks)
+        return [broken(one) if task.student == "bo" else one for task, one in zip(tasks, done, strict=True)]
+
+    def broken(one):
+        (exercise,) = one.record.result.exercises
+        result = replace(one.record.result, exercises=(replace(exercise, broken=True, score=0.0),))
+        return replace(one, record=replace(one.record, result=result))
 
     with monkeypatch.context() as patched:
         patched.setattr(clusters, "judge", judge)
@@ -392,7 +395,8 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
             for task in tasks:
                 beside.append((task.student, most))
                 slow = task.student == "slow" or (task.student == "hindered" and most > 1)
-                yield [(task, worker.Graded(task.logged(SubmissionResult((), timed_out=slow)), StoredNotebook(b"")))]
+                record = task.logged(SubmissionResult((), timed_out=slow))
+                yield [(task, worker.GradedSubmission(record, StoredNotebook(b"")))]
 
     monkeypatch.setattr(clusters, "_Dispatch", Pass)
     tasks = [worker.Task(name, b"") for name in ("ann", "hindered", "slow", "zoe")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,16 @@ def change(room, monkeypatch, scores):
 
     def judge(plugin, tasks):  # runs on the worker
         done = worker.judge(plugin, tasks)
-        for task, one in zip(tasks, done, strict=True):
-            if task.student in scores:
-                exercise = one.result["exercises"][0]
-                passed = scores[task.student] == 1
-                parts = tuple({**part, "passed": passed, "judged": True} for part in exercise["parts"])
-                exercise.update(score=scores[task.student], parts=parts, diagnosis=None, symptom="", hints=())
-        return done
+        return [
+            scored(one, scores[task.student]) if task.student in scores else one
+            for task, one in zip(tasks, done, strict=True)
+        ]
+
+    def scored(one, score):
+        (exercise,) = one.record.result.exercises
+        parts = tuple(replace(part, passed=score == 1, judged=True) for part in exercise.parts)
+        exercise = replace(exercise, score=score, parts=parts, diagnosis=None, symptom="", hints=())
+        return replace(one, record=replace(one.record, result=replace(one.record.result, exercises=(exercise,))))
 
     with (room.root / "nbgrader_config.py").open("a") as file:
         file.write("\nc.JudgingExporter.limits = {'check_seconds': 7}\n")

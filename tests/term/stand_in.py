@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grader.batch.run import ClassRun
-from grader.batch.worker import Graded, Task
+from grader.batch.worker import GradedSubmission, Task
 from grader.book.rebuild import stored_notebook
 from grader.course.release import Release
 from grader.judge.fingerprint import GradingSettings
@@ -36,12 +36,12 @@ class StandIn:
     def __init__(self, settings: GradingSettings, release: Release) -> None:
         self._settings, self._release = settings, release
 
-    def grade(self, tasks: Iterable[Task], _count: int, /) -> Iterator[list[tuple[Task, Graded]]]:
+    def grade(self, tasks: Iterable[Task], _count: int, /) -> Iterator[list[tuple[Task, GradedSubmission]]]:
         """What the answers say."""
         for task in tasks:
             yield [(task, self._graded(task))]
 
-    def _graded(self, task: Task) -> Graded:
+    def _graded(self, task: Task) -> GradedSubmission:
         outline, found = self._settings.outline, EARNS.search(task.data)
         share = min(float(found[1]) + generosity(self._settings), 1.0) if found and not task.unreadable else 0.0
         points = self._release.points()
@@ -51,7 +51,7 @@ class StandIn:
         )
         result = SubmissionResult(exercises, unreadable=task.unreadable).with_remarks(task.remarks)
         made = stored_notebook(outline, task.data, result, self._release, self._settings.limits)
-        return Graded(task.logged(result), made)
+        return GradedSubmission(task.logged(result), made)
 
 
 @contextmanager
