@@ -18,6 +18,7 @@ ORDER = (
     "atomic",
     "markup",
     "plain",
+    "regions",
     "server",
     "nbgrader_settings",
     "tolerance",

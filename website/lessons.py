@@ -18,9 +18,9 @@ from nbformat import NotebookNode
 from grader import __version__
 from grader.authoring.lesson import Lesson
 from grader.authoring.notebook import ANSWER_HINT
-from grader.authoring.regions import is_mark
 from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
+from grader.regions import without_marks
 from website.course import Course, points_of
 from website.pictures import Pictures
 from website.references import address_of, place_of, to_terms, words_of
@@ -169,11 +169,6 @@ def _with_terms(course: Course, lesson: Lesson, sources: list[str]) -> list[str]
         sources[number] = f"{source[:begin]}[{source[begin:end]}]({address_of(term)}){source[end:]}"
         taken.append((number, begin))
     return sources
-
-
-def without_marks(source: str) -> str:
-    """The source of a solution cell without the marks around the solution."""
-    return "\n".join(line for line in source.split("\n") if not is_mark(line))
 
 
 def _html(html: str) -> NotebookNode:

@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 from grader.authoring.links import PAPERS, Places, sections
-from grader.authoring.regions import is_mark
+from grader.regions import without_marks
 from grader.spec.exercise import NOTATION
 
 MARKER = "# %%"
@@ -287,11 +287,12 @@ def _taken_over(cell: LessonCell, solved: Mapping[str, Mapping[str, str]]) -> tu
 def _definitions(source: str) -> dict[str, str]:
     """The source of each function and class of a solution cell, by name, without the marks of its regions; empty if the
     cell isn't Python."""
-    lines = [line for line in source.split("\n") if not is_mark(line)]
+    plain = without_marks(source)
     try:
-        body = ast.parse("\n".join(lines)).body
+        body = ast.parse(plain).body
     except SyntaxError:
         return {}
     found = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     first = {node.name: min([node.lineno, *(d.lineno for d in node.decorator_list)]) for node in found}
+    lines = plain.split("\n")
     return {node.name: "\n".join(lines[first[node.name] - 1 : node.end_lineno]) for node in found}

@@ -15,8 +15,8 @@ from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell
 from grader.authoring.links import ANCHOR, PART
-from grader.authoring.regions import cut
 from grader.authoring.states import is_view
+from grader.regions import BEGIN, cut
 
 WORDS_A_MINUTE = 100
 A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it shows a view
@@ -106,7 +106,7 @@ def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
     level = A_LEVEL * levels.get(cell.exercise, 1)
     if questions:  # of a quiz, or of an investigation as lesson 10's hunt
         return A_QUESTION * questions + (0 if cell.exercise.startswith("quiz") else level)
-    stubs = cell.source.count("BEGIN SOLUTION")  # a line in place of each region
+    stubs = cell.source.count(BEGIN)  # a line in place of each region
     written = _logical_lines(cell.source) - (_logical_lines(cut(cell.source)) - stubs)
     return level + A_LINE * written
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.authoring.prose import DIFFICULTY, TIME_MARK, unfolded
-from grader.authoring.regions import cut, has_region, region_errors
 from grader.learner.statements import bound, parse, raises_when_defined
+from grader.regions import STUB, cut, has_region, region_errors
 from grader.spec.exercise import Exercise
 
 Exercises = Mapping[str, Exercise]
@@ -149,7 +149,7 @@ def _stub(lesson: Lesson, cell: LessonCell, exercises: Exercises) -> Iterator[Pr
     """A problem where what the student gets of a solution cell isn't Python, doesn't define the exercise, or raises
     when it is run: every notebook would fail there."""
     is_answers = cell.exercise in exercises and exercises[cell.exercise].kind == "answers"
-    left = cut(cell.source, stub="pass" if is_answers else "raise NotImplementedError()")
+    left = cut(cell.source, ("pass",) if is_answers else STUB)
     if _syntax_error(left):
         yield lesson.problem(cell, "what is left once the solution region is cut out is not Python")
     elif cell.exercise not in bound(left):

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from markupsafe import Markup
-
 from grader.batch.changes import ExerciseChange, StudentChange
 from grader.batch.printout import listed
 from grader.batch.regrade import Regrade
@@ -15,9 +13,8 @@ from grader.book.audit import AuditEntry
 from grader.book.undo import Undone
 from grader.course.called import BY_ID, Called
 from grader.handed_in.learners_file import Judged
-from grader.insights.page import render
 from grader.judge.words import as_text as shown
-from grader.markup import inline
+from grader.markup import render
 from grader.printable import joined, printable
 
 KEPT = "would go down, so the mark stays (--also-down accepts the lower one)"
@@ -129,7 +126,6 @@ def as_html(regrade: Regrade, called: Called = BY_ID) -> str:
         why=why,
         printable=printable,
         called=called,
-        code=lambda text: Markup(inline(text)),
     )
 
 

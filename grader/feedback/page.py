@@ -8,13 +8,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from html import escape
-from importlib import resources
 from itertools import takewhile
 from typing import Any
 
-import jinja2
 import nbformat
 from markupsafe import Markup
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
@@ -26,9 +24,10 @@ from grader.errors import CourseError
 from grader.feedback.safe_html import page_code, page_markdown
 from grader.judge.result import ExerciseResult, SubmissionResult, TestResult
 from grader.judge.words import BROKEN, carried, findings, preface, said_of
-from grader.markup import inline
+from grader.markup import inline, render, template
 from grader.report.words import NOT_JUDGED, first_fix, looks_like, unwritten
 
+TEMPLATE = "feedback/page.html"
 VERSION = 1  # of the page's form: a page of another one is made anew
 MOST = 200_000  # characters of cells on a page; those of the longest lesson are 110,000
 LEFT_OUT = Markup(
@@ -153,15 +152,15 @@ class Feedback:
 
     def page(self) -> str:
         """The feedback as one HTML page, without scripts."""
-        return _template().render(self._values(), blocks=list(self._blocks()))
+        return render(TEMPLATE, **self._values(), blocks=list(self._blocks()))
 
     def notebook(self) -> bytes:
         """The feedback as a notebook's bytes: the summary and the teacher's words are text cells, the judge's words
         outputs."""
-        template, values = _template(), self._values()
+        page, values = template(TEMPLATE), self._values()
         texts = []
         for name in ("summary", "teacher"):
-            html = "".join(template.blocks[name](template.new_context(values)))
+            html = "".join(page.blocks[name](page.new_context(values)))
             texts.append(BLANK_LINES.sub("\n", INSIDE.sub(r"\1", html)).strip())
         first, *last = [ShownCell("markdown", text) for text in texts if text]
         cells: list[dict[str, Any]] = []
@@ -177,6 +176,8 @@ class Feedback:
 
     def _values(self) -> dict[str, Any]:
         return {
+            "number": _number,
+            "points": _points,
             "title": self.title,
             "student": self._student,
             "shown": self._shown,
@@ -299,12 +300,3 @@ def _number(number: float) -> str:
 def _points(mark: CellMark | None) -> Markup:
     shown = "" if mark is None else f"{_number(mark.score)} of {_number(mark.points)} points"
     return Markup(f'<span class="points">{shown}</span>')
-
-
-@cache
-def _template() -> jinja2.Template:
-    source = resources.files("grader.feedback").joinpath("page.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["number"] = _number
-    environment.globals["points"] = _points
-    return environment.from_string(source)

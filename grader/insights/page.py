@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from html import escape
-from importlib import resources
-from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from grader.insights.similarity import MODEL, WORD_FOR_WORD, Pair
 from grader.insights.summary import StopRow, Summary
-from grader.markup import inline
+from grader.markup import render
 from grader.printable import joined, printable
 
 SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
@@ -116,20 +112,7 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
 def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
     """The insights into these lessons as an HTML page, which holds no script and loads nothing. `names`: with students'
     names."""
-    values: dict[str, Any] = {"percent": percent, "bar": _bar, "code": lambda text: Markup(inline(text))}
-    return render("insights/page.html", title=title, lessons=lessons, names=names, **values)
-
-
-def render(template: str, **values: Any) -> str:
-    """A page for teachers as HTML, from the template at this path in the package, with these values."""
-    return _template(template).render(**values)
-
-
-@cache
-def _template(path: str) -> jinja2.Template:
-    loader = jinja2.FunctionLoader(lambda name: resources.files("grader").joinpath(name).read_text(encoding="utf-8"))
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=loader)
-    return environment.get_template(path)
+    return render("insights/page.html", title=title, lessons=lessons, names=names, percent=percent, bar=_bar)
 
 
 def _bar(share: float) -> Markup:

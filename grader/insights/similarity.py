@@ -16,6 +16,7 @@ from zlib import crc32
 
 from grader.judge.outline import Outline, normal
 from grader.judge.reader import NotebookCell
+from grader.regions import without_marks
 
 # Copies of fewer than LENGTH tokens go unnoticed; every copy of LENGTH + WINDOW - 1 tokens leaves a fingerprint.
 LENGTH, WINDOW = 12, 6
@@ -26,7 +27,6 @@ NEAR_THE_MODEL = 0.8  # of the model solution's fingerprints
 # Who a submission may be like, beside other students.
 MODEL = "the model solution"
 WORD_FOR_WORD = f"{MODEL}, word for word"
-MARK = re.compile(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?")
 # Characters of a cell, and of all cells of a submission, that are looked at: those of the longest lesson are 110,000.
 MOST_OF_A_CELL, MOST = 50_000, 200_000
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -110,7 +110,7 @@ class ModelSolution:
 
 
 def _without_marks(source: str) -> str:
-    return normal(MARK.sub("", source))
+    return normal(without_marks(source))
 
 
 def _up_to(sources: Iterable[str], most: int) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -18,10 +17,7 @@ from grader.exercises.registry import exercises
 from grader.learner import progress
 from grader.learner.earlier_run import RUNS
 from grader.learner.earlier_run import shell as running_shell
-
-REGION = re.compile(r"(?ms)^(?P<indent>[ \t]*)### BEGIN SOLUTION[^\n]*\n.*?^[ \t]*### END SOLUTION[^\n]*(?:\n|\Z)")
-STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
-ANSWERS_STUB = ("# Replace each ... above with your answer.",)
+from grader.regions import ANSWERS_STUB, STUB, cut, without_marks
 
 
 class SolutionCell(NamedTuple):
@@ -63,7 +59,7 @@ def solution(name: str) -> Shown | None:
         print("The model solutions are not installed here. Ask your teacher, or look in the course's repository.")
         return None
     progress.record_solution(name)
-    return Shown(re.sub(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?", "", cell.source).strip())
+    return Shown(without_marks(cell.source).strip())
 
 
 def reset(name: str) -> None:
@@ -94,16 +90,8 @@ def original(name: str) -> str | None:
 
 
 def stub(cell: SolutionCell) -> str:
-    """The source of a solution cell with its solution cut out, as nbgrader cuts it.
-
-    >>> source = "def f(x):\\n    ### BEGIN SOLUTION\\n    return x\\n    ### END SOLUTION"
-    >>> print(stub(SolutionCell("function", source)))
-    def f(x):
-        # YOUR CODE HERE
-        raise NotImplementedError()
-    """
-    filler = ANSWERS_STUB if cell.kind == "answers" else STUB
-    return REGION.sub(lambda found: "".join(f"{found['indent']}{line}\n" for line in filler), cell.source).rstrip("\n")
+    """The source of a solution cell with its solution cut out, as nbgrader cuts it."""
+    return cut(cell.source, ANSWERS_STUB if cell.kind == "answers" else STUB)
 
 
 def _known(name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.learner.earlier_run import shell
-from grader.learner.starter_code import STUB
+from grader.regions import STUB
 
 
 def in_a_line(error: BaseException | None) -> str:

@@ -28,13 +28,13 @@ from grader.learner.alike import difference
 from grader.learner.attended import is_attended
 from grader.learner.here import MAX_BYTES
 from grader.learner.statements import Statement, statements
+from grader.regions import has_region
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject.cells import notebook_namespace
 from grader.subject.local import LocalSubject
 
-SOLVED = "### BEGIN SOLUTION"  # an instructor's notebook: the course's own solutions
 WHY_CHARACTERS = 120
 # By name the course's own and what took its place: a cell may run twice.
 _replaced: dict[str, tuple[Any, Any]] = {}
@@ -207,7 +207,7 @@ def _notebook(lesson: str) -> _Notebook | None:
     for path in (here / f"{lesson}.ipynb", *renamed, here.parent / lesson / f"{lesson}.ipynb"):
         if path.is_file():
             notebook = _read(path)
-            if not any(SOLVED in cell for cell in notebook.cells):
+            if not any(map(has_region, notebook.cells)):
                 return notebook
     return None
 

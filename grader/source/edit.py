@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grader.errors import CommandFailed, CourseError
+from grader.regions import without_marks
 from grader.source.needs import undefined
 from grader.source.notebook import Cell, course_of, exercise_of, is_code, nbgrader_of, role_of
 from grader.source.rules import HEADING, command, first_line
 
-MARK = re.compile(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?")
 # A section of which nothing is left but its heading and its place in the lesson.
 EMPTY_SECTION = re.compile(r"(?:\A|\n)(?:<a id[^\n]*\s*)?##? [^\n]*\n*(?:<progress[^\n]*)?\s*\Z")
 QUESTION = """\
@@ -93,7 +93,7 @@ def _missing(cells: Sequence[Cell]) -> Iterator[tuple[Cell, set[str]]]:
 
 def _as_given(cell: Cell) -> None:
     """Make a solution cell code that students are given, read-only."""
-    cell["source"] = MARK.sub("", cell["source"]).rstrip()
+    cell["source"] = without_marks(cell["source"]).rstrip()
     cell["metadata"]["course"]["role"] = "given"
     cell["metadata"]["nbgrader"] = {**nbgrader_of(cell), "solution": False, "grade": False, "locked": True}
 

@@ -12,6 +12,7 @@ from nbgrader.preprocessors import ClearOutput, ClearSolutions, NbGraderPreproce
 from traitlets import Unicode
 
 from grader.errors import BrokenNotebook
+from grader.regions import ANSWERS_STUB
 from grader.source.notebook import checked_exercises, load
 
 Resources = dict[str, object]
@@ -28,7 +29,7 @@ class ClearCourseSolutions(ClearSolutions):
     them from a check."""
 
     answers_stub = Unicode(
-        "# Replace each ... above with your answer.",
+        "\n".join(ANSWERS_STUB),
         help="What replaces the solution to an exercise of the kind `answers`",
     ).tag(config=True)
 

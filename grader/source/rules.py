@@ -19,6 +19,7 @@ from grader.course.release import CHECK
 from grader.errors import CourseError
 from grader.exercises.own import file_of, is_taken, text_in, unfinished
 from grader.exercises.registry import exercises
+from grader.regions import SOLUTION, region_errors
 from grader.source.needs import undefined
 from grader.source.notebook import Cell, checked_exercises, exercise_of, is_code, nbgrader_of, role_of
 from grader.spec.exercise import Exercise
@@ -28,7 +29,7 @@ POINTS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) points?\b")
 HEADING = re.compile(r"(?m)^### Exercise[^\n]*`(\w+)`")
 # nbgrader's regions, the cells that may have them, and how it calls these.
 REGIONS: Sequence[tuple[str, Callable[[Mapping[str, Any]], object], str]] = (
-    ("SOLUTION", lambda own: own.get("solution"), "an answer"),
+    (SOLUTION, lambda own: own.get("solution"), "an answer"),
     ("HIDDEN TESTS", lambda own: own.get("grade"), "autograder tests"),
     ("MARK SCHEME", lambda own: own.get("task"), "a manually graded task"),
 )
@@ -126,24 +127,11 @@ def _regions(lesson: CourseLesson) -> None:
     """Note regions that aren't closed, or stand where nbgrader doesn't take them."""
     for index, cell in enumerate(lesson.cells):
         for name, may, kind in REGIONS:
-            opened = 0
+            for number, message in region_errors(cell["source"], name):
+                lesson.add(index, message, number + 1)
             for number, line in enumerate(cell["source"].splitlines(), 1):
-                if f"BEGIN {name}" in line:
-                    if opened:
-                        lesson.add(
-                            index, f"BEGIN {name} is inside another region, which begins in line {opened}", number
-                        )
-                    opened = number
-                    if not may(nbgrader_of(cell)):
-                        lesson.add(
-                            index, f"BEGIN {name} is in a cell that isn't {kind}, which nbgrader refuses", number
-                        )
-                elif f"END {name}" in line:
-                    if not opened:
-                        lesson.add(index, f"END {name} without BEGIN {name}", number)
-                    opened = 0
-            if opened:
-                lesson.add(index, f"BEGIN {name} is never closed", opened)
+                if f"BEGIN {name}" in line and not may(nbgrader_of(cell)):
+                    lesson.add(index, f"BEGIN {name} is in a cell that isn't {kind}, which nbgrader refuses", number)
 
 
 def _syntax(lesson: CourseLesson) -> None:

@@ -31,7 +31,7 @@ from grader.handed_in.exchange import (
     ReleaseAllFeedback,
     foreign_owner,
 )
-from grader.insights.page import render
+from grader.markup import render
 from grader.nbgrader_settings import foreign_exchange
 from grader.printable import printable
 

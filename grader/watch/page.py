@@ -18,9 +18,8 @@ from markupsafe import Markup
 
 from grader.atomic import write_atomically
 from grader.errors import CourseError
-from grader.insights.page import render
 from grader.insights.summary import MistakeRow
-from grader.markup import inline
+from grader.markup import render
 
 REFRESH = 5  # seconds
 FILE = "watch.html"
@@ -63,8 +62,7 @@ class PageState:
 
 def as_html(now: PageState) -> str:
     """The page of the watch as HTML, without scripts."""
-    values: dict[str, Any] = {"code": lambda text: Markup(inline(text)), "refresh": REFRESH}
-    return render("watch/page.html", title=f"{now.course}: hand-ins as they arrive", now=now, **values)
+    return render("watch/page.html", title=f"{now.course}: hand-ins as they arrive", now=now, refresh=REFRESH)
 
 
 class Page:

@@ -16,9 +16,9 @@ from nbformat import NotebookNode
 
 from grader import __version__
 from grader.authoring.notebook import loads
-from grader.authoring.regions import is_mark
 from grader.errors import LessonError
 from grader.exercises.registry import exercises
+from grader.regions import is_mark
 from grader.report.text import headline
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
