@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
-from sqlalchemy.exc import SQLAlchemyError
 
-from grader.book.gradebook import LessonGradebook, cause
+from grader.book.gradebook import LessonGradebook, reached
 from grader.book.marks import score_of
 from grader.book.override import require_words
 from grader.course.class_directory import ClassDirectory
@@ -20,7 +18,7 @@ from grader.course.lateness import note_extension
 from grader.course.lock import locked
 from grader.course.moments import Moment, in_words, moment
 from grader.course.roster import Roster, did_you_mean, full_names
-from grader.errors import CourseError, GradebookUnavailable, UnknownLesson
+from grader.errors import CourseError, UnknownLesson
 from grader.nbgrader_settings import programs_on_path
 
 
@@ -46,7 +44,7 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
     course = ClassDirectory(root, lesson)
     course.share()
     layout = course.layout
-    with locked(course.root), _writing(), Gradebook(layout.db_url, layout.course_id) as book:
+    with locked(course.root), reached(), Gradebook(layout.db_url, layout.course_id) as book:
         _require_known(course.root, book, student)
         due = _due(book, course.lesson)
         then = Moment(due + timedelta(days=days)) if days is not None else moment(until, "--until", due)
@@ -88,7 +86,7 @@ def set_due(root: Path, lesson: str, time: str) -> DueDate:
     course.share()
     layout, then = course.layout, moment(time, "TIME")
     programs_on_path()
-    with locked(course.root), _writing():
+    with locked(course.root), reached():
         with Gradebook(layout.db_url, layout.course_id) as book:
             book.update_or_create_assignment(course.lesson, duedate=then.utc)
         try:
@@ -100,14 +98,6 @@ def set_due(root: Path, lesson: str, time: str) -> DueDate:
             return DueDate(course.lesson, then, {})
     pairs = {who: (mark.score, after[who].score) for who, mark in before.items()}
     return DueDate(course.lesson, then, {who: pair for who, pair in pairs.items() if pair[0] != pair[1]})
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise GradebookUnavailable(cause(error)) from error
 
 
 def _require_known(course: Path, book: Any, student: str) -> None:

@@ -6,9 +6,10 @@ extra credit and comments given by hand stay.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -215,19 +216,18 @@ class LessonGradebook:
     def store(self, entries: Sequence[GradebookEntry]) -> None:
         """Store a batch in one transaction; `GradebookUnavailable` if that can't be done now, `CommandFailed` if the
         disk is full."""
-        session = self._book.db
-        try:
+        with self._transaction():
             self._put(entries)
-            session.commit()
-        except SQLAlchemyError as error:
-            session.rollback()
-            if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
-                raise CommandFailed(
-                    f"{cause(error)}. What was graded is kept. Make room and run the command again."
-                ) from error
-            raise GradebookUnavailable(cause(error)) from error
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Store what the block changes, all of it or nothing; errors as in `reached`."""
+        try:
+            with reached():
+                yield
+                self._book.db.commit()
         except BaseException:
-            session.rollback()
+            self._book.db.rollback()
             raise
 
     def _put(self, entries: Sequence[GradebookEntry]) -> None:
@@ -266,13 +266,8 @@ class LessonGradebook:
         """Take over when submissions were handed in, as far as that is known, and work out every late penalty anew: a
         due date, an extension or the course's rule may have changed since. `GradebookUnavailable` if that can't be
         written now."""
-        session = self._book.db
-        try:
+        with self._transaction():
             self._refresh(handed_in)
-            session.commit()
-        except SQLAlchemyError as error:
-            session.rollback()
-            raise GradebookUnavailable(cause(error)) from error
 
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> None:
         deadlines, mine = Deadlines(self._config), SubmittedNotebook.notebook_id == self._notebook().id
@@ -420,6 +415,20 @@ def _mark(grades: Sequence[Any], penalty: float) -> SubmissionMark:
     by_hand = tuple(sorted(exercise_of(grade.name) for grade in grades if grade.needs_manual_grade))
     points = sum(points for _score, points in cells.values())
     return SubmissionMark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
+
+
+@contextlib.contextmanager
+def reached() -> Iterator[None]:
+    """A block that writes to a gradebook: `GradebookUnavailable` where the database can't be used now, `CommandFailed`
+    where its disk is full."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+            raise CommandFailed(
+                f"{cause(error)}. What was graded is kept. Make room and run the command again."
+            ) from error
+        raise GradebookUnavailable(cause(error)) from error
 
 
 def cause(error: Exception) -> str:

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from grader.book.gradebook import GradebookEntry, LessonGradebook, cause
+from grader.book.gradebook import GradebookEntry, LessonGradebook, reached
 from grader.course.release import exercise_of
-from grader.errors import GradebookUnavailable
 from grader.judge.result import SubmissionMark
 
 # By "grade" or "comment" and by the cell's name what the judge said, what a teacher said, and whether a teacher is to
@@ -41,13 +38,12 @@ class RegradeBook(LessonGradebook):
         can't be used now."""
         students = [entry.student for entry in entries]
         try:
-            self._refresh(handed_in)
-            before, rows = self._now(students)
-            self._put(entries)
-            after, rows_after = self._now(students)
-            return GradebookDiff(before, after, rows, rows_after)
-        except SQLAlchemyError as error:
-            raise GradebookUnavailable(cause(error)) from error
+            with reached():
+                self._refresh(handed_in)
+                before, rows = self._now(students)
+                self._put(entries)
+                after, rows_after = self._now(students)
+                return GradebookDiff(before, after, rows, rows_after)
         finally:
             self._book.db.rollback()
 
@@ -79,7 +75,7 @@ class RegradeBook(LessonGradebook):
         that has one, which the feedback shows; a context manager. Where nothing was handed in, the other cells have 0
         points. Yields what that changes, and stores it when the block ends. `GradebookUnavailable` if it can't be
         written now."""
-        with self._writing():
+        with self._transaction():
             self._refresh({})
             before, rows = self._now([student])
             notebook = self._notebook()
@@ -109,7 +105,7 @@ class RegradeBook(LessonGradebook):
         """Set back what was changed from `before` to `after` and what nobody has changed since; returns by student the
         cells in which something newer stays. `GradebookUnavailable` if it can't be written now."""
         newer: dict[str, list[str]] = {}
-        with self._writing():
+        with self._transaction():
             for student, submitted in self._submitted(self._notebook(), set(before)).items():
                 now = _rows_of(submitted)
                 for kind, row in (
@@ -139,7 +135,7 @@ class RegradeBook(LessonGradebook):
     def set_times(self, times: Mapping[str, datetime | None]) -> None:
         """Set when students handed in (UTC, None for not known), and work out what that costs. `GradebookUnavailable`
         if it can't be written now."""
-        with self._writing():
+        with self._transaction():
             for who, submitted in self._submitted(self._notebook(), set(times)).items():
                 submitted.assignment.timestamp = times[who]
             self._refresh({})
@@ -147,24 +143,8 @@ class RegradeBook(LessonGradebook):
     def withdraw(self, student: str) -> None:
         """Remove what somebody has handed in of this lesson, and its marks. `GradebookUnavailable` if that can't be
         written now."""
-        try:
+        with self._transaction():
             self._book.remove_submission(self._lesson, student)
-        except SQLAlchemyError as error:
-            self._book.db.rollback()
-            raise GradebookUnavailable(cause(error)) from error
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Make the block one transaction; `GradebookUnavailable` if it can't be written now."""
-        try:
-            yield
-            self._book.db.commit()
-        except SQLAlchemyError as error:
-            self._book.db.rollback()
-            raise GradebookUnavailable(cause(error)) from error
-        except BaseException:
-            self._book.db.rollback()
-            raise
 
 
 def _rows_of(submitted: Any) -> Rows:
