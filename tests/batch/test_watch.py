@@ -175,8 +175,8 @@ def test_one_who_never_ends_holds_up_nobody(room):
 
 def test_percentile_is_not_below_the_median(watched):
     watch, now = watched.watch(), datetime.now(UTC)
-    watch.released = {("01", name): ("", now, seconds) for name, seconds in (("ann", 1.0), ("bo", 41.0))}
-    assert dict(watch._now(set()).figures) == {
+    watch.notes.released = {("01", name): ("", now, seconds) for name, seconds in (("ann", 1.0), ("bo", 41.0))}
+    assert dict(watch.notes.state({}, (), ()).figures) == {
         "hand-ins graded": "0",
         "seconds from hand-in to feedback, median": "21",
         "95th percentile": "41",
@@ -185,14 +185,14 @@ def test_percentile_is_not_below_the_median(watched):
 
 def test_page_where_there_is_no_room(watched, monkeypatch):
     watch = watched.watch()
-    watch._page.show(watch._now(set()))
-    watch.fault = "No room is left."
+    watch.notes.page.show(watch.notes.state({}, (), ()))
+    watch.notes.fault = "No room is left."
 
     def refuse(*_words, **_more):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("grader.watch.page.write_atomically", refuse)
-    watch._page.show(watch._now(set()))
+    watch.notes.page.show(watch.notes.state({}, (), ()))
     assert watched.page.endswith("No room is left.</p></html>")
 
 

@@ -1,4 +1,4 @@
-"""The claims of the lessons and their entries in benchmarks/claims.py. `make claims` runs them all."""
+"""The claims of the lessons and their entries in benchmarks/claims_by_lesson/. `make claims` runs them all."""
 
 from __future__ import annotations
 
