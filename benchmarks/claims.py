@@ -2,11 +2,11 @@
 
     python benchmarks/claims.py [NAME ...]     # `make claims`; without a name, all of them
 
-A cell of a lesson whose outcome its text draws a conclusion from carries `claim="name"`; what has to hold is in `claims_by_lesson/`.
-Every claim is run with five seeds as the lesson has it, and every edit with two. The lesson's own cells run, those that
-the claim's cell needs, in a namespace of their own. An edit replaces text in them, as a student would. Another seed is
-another start for every generator at once, so data that is drawn at random is drawn anew, too. Lesson 10 then looks into
-another model, trained by lesson 08's cells from that start.
+A cell of a lesson whose outcome its text draws a conclusion from carries `claim="name"`; what has to hold is in
+`claims_by_lesson/`. Every claim is run with five seeds as the lesson has it, and every edit with two. The lesson's own
+cells run, those that the claim's cell needs, in a namespace of their own. An edit replaces text in them, as a student
+would. Another seed is another start for every generator at once, so data that is drawn at random is drawn anew, too.
+Lesson 10 then looks into another model, trained by lesson 08's cells from that start.
 
 Prints a table, and exits with 1 if a line of it fails.
 """

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.authoring import mutants
+from grader.authoring import mutants, mutations
 
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_name("marks_equivalent.toml")
@@ -80,7 +80,7 @@ def _functions(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
 
 def _texts(node: ast.stmt, function: ast.AST) -> Iterator[str]:
     """A statement with each change of a function in it."""
-    for place, inner, put in list(mutants._places(function, mutants.Scope({}, False))):
+    for place, inner, put in list(mutants._places(function, mutations.Scope({}, False))):
         for new in _changes(place, inner):
             undo = put(new)
             try:
@@ -93,14 +93,14 @@ def _texts(node: ast.stmt, function: ast.AST) -> Iterator[str]:
             yield text
 
 
-def _changes(node: ast.AST, scope: mutants.Scope) -> Iterator[Any]:
+def _changes(node: ast.AST, scope: mutations.Scope) -> Iterator[Any]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return
-    yield from mutants.operators(node, scope)
-    yield from mutants.constants(node, scope)
-    yield from mutants.slices(node, scope)
+    yield from mutations.operators(node, scope)
+    yield from mutations.constants(node, scope)
+    yield from mutations.slices(node, scope)
     if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.Import | ast.ImportFrom):
-        yield from mutants.statements(node, scope)
+        yield from mutations.statements(node, scope)
     if isinstance(node, ast.IfExp):
         yield from (node.body, node.orelse)
     elif isinstance(node, ast.Call) and ast.unparse(node.func) in TWINS:

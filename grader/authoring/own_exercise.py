@@ -14,7 +14,8 @@ from typing import Any
 import nbformat
 
 from grader.atomic import write_atomically
-from grader.authoring import mutants
+from grader.authoring import mutant_runs
+from grader.authoring.mutants import derive
 from grader.authoring.new import FUNCTION, MODULE, WORDS_INSIDE, filled
 from grader.authoring.notebook import dumps, loads, nbgrader_metadata
 from grader.authoring.samples import UNLISTED, Sample, lacks, read
@@ -182,10 +183,10 @@ def _survivors(root: Path, exercise: Exercise, right: Sample, own: OwnFiles, job
         listed = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (ValueError, OSError) as error:
         raise CourseError(f"{EQUIVALENT}: {error}") from None
-    derived = mutants.derive(exercise, _in_context(right))
-    results = mutants.run_all([replace(mutant, own=own) for mutant in derived], jobs)
-    tell(mutants.table(results, listed))
-    left = [*mutants.stale([exercise.name], results, listed, EQUIVALENT), *mutants.unsettled(results, listed)]
+    derived = derive(exercise, _in_context(right))
+    results = mutant_runs.run_all([replace(mutant, own=own) for mutant in derived], jobs)
+    tell(mutant_runs.table(results, listed))
+    left = [*mutant_runs.stale([exercise.name], results, listed, EQUIVALENT), *mutant_runs.unsettled(results, listed)]
     for line in left:
         tell(line)
     return left

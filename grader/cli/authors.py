@@ -105,7 +105,7 @@ def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool, seeds: int) ->
     some seconds to a few minutes; without it, all are tried, which takes an hour.
     """
     _repository()  # says what is missing
-    from grader.authoring import mutants as mutation
+    from grader.authoring import mutant_runs as mutation
 
     if not mutation.report(exercises, jobs, say, no_help, seeds):
         raise SystemExit(1)

@@ -6,8 +6,10 @@ import random
 
 import pytest
 
-from grader.authoring import mutants
-from grader.authoring.mutants import Mutant, Result, Scope, derive, equivalent, mutants_of, run, run_all
+from grader.authoring import mutant_runs
+from grader.authoring.mutant_runs import Result, equivalent, run, run_all
+from grader.authoring.mutants import Mutant, derive, mutants_of
+from grader.authoring.mutations import Scope
 from grader.exercises.registry import exercises
 
 SEED, SAMPLE = 20, 2  # of every exercise
@@ -84,7 +86,7 @@ def test_a_mutant_is_checked():
 
 
 def test_mutants_that_die_or_never_end_are_found_and_hold_up_nothing(monkeypatch):
-    monkeypatch.setattr(mutants, "PATIENCE", 5.0)
+    monkeypatch.setattr(mutant_runs, "PATIENCE", 5.0)
     endless = "import threading\nthreading.Event().wait(60)" + "\ndef first_steps(x):\n    return x"
     ends = [mutant("os._exit(3)"), mutant(endless), mutant("def first_steps(x):\n    return 2 * x + 1")]
     assert [result.verdict for result in run_all(ends, jobs=1)] == ["general", "general", "survived"]
@@ -93,7 +95,7 @@ def test_mutants_that_die_or_never_end_are_found_and_hold_up_nothing(monkeypatch
 @pytest.fixture
 def listed(monkeypatch):
     def listed(**entries):
-        monkeypatch.setattr(mutants, "equivalent", lambda: entries)
+        monkeypatch.setattr(mutant_runs, "equivalent", lambda: entries)
 
     return listed
 
@@ -104,7 +106,7 @@ def test_the_list_of_equivalent_mutants_is_checked(listed):
         Result(Mutant("split_heads", "killed", ""), "named"),
         Result(Mutant("split_heads", "passes", ""), "survived"),
     ]
-    gone, killed = mutants.stale(["split_heads"], results)
+    gone, killed = mutant_runs.stale(["split_heads"], results)
     assert "split_heads no longer has this mutant: gone" in gone
     assert "the check of split_heads does not pass this mutant (named): killed" in killed
 
@@ -120,10 +122,10 @@ def test_a_survivor_that_is_not_listed_is_told_and_the_table_counts(listed):
             ("b", "unnamed", False),
         )
     ]
-    assert mutants.unsettled(results) == ["survived: split_heads: passes too"]
-    assert mutants.without_help(results) == ["neither named nor given a hint: split_heads: b"]
-    *_, total = mutants.table(results).splitlines()
-    counts = dict(zip(mutants.COLUMNS, total.split()[1:], strict=True))
+    assert mutant_runs.unsettled(results) == ["survived: split_heads: passes too"]
+    assert mutant_runs.without_help(results) == ["neither named nor given a hint: split_heads: b"]
+    *_, total = mutant_runs.table(results).splitlines()
+    counts = dict(zip(mutant_runs.COLUMNS, total.split()[1:], strict=True))
     assert counts == {
         "mutants": "4", "killed": "2", "named": "1", "general": "0", "unnamed": "1",
         "no help": "1", "equivalent": "1", "survived": "1", "by chance": "0", "broken": "0",
@@ -134,10 +136,10 @@ def test_what_only_some_inputs_show_is_told(monkeypatch):
     """A number that the practice inputs happen to have, in place of an argument."""
     source = "def first_steps(x):\n    return 2 * x + 1 if x.shape[0] < 99 else x"
     assert run(mutant(source)).verdict == "survived"
-    monkeypatch.setattr(mutants, "_passes", lambda _mutant, course: course == 1)
+    monkeypatch.setattr(mutant_runs, "_passes", lambda _mutant, course: course == 1)
     result = run(mutant(source))
     assert result.verdict == "by chance"
-    assert mutants.unsettled([result]) == ["by chance: first_steps: a change"]
+    assert mutant_runs.unsettled([result]) == ["by chance: first_steps: a change"]
 
 
 def test_every_listed_mutant_exists_and_has_a_reason():
@@ -151,4 +153,4 @@ def test_a_sample_of_mutants_is_found_or_listed(name):
     found = derive(exercises()[name])
     sample = random.Random(f"{SEED} {name}").sample(found, SAMPLE)
     results = [result for mutant in sample if (result := run(mutant)) is not None]
-    assert mutants.unsettled(results) == []
+    assert mutant_runs.unsettled(results) == []

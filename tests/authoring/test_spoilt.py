@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from grader.authoring.model_solutions import model_solution
-from grader.authoring.mutants import equivalent
+from grader.authoring.mutant_runs import equivalent
 from grader.authoring.spoilt import spoilt, ways
 from grader.exercises.registry import exercises
 from grader.spec.evaluate import evaluate

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader import check
-from grader.authoring import mutants
+from grader.authoring import mutant_runs
 from grader.book.results_log import latest
 from grader.cli.main import main
 from grader.errors import CourseError
@@ -217,8 +217,8 @@ def test_faulty_files_stop_every_command_with_a_sentence(room):
 
 
 def test_wrong_samples_and_survivors_are_told(room, monkeypatch):
-    here = lambda derived, _jobs: [result for mutant in derived if (result := mutants.run(mutant)) is not None]
-    monkeypatch.setattr(mutants, "run_all", here)
+    here = lambda derived, _jobs: [result for mutant in derived if (result := mutant_runs.run(mutant)) is not None]
+    monkeypatch.setattr(mutant_runs, "run_all", here)
     written(room)
     answers = room.root / "exercises" / "answers"
     (room.root / SPECIFICATION).write_text(
