@@ -128,7 +128,7 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # %% [markdown]
 # ## 4 · When you are stuck
 #
-# **Hints** come first, so open them one by one in the report. Many exercises also have folded notes, each about one
+# **Hints** help most if you open them one by one in the report. Many exercises also have folded notes, each about one
 # thing that can go wrong.
 #
 # **To reset an exercise,** replace everything in its cell with this, and run it:
@@ -155,9 +155,13 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # **If a check seems wrong,** press *I think this is right* below its report to save a file that you can give to your
 # teacher.
 #
-# **If something is stuck,** the square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All
-# Cells* keeps your code and computes all values again. After *Restart Kernel* alone, no names are defined any more, and
-# a check fails with `NameError: name 'check' is not defined` until you run the cells from the top again.
+# <details><summary>A cell never ends, or no name is known any more</summary>
+#
+# The square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All Cells* keeps your code and
+# computes all values again. After *Restart Kernel* alone, no names are defined any more, and a check fails with
+# `NameError: name 'check' is not defined` until you run the cells from the top again.
+#
+# </details>
 #
 # ## 5 · Your progress
 #

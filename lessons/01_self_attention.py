@@ -47,9 +47,11 @@
 # - don't change their arguments;
 # - work for any number of leading axes where a shape begins with `...`;
 # - let gradients flow through them, without a detour through NumPy or Python numbers;
-# - make every new tensor on the device of their inputs, as in `torch.zeros(3, device=x.device)`, so that they run on a GPU too.
+# - make every new tensor on the device of their inputs, as in `torch.zeros(3, device=x.device)`, so that they run on
+#   a GPU too.
 #
-# You can pass every check without a GPU and without the last rule, but a right answer that would fail on a GPU gets a remark.
+# You can pass every check without a GPU and without the last rule, but a right answer that would fail on a GPU gets a
+# remark.
 #
 # Shapes are written with the letters below, and `(..., T, E)` stands for `(3, 4)`, for `(8, 3, 4)` and for
 # `(2, 8, 3, 4)`.
@@ -90,6 +92,18 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # is a thing. All we know about "it" is that it is a thing.
 #
 # The simplest way to tell "it" something about its neighbours is to give every word the plain average of all words.
+
+# %% role="draw"
+figure, axes = plt.subplots(figsize=(7.2, 1.7), layout="constrained")
+told = ["robot", "lift", "crate", "it"]
+title = 'the plain average: "it" takes a quarter from each'
+draw_attention(axes, title, told, torch.full((4,), 0.25), query=3)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* the words robot, lift, crate and it stand in a row. Equally thick arcs lead from "it" to
+# each of the other three.
+#
 # Here are the four vectors, and what the average makes of them.
 
 # %%
@@ -102,8 +116,8 @@ plain = four.mean(dim=0).expand(4, 3)
 show(plain, words, meaning, title="average")
 
 # %% [markdown]
-# Now every word is the same word, and you can no longer tell the robot from the crate. The plain average fails because
-# it counts every word equally, whoever is looking.
+# Now every word is the same word, and you can no longer tell the robot from the crate. The plain average fails
+# because it counts every word equally, whichever word is looking.
 #
 # What "it" needs is a **weighted** average. Suppose somebody had chosen the weights 0.5 for "crate", 0.3 for "it"
 # itself and 0.2 for "lift". None of them is negative, they sum to one, and the mixture is the product of a row and a
@@ -121,20 +135,20 @@ print("as a product", mixing @ taken)
 #
 # ### A reader to try it in
 #
-# Made-up vectors prove little. So from here to lesson 05 a small model reads the robot's sentences, and every new piece
-# of attention takes the place of the last one in it. The sentences are about a robot and a crate, a nurse and a piano, a
-# dog and a safe, and the reader has to name the noun that "it" stands for. Here is all of it.
+# Made-up vectors prove little. So from here to lesson 05 a small model reads the robot's sentences, and every new
+# piece of attention takes the place of the last one in it. The sentences are about a robot and a crate, a nurse and a
+# piano, a dog and a safe, and the reader has to name the noun that "it" stands for. Here is all of it.
 
 # %%
 print(inspect.getsource(Layer))
 print(inspect.getsource(Reader))
 
 # %% [markdown]
-# You needn't understand every line yet. The reader has a vector for each word and for each place in a sentence, at first
-# of random numbers. In a *layer* every word takes something from the others, in the way that `attend` decides, and what
-# "it" takes is added to its vector. At the end the word is named whose vector fits that of "it" best. Training changes
-# all these numbers, step by step, so that the right noun fits better (lesson 02 explains how). Then the reader is tested
-# with 500 new sentences. First each word takes the plain average of all words.
+# You needn't understand every line yet. The reader has a vector for each word and for each place in a sentence, at
+# first of random numbers. In a *layer* every word takes something from the others, in the way that `attend` decides,
+# and what "it" takes is added to its vector. At the end the word is named whose vector fits that of "it" best.
+# Training changes all these numbers, step by step, so that the right noun fits better (lesson 02 explains how). Then
+# the reader is tested with 500 new sentences. First each word takes the plain average of all words.
 
 
 # %% role="train" timed=true
@@ -149,10 +163,10 @@ show_reads("plain average", yours=just_now)
 
 # %% [markdown]
 # The table has three trainings, each from another start, at the best of five learning rates (the size of a training
-# step), and in the last column the one that has just run. Whoever tosses a coin between the two nouns of a sentence gets
-# half of the answers right, and the plain average does no better, from some starts worse. It is the same for "the robot
-# could not lift the crate" and "the crate could not lift the robot", and in it the two nouns are lost among ten other
-# words. The table grows as your pieces get better.
+# step), and in the last column the one that has just run. Somebody who tosses a coin between the two nouns of a
+# sentence gets half of the answers right, and the plain average does no better, from some starts worse. "The robot
+# could not lift the crate" and "the crate could not lift the robot" have the same average, and in it the two nouns
+# are lost among ten other words. The table grows as your pieces get better.
 #
 # ## 2 · Compare every word with every word
 #
@@ -230,8 +244,8 @@ show(omega, eight, title="omega", form=".1f")
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
-# Write the shapes (8, 16) and (8, 16) side by side. Which axis of the second should meet the 16 of the first, and where
-# is it now?
+# Write the shapes (8, 16) and (8, 16) side by side. The 16 of the first has to meet an axis of the same length. Which
+# axis of the second is that, and where does it stand now?
 #
 # </details>
 #
@@ -437,21 +451,11 @@ for ending, vector in endings.items():
 #
 # ### The same with wider vectors
 #
-# The chapter computes the context vector of "you" among its eight words in a loop. (It prints five digits of such
-# numbers, and we print four, since the fifth depends on the processor. It also counts words from one, so its `x_2` is
-# the second word.) Part of every mixture comes from the word itself, and that part was 30 % for "it" and 48 % for
-# "robot".
+# The eight words of the chapter go through the same two steps, softmax and mixture. Part of every mixture comes from
+# the word itself, and that part was 30 % for "it" and 48 % for "robot".
 
 # %%
-attention_weights = F.softmax(omega, dim=1)
-x_2 = embedded_sentence[1]
-context_vec_2 = torch.zeros(x_2.shape)
-for j in range(8):
-    context_vec_2 += attention_weights[1, j] * embedded_sentence[j]
-
-torch.set_printoptions(precision=3, sci_mode=True)
-print("context vector of you", context_vec_2, sep="\n")
-torch.set_printoptions(precision=4, sci_mode=False)
+attention_weights = omega.softmax(-1)
 
 predict(
     "01_own_weight",
@@ -492,7 +496,7 @@ compare_guess("01_own_weight", round(100 * own, 1))
 #
 # <details><summary>Right for one sentence, wrong in the check for a batch</summary>
 #
-# The cell above has `dim=1`, which for two axes is the last one. Which axis is it for (B, T, T), counted from the end?
+# `dim=1` is the last axis of two. Which axis is it for (B, T, T), counted from the end?
 #
 # </details>
 #
@@ -527,9 +531,7 @@ def context_vectors(x: Tensor) -> Tensor:
 check(context_vectors)
 
 # %% role="try"
-# Try it: row 1 should be the loop's context vector of "you".
-mine = context_vectors(embedded_sentence)[1]
-print(torch.allclose(mine, context_vec_2, atol=1e-6))
+# Try it: the mixtures should be those of the four words above.
 show(context_vectors(four), words, meaning, title="mixture")
 
 # %% role="try" timed=true
@@ -556,9 +558,9 @@ show_reads("dot products", yours=my_share)
 #
 # ## 5 · Queries, keys and values
 #
-# When you look up a number in a phone book, three things have different jobs. You come with a name, compare it with the
-# names in the book, and take away the number beside the one that fits. The name that you bring is the *query*, the names
-# in the book are the *keys*, and the numbers are the *values*. A Python dictionary works in this way too.
+# When you look up a number in a phone book, three things have different jobs. You come with a name, compare it with
+# the names in the book, and take away the number beside the one that fits. The name that you bring is the *query*,
+# the names in the book are the *keys*, and the numbers are the *values*. A Python dictionary works in this way too.
 
 # %%
 book = {"strength": "robot", "mass": "crate"}  # a value for each key
@@ -566,9 +568,9 @@ for query in ("mass", "strength", "something heavy"):
     print(f"asked for {query}: {book.get(query, 'not found')}")
 
 # %% [markdown]
-# A dictionary finds what fits exactly or finds nothing. Attention compares the query with **every** key, and takes more
-# from a value the better its key fits. Below, a query asks for a thing with mass, and each word counts how many of these
-# two it is.
+# A dictionary finds what fits exactly or finds nothing. Attention compares the query with **every** key, and takes
+# more from a value the better its key fits. Below, a query asks for a thing with mass, and each word counts how many
+# of these two it is.
 
 # %%
 asked_for = {"mass", "thing"}
@@ -584,8 +586,9 @@ looked_up = [rows, fits.tolist(), fits.softmax(-1).tolist()]
 show(looked_up, ["key", "fits", "weight of its value"], words)
 
 # %% [markdown]
-# So "it" can look *for* something other than what it *is*. Below, the four words are found by their own vectors, but "it"
-# asks with a different one. After "heavy" it asks for a thing with mass, and after "weak" for a thing with strength.
+# So "it" can look *for* something other than what it *is*. Below, the four words are found by their own vectors, but
+# "it" asks with a different one. After "heavy" it asks for a thing with mass, and after "weak" for a thing with
+# strength.
 
 # %% role="draw"
 looks_for = {"heavy": [0.0, 2.0, 2.0], "weak": [2.0, 0.0, 2.0]}
@@ -702,9 +705,10 @@ print(f"birds for nests: {altered_queries[0] @ altered_keys[2]:g}")
 print(f"nests for birds: {altered_queries[2] @ altered_keys[0]:g}")
 
 # %% [markdown]
-# This time the symmetry was an accident of the numbers. "What I look for in you" and "what you look for in me" are two
-# different things, and queries and keys can express the difference. The small example also hides mix-ups of sizes,
-# because T, d_k and d_v are all 3. That is good on paper and bad for testing, so the checks draw other sizes.
+# This time the symmetry was an accident of the numbers. "What I look for in you" and "what you look for in me" are
+# two different things, and queries and keys can express the difference. In the small example T, d_k and d_v are all
+# 3, so code that mixes them up still runs. That keeps the arithmetic short, but it is bad for testing, so the checks
+# draw other sizes.
 #
 # ### Exercise 5: `attention_scores`
 #
@@ -752,9 +756,9 @@ check(attention_scores)
 # %% [markdown]
 # ## 7 · Scaled dot-product attention
 #
-# With wide vectors there is one more difficulty. The wider they are, the larger their dot products, and the more of its
-# weight every row puts on a single word, whichever it is. So divide the scores by a number that grows with the width, the square root of d_k.
-# With that you have all the pieces (Vaswani et al. 2017, section 3.2.1, equation 1):
+# With wide vectors there is one more difficulty. The wider they are, the larger their dot products, and the more of
+# its weight every row puts on a single word. So divide the scores by a number that grows with the width, the square
+# root of d_k. With that you have all the pieces (Vaswani et al. 2017, section 3.2.1, equation 1):
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
@@ -789,25 +793,10 @@ compare_guess("01_larger_divisor", round(by_100, 2))
 # changes.
 
 # %% [markdown]
-# The root doesn't cure the first limit of section 4. Here are words with random vectors of two widths. How much of
-# itself does each keep, on average, with the plain dot products, divided by the root, and with random queries and keys?
-
-# %%
-own = []
-for width in (16, 64):
-    start = torch.Generator().manual_seed(0)
-    x_wide = torch.randn(8, width, generator=start)
-    w_q, w_k = torch.randn(2, width, width, generator=start) / math.sqrt(width)
-    plain = x_wide @ x_wide.T
-    asked = (x_wide @ w_q) @ (x_wide @ w_k).T / math.sqrt(width)
-    ways = [plain, plain / math.sqrt(width), asked]
-    own.append([100 * t.softmax(-1).diagonal().mean().item() for t in ways])
-columns = ["dot products", "divided by the root", "queries and keys"]
-show(own, ["width 16", "width 64"], columns, title="% kept", form=".0f")
-
-# %% [markdown]
-# Divided by the root, a word still keeps most of itself, and the wider it is, the more. What it looks for and what it is
-# found by are the same vector, and no other vector fits as well. Only a query of its own frees it.
+# The root doesn't cure the first limit of section 4. Of eight random words of width 16, each still keeps four fifths
+# of itself when the plain dot products are divided by the root, and at width 64 nearly all. What a word looks for and
+# what it is found by are the same vector, and no other vector fits as well. Only a query of its own frees it. (The
+# end of the lesson measures this.)
 #
 # ### From scores to outputs
 #
@@ -947,51 +936,11 @@ def self_attention(
 check(self_attention)
 
 # %% [markdown]
-# ## 8 · What a new model does
+# ## 8 · Your attention, trained
 #
-# A new model starts with random matrices. A tutorial on attention, which we call "the tutorial" from here on, runs the
-# whole formula once with such matrices. It has four tokens, d_model = 8, d_k = d_v = 4, and small random entries
-# (times 0.1) in the matrices. Since it sets no seed, its numbers can't be repeated, but ours can. The tutorial uses
-# NumPy, and so does the function below, which follows it line for line.
-
-
-# %%
-def in_numpy(x, w_q, w_k, w_v):
-    """Self-attention as the tutorial has it: x (T, d_model) to (T, d_v)."""
-    q, k, v = x @ w_q, x @ w_k, x @ w_v
-    scores = q @ k.T / np.sqrt(k.shape[-1])
-    exps = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
-    return exps / np.sum(exps, axis=-1, keepdims=True) @ v
-
-
-# %% claim="small_matrices_average"
-start = torch.Generator().manual_seed(0)
-tokens = torch.randn(4, 8, generator=start)
-small = [0.1 * torch.randn(8, 4, generator=start) for _ in range(3)]
-
-q, k, v = (tokens @ matrix for matrix in small)
-untrained = (q @ k.T / math.sqrt(4)).softmax(dim=-1)
-mixed = untrained @ v
-print("input shape:", tuple(tokens.shape))
-print("output shape:", tuple(mixed.shape))
-print("attention weights shape:", tuple(untrained.shape))
-show(untrained, words, title="weights", form=".4f")
-
-from_numpy = in_numpy(tokens.numpy(), *(matrix.numpy() for matrix in small))
-print(f"largest difference: {np.abs(from_numpy - mixed.numpy()).max():.4f}")
-
-# %% role="try"
-# Try it: your function on the same tokens; zero, up to rounding.
-my_output, my_weights = self_attention(tokens, *small)
-print((my_output - mixed).abs().max().round(decimals=4))
-print((my_weights - untrained).abs().max().round(decimals=4))
-
-# %% [markdown]
-# Every word takes about a quarter of each word, because small random matrices give scores near zero, and such scores
-# give nearly equal weights. (With 0.2 in place of 0.1 the weights begin to differ.) A new model starts about where this
-# lesson started, with the plain average that failed in section 1. Only training turns it into attention.
-#
-# ### Your attention, trained
+# A new model starts with random matrices. Small random matrices give scores near zero, and such scores give nearly
+# equal weights, so it starts about where this lesson started, with the plain average that failed in section 1. Only
+# training turns it into attention.
 #
 # So put your `self_attention` into the reader and let training find the three matrices. How often will it be right, and
 # what does "it" look at in the end?
@@ -1013,10 +962,10 @@ columns = ["on robot", "on crate", "robot over crate"]
 show(rows, ["heavy", "weak"], columns, title='weight of "it"', form=".4f")
 
 # %% [markdown]
-# Half of the answers are right, as if a coin were tossed, and the second table shows why. The ratio of the two weights is
-# the same in both sentences, to the last digit. "It" has the same vector in both, so it asks the same question, and the
-# two nouns give the same answers. Training can choose other matrices, but in one layer no matrices let the ending decide.
-# Lesson 02 begins here.
+# At most about half of the answers are right, as if a coin were tossed, and the second table shows why. The ratio of
+# the two weights is the same in both sentences, to the last digit. "It" has the same vector in both, so it asks the
+# same question, and the two nouns give the same answers. Training can choose other matrices, but in one layer no
+# matrices let the ending decide. Lesson 02 begins here.
 #
 # ## 9 · Quiz
 #
@@ -1088,3 +1037,97 @@ check(quiz_01, "quiz_01")
 #   section 3: attention before Transformers, with scores from a small network instead of a dot product.
 #
 # **Next lesson:** 02, *Attention that learns*. There you train your own attention layers on the robot and the crate.
+
+# %% [markdown]
+# ## For those who want more
+#
+# Later lessons don't need this.
+#
+# ### The chapter's loop
+#
+# The chapter computes the context vector of "you" among its eight words in a loop. (It prints five digits of such
+# numbers, and we print four, since the fifth depends on the processor. It also counts words from one, so its `x_2` is
+# the second word.)
+
+# %%
+attention_weights = F.softmax(omega, dim=1)
+x_2 = embedded_sentence[1]
+context_vec_2 = torch.zeros(x_2.shape)
+for j in range(8):
+    context_vec_2 += attention_weights[1, j] * embedded_sentence[j]
+
+torch.set_printoptions(precision=3, sci_mode=True)
+print("context vector of you", context_vec_2, sep="\n")
+torch.set_printoptions(precision=4, sci_mode=False)
+
+# %% role="try"
+# Try it: row 1 of yours should be the loop's context vector of "you".
+mine = context_vectors(embedded_sentence)[1]
+print(torch.allclose(mine, context_vec_2, atol=1e-6))
+
+# %% [markdown]
+# ### How much a word keeps of itself
+#
+# Here are eight words with random vectors of two widths. How much of itself does each keep, on average, with the
+# plain dot products, divided by the root, and with random queries and keys?
+
+# %%
+own = []
+for width in (16, 64):
+    start = torch.Generator().manual_seed(0)
+    x_wide = torch.randn(8, width, generator=start)
+    w_q, w_k = torch.randn(2, width, width, generator=start) / math.sqrt(width)
+    plain = x_wide @ x_wide.T
+    asked = (x_wide @ w_q) @ (x_wide @ w_k).T / math.sqrt(width)
+    ways = [plain, plain / math.sqrt(width), asked]
+    own.append([100 * t.softmax(-1).diagonal().mean().item() for t in ways])
+columns = ["dot products", "divided by the root", "queries and keys"]
+show(own, ["width 16", "width 64"], columns, title="% kept", form=".0f")
+
+# %% [markdown]
+# Divided by the root, a word still keeps most of itself, and the wider it is, the more. Random queries and keys,
+# without any training, leave it about what every other word gets.
+#
+# ### What a new model does
+#
+# A tutorial on attention, which we call "the tutorial" from here on, runs the whole formula once with random
+# matrices. It has four tokens, d_model = 8, d_k = d_v = 4, and small random entries (times 0.1) in the matrices.
+# Since it sets no seed, its numbers can't be repeated, but ours can.
+
+# %% claim="small_matrices_average"
+start = torch.Generator().manual_seed(0)
+tokens = torch.randn(4, 8, generator=start)
+small = [0.1 * torch.randn(8, 4, generator=start) for _ in range(3)]
+
+q, k, v = (tokens @ matrix for matrix in small)
+untrained = (q @ k.T / math.sqrt(4)).softmax(dim=-1)
+mixed = untrained @ v
+print("input shape:", tuple(tokens.shape))
+print("output shape:", tuple(mixed.shape))
+print("attention weights shape:", tuple(untrained.shape))
+show(untrained, words, title="weights", form=".4f")
+
+# %% role="try"
+# Try it: your function on the same tokens; zero, up to rounding.
+my_output, my_weights = self_attention(tokens, *small)
+print((my_output - mixed).abs().max().round(decimals=4))
+print((my_weights - untrained).abs().max().round(decimals=4))
+
+# %% [markdown]
+# Every word takes about a quarter of each word. (With 0.2 in place of 0.1 the weights begin to differ.)
+#
+# The tutorial uses NumPy, and so does the function below, which follows it line for line.
+
+
+# %%
+def in_numpy(x, w_q, w_k, w_v):
+    """Self-attention as the tutorial has it: x (T, d_model) to (T, d_v)."""
+    q, k, v = x @ w_q, x @ w_k, x @ w_v
+    scores = q @ k.T / np.sqrt(k.shape[-1])
+    exps = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return exps / np.sum(exps, axis=-1, keepdims=True) @ v
+
+
+# %%
+from_numpy = in_numpy(tokens.numpy(), *(matrix.numpy() for matrix in small))
+print(f"largest difference: {np.abs(from_numpy - mixed.numpy()).max():.4f}")

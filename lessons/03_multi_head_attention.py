@@ -97,12 +97,16 @@ plt.show()
 # in head 1.
 #
 # Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention weights
-# from it. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two more reasons for heads. In
-# a long text one softmax must divide a total of 1 among very many words, while each of several heads can pick a word of
-# its own. And heads don't wait for each other, so a machine can compute them at the same time.
+# from it. Head 0 has the first `head_dim` columns, head 1 the next, and so on.
 #
-# Two heads need as many multiplications as one, since there are twice as many dot products, each half as long. But a
-# table of weights has to be kept for each head (lesson 09).
+# <details><summary>More on what heads gain and cost</summary>
+#
+# In a long text one softmax must divide a total of 1 among very many words, while each of several heads can pick a word
+# of its own. And heads don't wait for each other, so a machine can compute them at the same time. Two heads need as many
+# multiplications as one, since there are twice as many dot products, each half as long. But a table of weights has to be
+# kept for each head (lesson 09).
+#
+# </details>
 #
 # ## 2 · Cut into heads
 #
@@ -369,15 +373,10 @@ for my_heads in (2, 3, 4):
 #
 # There are four rules. Along an axis whose letter is in both inputs, the two are multiplied entry by entry. An axis
 # whose letter is missing after the arrow is summed over. The order after the arrow is the order of the result's axes.
-# And three dots, as in `"...td"`, stand for any leading axes. Below we compute head 1 on its own, then all heads in
-# loops, and then all heads with `einsum`.
+# And three dots, as in `"...td"`, stand for any leading axes. Below we compute all heads in loops, and then with
+# `einsum`.
 
 # %%
-query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
-show(query_1, three, title="queries of head 1", form=".0f")
-show(key_1.T, "01", three, title="keys of head 1, transposed", form=".0f")
-show(query_1 @ key_1.T, three, title="scores of head 1", form=".0f")
-
 looped = torch.zeros(2, 3, 3)
 for h in range(2):
     for t in range(3):
@@ -391,7 +390,8 @@ show(tables, three, form=".0f")
 print(f"largest difference from the loops: {(looped - scores).abs().max():g}")
 
 # %% [markdown]
-# Wrong letters give different sums, often without any error. Say in words what each of the four choices below computes.
+# With wrong letters something else is summed, often without any error. Say in words what each of the four choices
+# below computes.
 
 # %%
 predict(
@@ -417,36 +417,6 @@ compare_guess("03_which_letters", outcome)
 # shape (2, 3, 3), too.
 
 # %% [markdown]
-# ### Two equal heads
-#
-# What is odd about the two tables of scores, if heads are meant to look at different things? Below they are drawn once
-# more, and then with one entry of `w_q` changed.
-
-# %%
-changed = w_q.clone()
-changed[0, 0] = 0.0
-other_queries = (x @ changed).view(3, 2, 2)
-other_scores = torch.einsum("thd,shd->hts", other_queries, key_heads)
-gaps = [(t[0] - t[1]).abs().max() for t in (scores, other_scores)]
-print(f"largest difference of the heads: {gaps[0]:g}, then {gaps[1]:g}")
-
-# %% role="draw"
-figure, axes = plt.subplots(2, 2, figsize=(5.6, 4.6), layout="constrained")
-for line, title, tables in (
-    (axes[0], "scores", scores),
-    (axes[1], "one entry changed", other_scores),
-):
-    for h, panel in enumerate(line):
-        draw_table(panel, f"{title}, head {h}", tables[h], three, form=".0f")
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper two, head 0 and head 1 are
-# equal. In the lower two, head 0 has different scores in the rows of "birds" and "nests".
-#
-# Both heads have the same table, and it is symmetric. That is an accident of these round numbers, and it disappears
-# when one entry changes, since a head sees only its own columns.
-#
 # ### Exercise 3: `multi_head_scores`
 #
 # Difficulty 2 of 5
@@ -498,44 +468,20 @@ print("largest difference:", (mine - scores).abs().max().item())
 # %% [markdown]
 # ## 5 · The whole thing
 #
-# Below is the whole of multi-head attention, after figure 2 of Vaswani et al. (2017), with the shapes of this lesson.
-
-# %% role="draw" long="the whole of it in one drawing"
-figure, axes = plt.subplots(figsize=(7.4, 4.6), layout="constrained")
-axes.set(xlim=(0, 7.4), ylim=(0, 5.5))
-axes.axis("off")
-grey, colours = "#eeeeee", ("#cfe0f3", "#f7d9b0")  # one for each head
-heads = [f"head {h}\nsoftmax(Q Kᵀ / √D) V" for h in range(2)]
-steps = (["linear Q, K, V"], ["split"], heads, ["merge"], ["linear O"])
-results = (
-    "(T, E)     x, a row for each word",
-    "(T, E)     queries, keys, values",
-    "(H, T, D)  the same, cut into heads",
-    "(H, T, D)  what each head has mixed",
-    "(T, E)     the heads side by side",
-    "(T, E)     output, a row for each word",
-)
-for level, names in enumerate(steps):
-    width = 3.6 / len(names)
-    for i, name in enumerate(names):
-        colour = colours[i] if len(names) > 1 else grey
-        left, low = 0.05 + i * width, level + 0.35
-        box = plt.Rectangle(
-            (left, low), width - 0.05, 0.65, fc=colour, ec="grey"
-        )
-        axes.add_patch(box)
-        middle = (left + width / 2, low + 0.3)
-        axes.text(*middle, name, ha="center", va="center", fontsize=10)
-for level, result in enumerate(results):
-    arrow = {"arrowstyle": "->", "color": "grey"}
-    axes.annotate("", (1.85, level + 0.37), (1.85, level), arrowprops=arrow)
-    axes.text(3.85, level + 0.17, result, fontsize=9, family="monospace")
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* from the bottom, x (T, E) goes into the linear layers Q, K and V. Their results are split into
-# heads, (H, T, D). Two boxes side by side stand for the heads, each of which attends on its own. Merging gives (T, E)
-# again, and the last linear layer, O, computes the output (T, E).
+# Here is the whole of multi-head attention (Vaswani et al. 2017, figure 2), with the shapes of this lesson. The two
+# columns in the middle are the heads, each of which attends on its own.
+#
+# ```text
+#   x                        (T, E)      a row for each word
+#   linear Q, K, V           (T, E)      queries, keys, values
+#   split                    (H, T, D)   the same, cut into heads
+#
+#   head 0         head 1
+#   softmax(Q Kᵀ / √D) V     (H, T, D)   what each head has mixed
+#
+#   merge                    (T, E)      the heads side by side
+#   linear O                 (T, E)      output, a row for each word
+# ```
 #
 # To finish the small example, we scale the scores and take the softmax over the keys. Each head then has a table of
 # attention weights, and mixes its own values with it. Side by side, the mixtures are what the loop over single heads
@@ -560,11 +506,16 @@ terms = [
 print(" + ".join(terms), f"= {concatenated[0] @ w_o[:, 0]:.4f}")
 
 # %% [markdown]
-# Here is all of it in one picture, with the changed entry of section 4.
+# Here is all of it in one picture. The two heads of the example have equal scores, which is an accident of its round
+# numbers, so one entry of `w_q` is changed here.
 
 # %% role="draw" long="from scores to output in one drawing"
 figure = plt.figure(figsize=(7.4, 6.4), layout="constrained")
 upper, lower = figure.subfigures(2, 1, height_ratios=(2, 1))
+changed = w_q.clone()
+changed[0, 0] = 0.0
+other_queries = (x @ changed).view(3, 2, 2)
+other_scores = torch.einsum("thd,shd->hts", other_queries, key_heads)
 other_weights = (other_scores / math.sqrt(2)).softmax(dim=-1)
 other_mixed = torch.einsum("hts,shd->htd", other_weights, value_heads)
 for h, line in enumerate(upper.subplots(2, 3)):
@@ -585,47 +536,6 @@ plt.show()
 # The heads differ in the rows of "birds" and "nests". Below are the two mixtures side by side, 3 × 4, and the output,
 # 3 × 4.
 #
-# ### The root of what?
-#
-# Lesson 02's batched tutorial goes on to heads, and divides their scores by `embedding_dim ** 0.5`, the square root of
-# d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows with the
-# square root of the vectors' width.
-
-# %%
-predict(
-    "03_wrong_root",
-    "What does the tutorial's root do to the weights of eight heads?",
-    [
-        "they become too sharp",
-        "they become too flat",
-        "they stay as they should, since all heads together are d_model wide",
-    ],
-)
-
-# %% role="answer"
-torch.manual_seed(1)
-many_queries, many_keys = (torch.randn(200, 8, n, 64) for n in (1, 10))
-raw = many_queries @ many_keys.transpose(-2, -1)
-lines = []
-for width in (64, 8 * 64):  # eight heads of 64
-    scaled = raw / math.sqrt(width)
-    row = scaled.softmax(dim=-1)
-    entropy = torch.special.entr(row).sum(-1).mean()
-    lines.append([scaled.std(), row.amax(-1).mean(), entropy])
-names = ["head_dim = 64", "d_model = 512"]
-columns = ["std of scores", "largest weight", "entropy"]
-show(torch.tensor(lines), names, columns, title="by the root of")
-print(f"entropy of ten equal weights: {math.log(10):.2f}")
-kind = "flat" if lines[1][2] > lines[0][2] else "sharp"
-compare_guess("03_wrong_root", f"they become too {kind}")
-
-# %% [markdown] role="answer"
-# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one.
-# √d_model is too large, and the weights become too flat, closer to the plain average. Rows still sum to one, no error
-# is raised, and with one head the two roots are the same. The slip is easily copied, and you will meet it in another
-# tutorial, in lesson 07.
-
-# %% [markdown]
 # ### Exercise 4: `multi_head_attention`
 #
 # Difficulty 3 of 5
@@ -694,27 +604,23 @@ for name, ours, shown in zip(
 # ## 6 · A matrix for each head
 #
 # Vaswani et al. (2017) write heads in another way, not by cutting but with **a small matrix for each head**. Stack
-# these matrices, and you have the big one. Here `u` is (H, D, E), and each head's matrix is stored as `nn.Linear`
-# stores its own, with the output axis first. The width of a head can then be chosen freely, and `d_model` needn't be
+# these matrices, and you have the big one. The width of a head can then be chosen freely, and `d_model` needn't be
 # `num_heads * head_dim`.
-
-# %%
-torch.manual_seed(2)
-u = torch.randn(2, 3, 4)  # two heads, each from width 4 to width 3
-stacked = u.reshape(6, 4)  # (H * D, E): one matrix below the other
-together = x @ stacked.T  # (T, H * D)
-for h in range(2):
-    alone = x @ u[h].T
-    gap = (alone - together[:, 3 * h : 3 * h + 3]).abs().max()
-    print(f"head {h}: {tuple(alone.shape)}, largest difference {gap:.4f}")
-
-# %% [markdown]
+#
 # ### Exercise 5: `per_head_projection`
 #
 # Difficulty 2 of 5
 #
-# This is a single product, and easier than the last exercise. Compute all heads' projections at once, from `x` (..., T,
-# E) and `u` (H, D, E) to (..., H, T, D). In the check, D and E differ.
+# This is a single product, and easier than the last exercise. Compute all heads' projections at once, from `x` (...,
+# T, E) and `u` (H, D, E) to (..., H, T, D). Each head's matrix is stored as `nn.Linear` stores its own, with the
+# output axis first. In the check, D and E differ.
+#
+# <details><summary>The same with one big matrix</summary>
+#
+# `u.reshape(H * D, E)` puts the matrices one below the other. Then `x @ u.reshape(H * D, E).T` has the columns of
+# head 0 first, then those of head 1, and so on.
+#
+# </details>
 #
 # <details><summary>I get a size mismatch</summary>
 #
@@ -754,10 +660,13 @@ def per_head_projection(x: Tensor, u: Tensor) -> Tensor:
 check(per_head_projection)
 
 # %% role="try"
-# Try it: both heads in one call, compared with the loop's last one.
+# Try it: both heads in one call, then each on its own.
+torch.manual_seed(2)
+u = torch.randn(2, 3, 4)  # two heads, each from width 4 to width 3
 mine = per_head_projection(x, u)
-gap = (mine[1] - alone).abs().max()
-print(tuple(mine.shape), f"largest difference {gap:.4f}")
+for h in range(2):
+    gap = (mine[h] - x @ u[h].T).abs().max()
+    print(f"head {h}: {tuple(mine[h].shape)}, largest difference {gap:.4f}")
 
 # %% [markdown]
 # ## 7 · A module
@@ -917,8 +826,6 @@ theirs = nn.MultiheadAttention(16, 8, batch_first=True).requires_grad_(False)
 for bias in (theirs.in_proj_bias, theirs.out_proj.bias):
     bias.normal_()  # both start at zero, which would hide a forgotten bias
 print("in_proj_weight", tuple(theirs.in_proj_weight.shape))
-count = sum(parameter.numel() for parameter in theirs.parameters())
-print(f"parameters {count}, 4 · (16 · 16 + 16) = {4 * (16 * 16 + 16)}")
 
 # %% role="try"
 # Try it: your module with PyTorch's parameters. The differences are zero, up
@@ -946,10 +853,10 @@ for name, a, b in zip(("output", "weights"), my_pair, their_pair, strict=True):
 # two questions about each. Which letter comes **before** it (for the first letter, that is the last), and which letter
 # is the **first** of all?
 #
-# The model is your module and nothing else. A token has 16 components, eight for which letter it is and eight for where
-# it stands. The output is 16 scores, eight for each answer, one per letter. Softmax turns each set of eight into
-# weights, and `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is lesson 02's, which comes
-# with the course.
+# The model is your module and nothing else. A token has 16 components, eight for which letter it is and eight for
+# where it stands. The output is 16 scores, eight for each answer, one per letter. Softmax turns each set of eight
+# into weights, and `F.cross_entropy` is the mean of −ln of the weight on the right letter. `train` is lesson 02's,
+# which comes with the course.
 
 
 # %%
@@ -1070,8 +977,8 @@ compare_guess("03_single_head", round(right[:3].mean().item(), 1))
 
 # %% [markdown] role="answer"
 # Two heads get every answer right, whatever the start, while one head is wrong now and then. It finds ways around its
-# single row, but slowly. With four times the steps (`steps=2400`), or with three times the rate, nearly all its answers are
-# right, and still not all of them.
+# single row, but slowly. With four times the steps (`steps=2400`), or with three times the rate, nearly all its
+# answers are right, and still not all of them.
 
 # %% [markdown]
 # ## 10 · The robot and the crate, once more
@@ -1080,9 +987,9 @@ compare_guess("03_single_head", round(right[:3].mean().item(), 1))
 # better than tossing a coin, since in any row the weights of the robot and the crate have the same ratio, whatever the
 # ending. In lesson 02 it took two layers. Here we give the same sentences to a single layer with two heads.
 #
-# The reader is lesson 01's, with a single layer and with your `multi_head_attention` in it. How many of the new sentences
-# will two heads get right, on average over five starts? (Training ten readers takes about half a minute, or more
-# on a busy machine.)
+# The reader is lesson 01's, with a single layer and with your `multi_head_attention` in it. How many of the new
+# sentences will two heads get right, on average over five starts? (Training ten readers takes about half a minute, or
+# more on a busy machine.)
 
 
 # %%
@@ -1121,15 +1028,17 @@ plt.show()
 compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 
 # %% [markdown] role="answer"
-# *The picture in words:* the sentence appears four times, with arcs from "it". In one head the thick arc leads to "crate"
-# with both endings. In the other it leads to "heavy" in the first sentence, and to "robot" in the one with "weak".
+# *The picture in words:* the sentence appears four times, with arcs from "it". In one head the thick arc leads to
+# "crate" with both endings. In the other it leads to "heavy" in the first sentence, and to "robot" in the one with
+# "weak".
 #
 # One head does no better than tossing a coin, and two heads find nearly every answer, in a single layer. How can that
 # be? Lesson 01's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
 # endings. But the ratio of a noun's weight to that of the *ending* changes. One head looks at the crate in both
-# sentences. The other looks at the robot, unless an ending like "heavy" takes that weight away. `w_o` adds up what they
-# bring. After "heavy" the crate arrives alone, and after "weak" the robot arrives with nearly all of a head's weight and
-# outvotes it. A single head can't do this, because where the ending takes its weight away, it has no other noun to bring.
+# sentences. The other looks at the robot, unless an ending like "heavy" takes that weight away. `w_o` adds up what
+# they bring. After "heavy" the crate arrives alone, and after "weak" the robot arrives with nearly all of a head's
+# weight and outvotes it. A single head can't do this, because where the ending takes its weight away, it has no other
+# noun to bring.
 #
 # From some starts the heads or the nouns change places. Now and then a start gets stuck. Try more starts, or half the
 # steps (`steps=300`), and see how many readers with two heads still succeed.
@@ -1212,6 +1121,88 @@ check(quiz_03, "quiz_03")
 # %% [markdown]
 # ## For those who want more
 #
+# ### One head by hand
+#
+# The scores of head 1 are its queries times its transposed keys, as in lesson 01.
+
+# %%
+query_1, key_1 = query_heads[:, 1], key_heads[:, 1]
+show(query_1, three, title="queries of head 1", form=".0f")
+show(key_1.T, "01", three, title="keys of head 1, transposed", form=".0f")
+show(query_1 @ key_1.T, three, title="scores of head 1", form=".0f")
+
+# %% [markdown]
+# ### Two equal heads
+#
+# What is odd about the two tables of scores, if heads are meant to look at different things? Below they are drawn once
+# more, and then with one entry of `w_q` changed.
+
+# %%
+changed = w_q.clone()
+changed[0, 0] = 0.0
+other_queries = (x @ changed).view(3, 2, 2)
+other_scores = torch.einsum("thd,shd->hts", other_queries, key_heads)
+gaps = [(t[0] - t[1]).abs().max() for t in (scores, other_scores)]
+print(f"largest difference of the heads: {gaps[0]:g}, then {gaps[1]:g}")
+
+# %% role="draw"
+figure, axes = plt.subplots(2, 2, figsize=(5.6, 4.6), layout="constrained")
+for line, title, tables in (
+    (axes[0], "scores", scores),
+    (axes[1], "one entry changed", other_scores),
+):
+    for h, panel in enumerate(line):
+        draw_table(panel, f"{title}, head {h}", tables[h], three, form=".0f")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* four 3 × 3 grids of scores with the words beside them. In the upper two, head 0 and head 1 are
+# equal. In the lower two, head 0 has different scores in the rows of "birds" and "nests".
+#
+# Both heads have the same table, and it is symmetric. That is an accident of these round numbers, and it disappears
+# when one entry changes, since a head sees only its own columns.
+#
+# ### The root of what?
+#
+# Lesson 02's batched tutorial goes on to heads, and divides their scores by `embedding_dim ** 0.5`, the square root of
+# d_model. Before you guess, remember *why* we scale (lesson 02). The typical size of a dot product grows with the
+# square root of the vectors' width.
+
+# %%
+predict(
+    "03_wrong_root",
+    "What does the tutorial's root do to the weights of eight heads?",
+    [
+        "they become too sharp",
+        "they become too flat",
+        "they stay as they should, since all heads together are d_model wide",
+    ],
+)
+
+# %% role="answer"
+torch.manual_seed(1)
+many_queries, many_keys = (torch.randn(200, 8, n, 64) for n in (1, 10))
+raw = many_queries @ many_keys.transpose(-2, -1)
+lines = []
+for width in (64, 8 * 64):  # eight heads of 64
+    scaled = raw / math.sqrt(width)
+    row = scaled.softmax(dim=-1)
+    entropy = torch.special.entr(row).sum(-1).mean()
+    lines.append([scaled.std(), row.amax(-1).mean(), entropy])
+names = ["head_dim = 64", "d_model = 512"]
+columns = ["std of scores", "largest weight", "entropy"]
+show(torch.tensor(lines), names, columns, title="by the root of")
+print(f"entropy of ten equal weights: {math.log(10):.2f}")
+kind = "flat" if lines[1][2] > lines[0][2] else "sharp"
+compare_guess("03_wrong_root", f"they become too {kind}")
+
+# %% [markdown] role="answer"
+# Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the standard deviation back to one.
+# √d_model is too large, and the weights become too flat, closer to the plain average. Rows still sum to one, no error
+# is raised, and with one head the two roots are the same. The slip is easily copied, and you will meet it in another
+# tutorial, in lesson 07.
+
+# %% [markdown]
 # ### A batch, step by step
 #
 # Lesson 02's batched tutorial writes out the steps `view`, `transpose`, attend, `transpose`, `contiguous`, `view`. Here
@@ -1292,10 +1283,10 @@ plt.show()
 # <details><summary>Why these agree, and why their weights are so sharp</summary>
 #
 # `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every head computes
-# roughly the same thing, a sum of all features (the printed line). A score is about the product of two such sums. So
-# "can" and "sentence", whose sums are positive, look at "sentence", which has the largest. The words with negative sums
-# look at "to" and "translate", which have the most negative ones, and "this", whose sum is close to zero, can't decide.
-# The weights are sharp for the reason given in lesson 02. The 32 products in a score mostly have the same sign and add
-# up.
+# roughly the same thing, a sum of all features (the printed line). A score is roughly the product of two such sums.
+# So "can" and "sentence", whose sums are positive, look at "sentence", which has the largest. The words with negative
+# sums look at "to" and "translate", which have the most negative ones, and "this", whose sum is close to zero, can't
+# decide. The weights are sharp for the reason given in lesson 02. The 32 products in a score mostly have the same
+# sign and add up.
 #
 # </details>

@@ -58,7 +58,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
-from grader import draw_table, show, show_reads
+from grader import draw_attention, draw_table, show, show_reads
+from grader.models.rhyme import RHYME
 from grader.models.robot import ENDING, Layer, Reader, learn_to_read
 from grader.models.robot import ENDINGS, NOUNS, OF_LIFTED, VOCABULARY
 from grader.models.robot import robot_sentence, train, word_numbers
@@ -73,14 +74,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # which word comes next.
 
 # %%
-rhyme = """
-this is the house that jack built .
-this is the malt that lay in the house that jack built .
-this is the rat that ate the malt that lay in the house that jack built .
-this is the cat that killed the rat that ate the malt
-that lay in the house that jack built .
-"""
-words = rhyme.split()
+print(RHYME)
+words = RHYME.split()
 vocabulary = sorted(set(words))
 numbers = torch.tensor([vocabulary.index(word) for word in words])
 length = 12  # words that the model reads at once
@@ -123,10 +118,10 @@ class Writer(nn.Module):
 
 
 # %% [markdown]
-# The loop is lesson 02's `train`, and at each place softmax turns the scores into probabilities, one for
-# each word. `F.cross_entropy` is −ln of the wanted word's probability, averaged over the places, and it is 0 if that
-# probability is 1. (It wants the words of the vocabulary on axis 1, behind the batch, and `.mT` puts them there.) In each
-# of 400 steps a model learns from 64 windows of twelve words, drawn at random.
+# The loop is lesson 02's `train`, and at each place softmax turns the scores into probabilities, one for each word.
+# `F.cross_entropy` is −ln of the wanted word's probability, averaged over the places, and it is 0 if that probability
+# is 1. (It wants the words of the vocabulary on axis 1, behind the batch, and `.mT` puts them there.) In each of 400
+# steps a model learns from 64 windows of twelve words, drawn at random.
 
 
 # %% role="train" timed=true
@@ -193,8 +188,9 @@ elif len(set(added.split()[2:])) == 1:
 compare_guess("04_it_writes", outcome)
 
 # %% [markdown] role="answer"
-# In training the answer stood in the text, at the very next place, and the model learnt to look there. When it writes,
-# there is no later word, and far fewer of its answers are right, as the line "right from the words so far" shows.
+# In training the answer was in the text that the model read, at the very next place, and it learnt to look there.
+# When it writes, there is no later word, and far fewer of its answers are right, as the line "right from the words so
+# far" shows.
 #
 # The third start has twelve words, and from there the model writes the rhyme. The reason is that in training the last
 # of the twelve places had no later word to look at. There, and only there, the model had to learn from what comes
@@ -236,7 +232,19 @@ show(tables, three, form=".0f")
 #
 # A model that writes must predict the next token from those before it. So in training, query i may look at keys 0, 1,
 # …, i, which are the past and the present, but not at the future. A mask that hides the future is called **causal**,
-# and the one above is the causal mask for three tokens, True on the diagonal and below it.
+# and the one above is the causal mask for three tokens, True on the diagonal and below it. Here is what "house" may
+# look at in a model that writes.
+
+# %% role="draw"
+line = words[:7]  # the first line of the rhyme
+row = torch.tensor([1.0, 1, 1, 1, 0, 0, 0])
+figure, axes = plt.subplots(figsize=(7.2, 1.7), layout="constrained")
+draw_attention(axes, 'what "house" may look at', line, row / 4, query=3)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* the words "this is the house that jack built" stand in a row. Equally thick arcs lead from
+# "house" to "this", "is" and "the", and none to the three words behind it.
 #
 # ### Exercise 1: `causal_mask`
 #
@@ -281,7 +289,6 @@ check(causal_mask)
 
 # %% role="try"
 # Try it: who may look at whom in the first line of the rhyme?
-line = words[:7]
 figure, axes = plt.subplots(figsize=(4.2, 3.6), layout="constrained")
 draw_table(axes, "may attend", causal_mask(7), line, form=".0f")
 plt.show()
@@ -309,6 +316,8 @@ show({"True = may attend": may_attend, "True = hide": hide}, three)
 # | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 | `mask == 1` |
 # | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 | `mask == 0` |
 #
+# ## 4 · The wrong kind
+#
 # To see what happens if you pass the wrong kind, we give each of the two masks to PyTorch's own attention function. (If
 # the values are the rows of the identity matrix, the output *is* the attention weights.)
 
@@ -329,47 +338,6 @@ show(weights, three)
 #
 # **A habit that helps:** name a mask after what True means (`may_attend`, `hide`), and print its first row.
 #
-# ## 4 · A complete example
-#
-# This is the small example of lesson 03 with its two heads, and now it has a mask in which True means hide, as in the
-# source of the example. The mask has shape (T, T), and a new first axis of length 1 broadcasts to any number of heads.
-# By chance both heads have the same scores, so one table shows them.
-
-# %%
-x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
-w_q = torch.tensor([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
-w_k = torch.tensor([[0.0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]])
-w_v = torch.tensor([[1.0, 0, 2, 0], [0, 1, 0, 2], [1, 0, 0, 1], [0, 1, 1, 0]])
-w_o = torch.tensor(
-    [[1.0, 0, 0.5, 0], [0, 1, 0, 0.5], [0.5, 0, 1, 0], [0, 0.5, 0, 1]]
-)
-
-q, k, v = ((x @ w).view(3, 2, 2) for w in (w_q, w_k, w_v))  # (T, H, D)
-head_scores = torch.einsum("thd,shd->hts", q, k)
-masked_scores = head_scores.masked_fill(hide.unsqueeze(0), -math.inf)
-print("shapes:", tuple(hide.unsqueeze(0).shape), tuple(masked_scores.shape))
-tables = {"scores": head_scores[0], "masked scores": masked_scores[0]}
-show(tables, three, form=".0f")
-
-# %% [markdown]
-# Scale and softmax come next. "Birds" has one key to look at and gives it everything. For "build" two are left, whose
-# scores are 4 and 8, divided by √2. "Nests" sees all three, so the mask changes nothing in its row.
-
-# %%
-head_weights = (masked_scores / math.sqrt(2)).softmax(dim=-1)
-show(head_weights[0], three, title="weights", form=".4f")
-
-# %% [markdown]
-# Then the values are mixed, the heads joined, and the result is multiplied by `w_o`. In the joined heads, the row of
-# "birds" is its own value, [2, 0, 2, 1], because it could look at no other word.
-
-# %%
-joined = torch.einsum("hts,shd->thd", head_weights, v).reshape(3, 4)
-show(
-    {"joined heads": joined, "output": joined @ w_o}, three, "0123", form=".4f"
-)
-
-# %% [markdown]
 # ## 5 · Where to hide, and with what
 #
 # Here are four ways to hide a key, all of which run without an error and are wrong. The row is again that of "build",
@@ -419,25 +387,6 @@ compare_guess("04_which_is_nan", is_nan[0])
 # %% [markdown]
 # For the same reason as in "score times mask", it doesn't help to set a key's *vector* to zeros, since its scores are
 # then 0.
-#
-# ### Hide after the softmax, and normalise again?
-#
-# You multiply the weights by the mask and then divide each row by its sum. This looks wrong and is right on paper,
-# because the weights of the visible keys keep their ratio. In a computer it works until the hidden score is too large.
-# Below, the visible scores are 0 and 1, and the third, hidden one grows.
-
-# %%
-rows = {}
-for loud in (2.0, 90.0, 104.0, 120.0):
-    left = torch.tensor([0.0, 1.0, loud]).softmax(-1) * keep
-    rows[f"hidden score {loud:.0f}"] = left / left.sum()
-before = torch.tensor([0.0, 1.0, -math.inf]).softmax(-1)
-rows["hidden before the softmax"] = before
-show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
-
-# %% [markdown]
-# At 104 the first key's weight is too small for float32 and becomes 0, so the second key gets everything. At 120 both
-# weights become 0, and 0 divided by 0 is NaN. The hidden key has left a trace, so **hide before the softmax.**
 #
 # This is a good place for a break.
 #
@@ -868,11 +817,16 @@ def causal_multi_head_attention(
 check(causal_multi_head_attention)
 
 # %% role="try"
-# Try it: the example of section 4. Both differences should be zero, up to
-# rounding.
-mine = causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads=2)
-for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
-    print(f"largest difference: {(yours - shown).abs().max():.4f}")
+# Try it: what each word gets from yours should be what lesson 03's attention
+# gives to the last word of a sentence that stops there.
+start = torch.Generator().manual_seed(0)
+my_words = torch.randn(5, 4, generator=start)
+four = torch.randn(4, 4, 4, generator=start)
+mine, _ = causal_multi_head_attention(my_words, *four, num_heads=2)
+for t in range(5):
+    stops, _ = multi_head_attention(my_words[: t + 1], *four, num_heads=2)
+    apart = (mine[t] - stops[t]).abs().max()
+    print(f"{words[t]:6s} largest difference {apart:.4f}")
 
 # %% [markdown]
 # ## 10 · Catching a leak
@@ -920,11 +874,11 @@ show(torch.stack(moved), kinds, three, title="moved by")
 # Difficulty 4 of 5
 #
 # `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like. Return
-# True if any output moves when a **later** token is changed, else False. A change in the last digits alone is rounding.
-# A changed token holds other numbers and stays where it is, since an output may depend on how many tokens there are.
-# The check gives you more than a dozen such functions, in an order of its own. Some are causal, and the others leak in
-# different ways, some only between tokens several places apart. You can't look into them, only call them, as often as
-# you like.
+# True if any output moves when a **later** token is changed, else False. A change in the last digits alone is
+# rounding. A changed token holds other numbers and stays where it is, since an output may depend on how many tokens
+# there are. The check calls yours with more than a dozen such functions, in an order that changes. Some are causal,
+# and the others leak in different ways, some only between tokens several places apart. You can't look into them, only
+# call them, as often as you like.
 #
 # <details><summary>It returns True every time</summary>
 #
@@ -1066,11 +1020,11 @@ compare_guess("04_mask_on_it", round(100 * with_mask[8].item(), 1))
 # ending and both nouns, and there the answer is right.
 #
 # So a mask doesn't take the answer away, but moves it to the first word that can know it. For the same reason a model
-# that writes is asked at its last word.
+# that writes takes the next word from what it computes at its last one.
 
 # %% [markdown]
-# The same goes for lesson 01's reader. In the last row of its table it is asked at the last word, no longer at "it", and
-# your causal attention reads nearly all of the sentences.
+# The same goes for lesson 01's reader. In the last row of its table it is asked at the last word, no longer at "it",
+# and your causal attention reads nearly all of the sentences.
 
 # %% role="try" timed=true
 # Try it: one layer of yours with two heads, asked at the ending.
@@ -1104,10 +1058,10 @@ outcome = "more" if mine > theirs else "fewer" if mine < theirs else "as many"
 compare_guess("04_honest_answers", outcome)
 
 # %% [markdown] role="answer"
-# Fewer of its answers are right, and yet it writes the rhyme, with your attention function. After "this is the" nobody
-# can know whether the house, the malt, the rat or the cat comes next, and a model that always knows has looked. Who
-# knows the rhyme by heart, and always bets on the word that follows most often, gets 94.5 % right. So nobody can do
-# better than your model.
+# Fewer of its answers are right, and yet it writes the rhyme, with your attention function. After "this is the"
+# nobody can know whether the house, the malt, the rat or the cat comes next, and a model that always knows has
+# looked. Somebody who knows the rhyme by heart, and always bets on the word that follows most often, gets 94.5 %
+# right. Nobody can do better, and your model gets just that.
 
 # %% [markdown]
 # ## 12 · Quiz
@@ -1118,43 +1072,30 @@ compare_guess("04_honest_answers", outcome)
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `hidden_scores` (a whole number): how many of the scores of one head does a causal mask hide for T = 10?
-# 2. `first_weight` (a number, to two decimals): after a softmax, a row reads [0.20, 0.30, 0.50]. The last key should
+# 1. `first_weight` (a number, to two decimals): after a softmax, a row reads [0.20, 0.30, 0.50]. The last key should
 #    have been hidden. What should the first weight have been?
-# 3. `when_causal` (a letter): when does attention need a causal mask?
+# 2. `when_causal` (a letter): when does attention need a causal mask?
 #    - a. whenever the sentences of a batch differ in length;
 #    - b. when each position has to predict what comes after it, so that later tokens hold the answer;
 #    - c. whenever a sequence has more tokens than `d_model`;
 #    - d. when a trained model is used, but not while it is trained.
-# 4. `which_mask` (a letter): what do you pass to `F.scaled_dot_product_attention` if `mask` is the right boolean
+# 3. `which_mask` (a letter): what do you pass to `F.scaled_dot_product_attention` if `mask` is the right boolean
 #    `attn_mask` for `nn.MultiheadAttention`?
 #    - a. `mask`;
 #    - b. `mask.T`;
 #    - c. `~mask`;
 #    - d. `mask.float()`.
-# 5. `row_float64` (a letter): what are the weights of a row whose three scores, 4, 8 and 8, are all hidden by
+# 4. `row_float64` (a letter): what are the weights of a row whose three scores, 4, 8 and 8, are all hidden by
 #    subtracting 1e10, in float64?
 #    - a. NaN;
 #    - b. 0, 0, 0;
 #    - c. the weights it would have without a mask;
 #    - d. a third each.
-# 6. `which_padding` (a letter): when do *real* tokens give weight to padding if a causal mask is used without a padding
-#    mask?
-#    - a. always;
-#    - b. when the padding comes before them;
-#    - c. when the padding comes after them;
-#    - d. never.
-# 7. `proof` (a letter): what do you learn about leaks if you change token 3 of 8 and outputs 3 to 7 move?
+# 5. `proof` (a letter): what do you learn about leaks if you change token 3 of 8 and outputs 3 to 7 move?
 #    - a. there is one, since outputs moved;
 #    - b. there is none, anywhere;
 #    - c. no output before 3 sees token 3, at least for these inputs;
 #    - d. there is one unless all of them moved by the same amount.
-#
-# <details><summary>I don't know how to count hidden scores</summary>
-#
-# Draw the mask for T = 3, then for T = 4, and count how many cells each row hides.
-#
-# </details>
 #
 # <details><summary>I don't know how to correct the row</summary>
 #
@@ -1165,22 +1106,18 @@ compare_guess("04_honest_answers", outcome)
 
 # %% exercise="quiz_04" role="solution"
 quiz_04 = {
-    "hidden_scores": ...,  # a whole number
     "first_weight": ...,  # a number, to two decimals
     "when_causal": ...,  # "a", "b", "c" or "d"
     "which_mask": ...,  # "a", "b", "c" or "d"
     "row_float64": ...,  # "a", "b", "c" or "d"
-    "which_padding": ...,  # "a", "b", "c" or "d"
     "proof": ...,  # "a", "b", "c" or "d"
 }
 ### BEGIN SOLUTION
 quiz_04 = {
-    "hidden_scores": 45,
     "first_weight": 0.4,
     "when_causal": "b",
     "which_mask": "c",
     "row_float64": "c",
-    "which_padding": "b",
     "proof": "c",
 }
 ### END SOLUTION
@@ -1210,6 +1147,73 @@ check(quiz_04, "quiz_04")
 
 # %% [markdown]
 # ## For those who want more
+#
+# ### A complete example
+#
+# This is the small example of lesson 03 with its two heads, and now it has a mask in which True means hide, as in the
+# source of the example. The mask has shape (T, T), and a new first axis of length 1 broadcasts to any number of heads.
+# By chance both heads have the same scores, so one table shows them.
+
+# %%
+x = torch.tensor([[1.0, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]])
+w_q = torch.tensor([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
+w_k = torch.tensor([[0.0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]])
+w_v = torch.tensor([[1.0, 0, 2, 0], [0, 1, 0, 2], [1, 0, 0, 1], [0, 1, 1, 0]])
+w_o = torch.tensor(
+    [[1.0, 0, 0.5, 0], [0, 1, 0, 0.5], [0.5, 0, 1, 0], [0, 0.5, 0, 1]]
+)
+
+q, k, v = ((x @ w).view(3, 2, 2) for w in (w_q, w_k, w_v))  # (T, H, D)
+head_scores = torch.einsum("thd,shd->hts", q, k)
+masked_scores = head_scores.masked_fill(hide.unsqueeze(0), -math.inf)
+print("shapes:", tuple(hide.unsqueeze(0).shape), tuple(masked_scores.shape))
+tables = {"scores": head_scores[0], "masked scores": masked_scores[0]}
+show(tables, three, form=".0f")
+
+# %% [markdown]
+# Scale and softmax come next. "Birds" has one key to look at and gives it everything. For "build" two are left, whose
+# scores are 4 and 8, divided by √2. "Nests" sees all three, so the mask changes nothing in its row.
+
+# %%
+head_weights = (masked_scores / math.sqrt(2)).softmax(dim=-1)
+show(head_weights[0], three, title="weights", form=".4f")
+
+# %% [markdown]
+# Then the values are mixed, the heads joined, and the result is multiplied by `w_o`. In the joined heads, the row of
+# "birds" is its own value, [2, 0, 2, 1], because it could look at no other word.
+
+# %%
+joined = torch.einsum("hts,shd->thd", head_weights, v).reshape(3, 4)
+show(
+    {"joined heads": joined, "output": joined @ w_o}, three, "0123", form=".4f"
+)
+
+# %% role="try"
+# Try it: your function on the example. Both differences should be zero, up to
+# rounding.
+mine = causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads=2)
+for yours, shown in zip(mine, (joined @ w_o, head_weights), strict=True):
+    print(f"largest difference: {(yours - shown).abs().max():.4f}")
+
+# %% [markdown]
+# ### Hide after the softmax, and normalise again?
+#
+# You multiply the weights by the mask and then divide each row by its sum. This looks wrong and is right on paper,
+# because the weights of the visible keys keep their ratio. In a computer it works until the hidden score is too large.
+# Below, the visible scores are 0 and 1, and the third, hidden one grows.
+
+# %%
+rows = {}
+for loud in (2.0, 90.0, 104.0, 120.0):
+    left = torch.tensor([0.0, 1.0, loud]).softmax(-1) * keep
+    rows[f"hidden score {loud:.0f}"] = left / left.sum()
+before = torch.tensor([0.0, 1.0, -math.inf]).softmax(-1)
+rows["hidden before the softmax"] = before
+show(torch.stack([*rows.values()]), [*rows], three, form=".4f")
+
+# %% [markdown]
+# At 104 the first key's weight is too small for float32 and becomes 0, so the second key gets everything. At 120 both
+# weights become 0, and 0 divided by 0 is NaN. The hidden key has left a trace, so **hide before the softmax.**
 #
 # ### One head, without a library
 #

@@ -12,18 +12,13 @@ from tests.exercises.quizzes import QuizTests
 class TestQuiz(QuizTests):
     module = quiz_04
     right = {
-        "hidden_scores": 45,
         "first_weight": 0.4,
         "when_causal": "b",
         "which_mask": "c",
         "row_float64": "c",
-        "which_padding": "b",
         "proof": "c",
     }
     spellings = [
-        ("hidden_scores", 45.0),
-        ("hidden_scores", np.int64(45)),
-        ("hidden_scores", torch.tensor(45)),
         ("first_weight", 2 / 5),
         ("first_weight", np.float32(0.4)),
         ("first_weight", torch.tensor([0.4])),
@@ -32,9 +27,6 @@ class TestQuiz(QuizTests):
         ("proof", "(C)"),
     ]
     hints = [
-        ("hidden_scores", 55, "visible scores"),
-        ("hidden_scores", 50.0, "diagonal belongs"),
-        ("hidden_scores", 44, "row by row"),
         ("first_weight", 0.2, "visible weights"),
         ("first_weight", 0.67, "not yet the first"),
         ("first_weight", 2 / 3, "keep their ratio"),
@@ -42,16 +34,15 @@ class TestQuiz(QuizTests):
         ("which_mask", "A", "table of section 3"),
         ("row_float64", "d", "equal"),
         ("row_float64", "b", "sums to one"),
-        ("which_padding", "c", "future"),
         ("proof", "b", "token 5"),
     ]
     kinds = [
-        ("hidden_scores", "45", "expected a number"),
-        ("hidden_scores", True, "expected a number"),
+        ("first_weight", "0.4", "expected a number"),
+        ("first_weight", True, "expected a number"),
         ("first_weight", [0.4], "expected a number"),
         ("when_causal", 2, "expected one of"),
         ("which_mask", "e", "expected one of"),
-        ("which_padding", ["b"], "expected one of"),
+        ("which_mask", ["b"], "expected one of"),
         ("proof", ..., "not answered yet"),
         ("row_float64", None, "not answered yet"),
     ]

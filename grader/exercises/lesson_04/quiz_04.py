@@ -7,10 +7,6 @@ import torch
 from grader.spec.answers import choice, number, quiz, written
 
 
-def _hidden_scores() -> float:
-    return int(torch.ones(10, 10).triu(diagonal=1).sum())
-
-
 def _first_weight() -> float:
     scores = torch.tensor([0.2, 0.3, 0.5]).log()
     scores[2] = -torch.inf
@@ -18,23 +14,6 @@ def _first_weight() -> float:
 
 
 QUESTIONS = (
-    number(
-        "hidden_scores",
-        _hidden_scores,
-        0,
-        "If you count row by row, how many keys are hidden from query 0, and how many from query 9?",
-        wrong=written(
-            {
-                55.0: "Those are the visible scores, including the diagonal.",
-                50.0: "That is half of all cells, but the diagonal belongs to only one of the two halves.",
-                90.0: "That is everything but the diagonal, although the past is visible too.",
-                100.0: "Those are all the scores.",
-                36.0: "Look at query 0 once more and find the first key that it doesn't see.",
-                9.0: "That is the first row alone.",
-                10.0: "Rows hide different numbers of keys, so count the hidden keys row by row.",
-            }
-        ),
-    ),
     number(
         "first_weight",
         _first_weight,
@@ -81,17 +60,6 @@ QUESTIONS = (
             "a": "1e10 is a number like any other in float64, but in which dtype is it too large?",
             "b": "A softmax always sums to one.",
             "d": "That takes three equal scores, but is 4 - 1e10 equal to 8 - 1e10 in float64?",
-        },
-    ),
-    choice(
-        "which_padding",
-        "abcd",
-        "76e4c8a6a1a8",
-        "A real token sees everything up to its own position, so where would padding have to be?",
-        wrong={
-            "a": "In the sentence that is padded at the end, what weight do the real tokens give to padding?",
-            "c": "What comes after a token is its future, so does the token see it?",
-            "d": "In the sentence that is padded at the front, what weight do the real tokens give to padding?",
         },
     ),
     choice(
