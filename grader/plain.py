@@ -9,11 +9,13 @@ from functools import cache
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from grader.sentences import restored, stored
+
 
 def made(kind: Any, data: object, place: str) -> Any:
     """`data` as `kind`: a dataclass, a tuple or a dict by text of one kind, `str`, `bool`, `int`, a finite `float`, or
-    one of these or None; `Any` is taken as it is. Fields that a dataclass doesn't have are passed over. `ValueError` if
-    anything is missing or of another type.
+    one of these or None; `Any` is taken as it is. Text may be a sentence, as `grader.sentences.stored` has it. Fields
+    that a dataclass doesn't have are passed over. `ValueError` if anything is missing or of another type.
 
     >>> made(tuple[float, ...], [1, "two"], "weights")
     Traceback (most recent call last):
@@ -32,7 +34,23 @@ def made(kind: Any, data: object, place: str) -> Any:
         return None if data is None else made(get_args(kind)[0], data, place)
     if isinstance(kind, type) and _fits(kind, data):
         return data
+    if kind is str and isinstance(data, dict):
+        try:
+            return restored(data)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
     raise ValueError(f"{place}: got {data!r:.60}, expected {getattr(kind, '__name__', kind)}")
+
+
+def as_plain(value: object) -> Any:
+    """The inverse of `made`: dataclasses as dicts, sentences as JSON, all else as it is."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: as_plain(each) for name, each in vars(value).items()}
+    if isinstance(value, dict):
+        return {key: as_plain(each) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(as_plain, value))
+    return stored(value) if isinstance(value, str) else value
 
 
 def _made_of_fields(kind: Any, data: Mapping[str, object], place: str) -> Any:

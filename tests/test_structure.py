@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 # The lowest first: a room imports those above it in this list, never those below.
 ORDER = (
     "printable",
+    "sentences",
     "errors",
     "interrupt",
     "lesson_names",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from grader.book.regrade_book import JUDGE, TEACHER, GradebookDiff
 from grader.course.release import CHECK
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.report.words import STATES
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _part_changes(old: ExerciseResult | None, new: ExerciseResult) -> tuple[Part
 
 
 def _state(part: PartResult | None) -> str:
-    return "none" if part is None else part.state
+    return "none" if part is None else STATES[part.state]
 
 
 def _sentences(

@@ -23,9 +23,10 @@ from grader.course.release import CHECK, exercise_of
 from grader.errors import CourseError
 from grader.feedback.safe_html import page_code, page_markdown
 from grader.judge.result import ExerciseResult, SubmissionResult, TestResult
-from grader.judge.words import BROKEN, carried, findings, preface, said_of
+from grader.judge.words import BROKEN, carried, findings, named_with_points, preface, said_of
 from grader.markup import inline, render, template
-from grader.report.words import NOT_JUDGED, first_fix, looks_like, unwritten
+from grader.report.words import State, first_fix, looks_like, unwritten
+from grader.sentences import say, together
 
 TEMPLATE = "feedback/page.html"
 VERSION = 1  # of the page's form: a page of another one is made anew
@@ -205,19 +206,23 @@ class Feedback:
         if exercise is not None:
             yield from _of_exercise(exercise)
         elif test is not None:
-            yield Markup(f"{said_of(test)}.")
+            yield Markup(said_of(test))
         elif self._shown.comments.get(name, ("", ""))[0]:
             yield Markup("You wrote nothing here.")
         if mark is None:
             return
         alone = self._by_judge(exercise, test, mark)
         if mark.by_hand:
-            beside = "" if alone is None else f" The checks alone give {alone:g}."
-            yield Markup(f"Your teacher gave this mark.{beside}")
+            beside = "" if alone is None else say("The checks alone give {points}.", points=f"{alone:g}")
+            yield Markup(together(say("Your teacher gave this mark."), beside))
         if mark.extra:
-            yield Markup(f"{mark.extra:g} of the points {'is' if mark.extra == 1 else 'are'} extra.")
+            yield Markup(say("Extra points among these: {points}.", points=f"{mark.extra:g}"))
         if mark.waits and not (exercise and exercise.broken):
-            yield Markup(f"Your teacher will look at this {'again' if mark.by_hand else 'and give it a mark'}.")
+            yield Markup(
+                say("Your teacher will look at this again.")
+                if mark.by_hand
+                else say("Your teacher will look at this and give it a mark.")
+            )
 
     @staticmethod
     def _by_judge(exercise: ExerciseResult | None, test: TestResult | None, mark: CellMark) -> float | None:
@@ -275,22 +280,22 @@ def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
     if result.symptom:
         yield Markup(inline(looks_like(f"`{result.diagnosis}`", result.symptom)))
     if result.hints:
-        yield Markup(f"<strong>Hint.</strong> {inline(result.hints[0])}")
+        yield Markup(f"<strong>{say('Hint.')}</strong> {inline(result.hints[0])}")
 
 
 def _parts(result: ExerciseResult) -> str:
     """A sentence on how many parts passed, and which did not, with the points earned of those possible."""
     passed = sum(part.passed for part in result.parts)
     if passed == len(result.parts):
-        return "Everything passed."
-    named: dict[str, list[str]] = {"failed": [], NOT_JUDGED: []}
+        return say("Everything passed.")
+    named: dict[State, list[str]] = {state: [] for state in State}
     for part, (earned, possible) in zip(result.parts, result.part_points, strict=True):
-        if not part.passed:
-            named[part.state].append(f"{part.name} ({earned:g} of {possible:g})" if possible else part.name)
-    said = f"{passed} of {len(result.parts)} parts passed."
-    for title, names in (("Failed", named["failed"]), ("Not judged", named[NOT_JUDGED])):
-        said += f" {title}: {inline('; '.join(names))}." if names else ""
-    return said
+        named[part.state].append(named_with_points(part, earned, possible))
+    said = [say("{passed} of {total} parts passed.", passed=passed, total=len(result.parts))]
+    for words, state in (("Failed: {parts}.", State.FAILED), ("Not judged: {parts}.", State.NOT_JUDGED)):
+        if named[state]:
+            said.append(say(words, parts=inline("; ".join(named[state]))))
+    return together(*said)
 
 
 def _number(number: float) -> str:
@@ -298,5 +303,7 @@ def _number(number: float) -> str:
 
 
 def _points(mark: CellMark | None) -> Markup:
-    shown = "" if mark is None else f"{_number(mark.score)} of {_number(mark.points)} points"
+    shown = ""
+    if mark is not None:
+        shown = say("{mark} of {points} points", mark=_number(mark.score), points=_number(mark.points))
     return Markup(f'<span class="points">{shown}</span>')

@@ -10,7 +10,7 @@ from __future__ import annotations
 from grader.judge.clean_text import clean
 from grader.judge.result import ExerciseResult, PartResult, Stop
 from grader.report import PartReport, Report
-from grader.spec.exercise import NOT_JUDGED
+from grader.report.words import WAITING
 from grader.subject import Raised
 
 GENERAL = "Your code passes on the practice inputs but not on others. It must work for all sizes and values."
@@ -24,7 +24,7 @@ BY_KIND = {
     "excluded-function": "Your code uses something that this exercise asks you to do without, so it earns nothing.",
     "full-matrix": "Your code makes a tensor as large as the whole matrix of scores, which doesn't fit in memory for "
     "long sequences.",
-    **NOT_JUDGED,
+    **{kind: waiting.sentence for kind, waiting in WAITING.items()},
 }
 MESSAGE_BYTES = 1500
 STOP_BYTES = 200  # of each text of a stop

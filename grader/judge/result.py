@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.plain import made
-from grader.report.words import state_of
+from grader.plain import as_plain, made
+from grader.report.words import State, state_of
 
 # A course's setting: what counts of the points that an exercise would earn if the earlier one that it calls were right.
 CARRY_FORWARD = {"none": 0.0, "half": 0.5, "full": 1.0}
@@ -28,8 +28,8 @@ class PartResult:
     judged: bool = True  # False where something else has to come first: neither passed nor failed, it earns nothing
 
     @property
-    def state(self) -> str:
-        """One of "passed", "failed", "not judged yet"."""
+    def state(self) -> State:
+        """What became of it."""
         return state_of(self.passed, self.judged)
 
 
@@ -201,11 +201,8 @@ class SubmissionResult:
 
     def to_plain(self) -> dict[str, Any]:
         """The result as dicts, tuples, text and numbers, for the log and the pipe."""
-        exercises = tuple(
-            {**vars(e), "parts": tuple(dict(vars(part)) for part in e.parts), "stop": e.stop and dict(vars(e.stop))}
-            for e in self.exercises
-        )
-        return {**vars(self), "exercises": exercises, "tests": tuple(dict(vars(test)) for test in self.tests)}
+        plain: dict[str, Any] = as_plain(self)
+        return plain
 
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> SubmissionResult:

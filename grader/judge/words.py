@@ -9,29 +9,42 @@ from html import escape
 import nh3
 
 from grader.judge.clean_text import clean
-from grader.judge.result import UNSAFE, ExerciseResult, PartResult, Stop, SubmissionResult, TestResult
+from grader.judge.result import (
+    CONFINED,
+    IN_BUBBLEWRAP,
+    UNSAFE,
+    ExerciseResult,
+    PartResult,
+    Stop,
+    SubmissionResult,
+    TestResult,
+)
 from grader.markup import inline
 from grader.printable import joined
 from grader.report.words import (
+    FINAL_STATES,
     MARKS,
-    NOT_JUDGED,
+    State,
     first_failure,
     first_fix,
     grouped,
-    had_to_come,
     looks_like,
     unwritten,
+    waiting,
 )
+from grader.sentences import Several, ended, say, together
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 WITHOUT_SANDBOX = "Graded without a sandbox."
+HELD_BY = {CONFINED: "The code ran confined.", IN_BUBBLEWRAP: "The code ran confined in bubblewrap."}
+TESTS_FAILED_WITH_POINTS = "The tests did not pass: {mark} of {points} points"
 TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
 COMMENT_BYTES = 4000
 
 
 def as_text(result: ExerciseResult) -> str:
     """One exercise's result as plain text, its parts and hints included."""
-    lines = [f"{result.name}: {result.mark:g} of {result.points:g} points"]
+    lines = [_with_points(result.name, result.mark, result.points)]
     if result.broken:
         lines.append(BROKEN)
     said: set[str] = set()
@@ -39,18 +52,22 @@ def as_text(result: ExerciseResult) -> str:
     if nothing is not None:
         lines.append(nothing.message)
     for part, names in _judged(result) if nothing is None else ():
-        if part.state == NOT_JUDGED:
-            lines.append(f"        not judged, {had_to_come(part)}: {names}")
+        if part.state is State.NOT_JUDGED:
+            lines.append(say("        not judged: {names}. {reason}", names=names, reason=say(waiting(part).past)))
         else:
             lines.append(f"  {MARKS[part.state]}  {names}")
-        if part.state == "failed" and part.message not in said:
+        if part.state is State.FAILED and part.message not in said:
             said.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
     lines += _reasons(result)
-    lines += [f"Hint: {hint}" for hint in result.hints]
+    lines += [say("Hint: {hint}", hint=say(hint)) for hint in result.hints]
     if result.output:
-        lines += ["Your code printed:", *("    " + line for line in result.output.splitlines())]
+        lines += [say("Your code printed:"), *("    " + line for line in result.output.splitlines())]
     return "\n".join(lines)
+
+
+def _with_points(what: str, mark: float, points: float) -> str:
+    return say("{what}: {mark} of {points} points", what=what, mark=f"{mark:g}", points=f"{points:g}")
 
 
 def _reasons(result: ExerciseResult) -> Iterator[str]:
@@ -68,8 +85,8 @@ def _reasons(result: ExerciseResult) -> Iterator[str]:
 
 def as_html(result: ExerciseResult) -> str:
     """One exercise as HTML that holds nothing active, whatever the student's code said."""
-    head = f"<h3>{escape(result.name)}: {result.mark:g} of {result.points:g} points</h3>"
-    return f"<section>{head}{findings(result)}</section>"
+    head = escape(_with_points(result.name, result.mark, result.points))
+    return f"<section><h3>{head}</h3>{findings(result)}</section>"
 
 
 def findings(result: ExerciseResult) -> str:
@@ -88,42 +105,49 @@ def findings(result: ExerciseResult) -> str:
     if result.symptom:
         parts.append(f"<p>{inline(looks_like(f'`{result.diagnosis}`', result.symptom))}</p>")
     # Not folded, as in the notebook: the work is handed in, and paper doesn't unfold.
-    parts += [f"<p><strong>Hint.</strong> {inline(hint)}</p>" for hint in result.hints]
+    parts += [f"<p><strong>{say('Hint.')}</strong> {inline(hint)}</p>" for hint in result.hints]
     if result.output:
-        parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
+        parts.append(f"<p>{say('What your code printed:')}</p><pre>{escape(result.output)}</pre>")
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
 
 
 def stopped(stop: Stop) -> str:
     """Why a name is missing that an earlier cell would have defined, as sentences."""
-    where = f"line {stop.line_number}, `{stop.line}`" if stop.line else f"line {stop.line_number}"
-    why = stop.why.rstrip(".")
-    return f"A name is missing here because an earlier cell stopped at its {where}. The error was this: {why}."
+    missing = "A name is missing here because an earlier cell stopped at its {where}."
+    return together(say(missing, where=_line(stop)), say("The error was this: {error}", error=ended(stop.why)))
+
+
+def _line(stop: Stop) -> str:
+    if stop.line:
+        return say("line {number}, `{line}`", number=stop.line_number, line=stop.line)
+    return say("line {number}", number=stop.line_number)
 
 
 def cost(stop: Stop, exercises: Sequence[str]) -> str:
     """Which points an earlier cell's stop cost, as a sentence for a list."""
-    where = f"line {stop.line_number}, `{stop.line}`" if stop.line else f"line {stop.line_number}"
-    return f"A cell stopped at its {where}: {stop.why.rstrip('.')}. This cost points in {joined(exercises)}."
+    stopped = say("A cell stopped at its {where}: {error}", where=_line(stop), error=ended(stop.why))
+    return together(stopped, say("This cost points in {exercises}.", exercises=joined(exercises)))
 
 
 def carried(result: ExerciseResult) -> str:
     """What a second check gave, as a sentence; for a result with a `carried` share."""
-    names = " and ".join(f"`{name}`" for name in result.carried_with)
-    points = round(result.points * result.carried, 2)
-    return f"Another check with the course's own {names} adds {points:g} point{'s' if points != 1 else ''}."
+    names = Several(f"`{name}`" for name in result.carried_with)
+    points = f"{round(result.points * result.carried, 2):g}"
+    return say("Another check with the course's own {names} adds {points} to the points.", names=names, points=points)
 
 
 def test_as_html(test: TestResult, points: float) -> str:
     """The result of a teacher's own test cell, worth `points`, as HTML that holds nothing active."""
-    head = f"<h3>{said_of(test)}: {test.mark(points):g} of {points:g} points</h3>"
+    earned, possible = f"{test.mark(points):g}", f"{points:g}"
+    template = "The tests passed: {mark} of {points} points" if test.passed else TESTS_FAILED_WITH_POINTS
     why = f"<pre>{escape(test.message)}</pre>" if test.message else ""
-    return nh3.clean(f"<section>{head}{why}</section>", tags=TAGS, attributes={})
+    head = say(template, mark=earned, points=possible)
+    return nh3.clean(f"<section><h3>{head}</h3>{why}</section>", tags=TAGS, attributes={})
 
 
 def said_of(test: TestResult) -> str:
-    """A sentence, without its full stop, on whether a teacher's own tests passed."""
-    return "The tests passed" if test.passed else "The tests did not pass"
+    """A sentence on whether a teacher's own tests passed."""
+    return say("The tests passed." if test.passed else "The tests did not pass.")
 
 
 def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
@@ -134,26 +158,28 @@ def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
         named = []
         for part in group:
             earned, possible = next(points)
-            named.append(f"{part.name} ({earned:g} of {possible:g})" if possible else part.name)
+            named.append(named_with_points(part, earned, possible))
         yield group[0], "; ".join(named)
+
+
+def named_with_points(part: PartResult, earned: float, possible: float) -> str:
+    """A part's name, with the points that it earned of those it could where it is worth anything by itself."""
+    if not possible:
+        return say(part.name)
+    return say("{part} ({mark} of {points})", part=say(part.name), mark=f"{earned:g}", points=f"{possible:g}")
 
 
 def _rows(result: ExerciseResult) -> str:
     rows, said = [], {""}
     for part, names in _judged(result):
         message = ""
-        if part.state == NOT_JUDGED:
-            message = f"<p>{inline(_sentence(had_to_come(part)))}</p>"
+        if part.state is State.NOT_JUDGED:
+            message = f"<p>{inline(waiting(part).past)}</p>"
         elif part.message not in said:
             message = f"<p>{inline(part.message)}</p>"
             said.add(part.message)
-        state = "not judged" if part.state == NOT_JUDGED else part.state
-        rows.append(f"<li><strong>{state}</strong> {inline(names)}{message}</li>")
+        rows.append(f"<li><strong>{FINAL_STATES[part.state]}</strong> {inline(names)}{message}</li>")
     return f"<ul>{''.join(rows)}</ul>"
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def preface(result: SubmissionResult) -> list[str]:
@@ -169,7 +195,7 @@ def preface(result: SubmissionResult) -> list[str]:
 
 def footer(result: SubmissionResult) -> str:
     """How the submission's code was held, as the last line of the feedback."""
-    return WITHOUT_SANDBOX if result.confinement == UNSAFE else f"The code ran {result.confinement}."
+    return HELD_BY.get(result.confinement, WITHOUT_SANDBOX)
 
 
 def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
@@ -180,5 +206,6 @@ def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
     said += _reasons(exercise)
     if not exercise.symptom:
         failed = first_failure(exercise.parts)
-        said += [f"{failed.name}: {failed.message}"] if failed else []
-    return clean(" ".join(said), COMMENT_BYTES) or f"{exercise.mark:g} of {exercise.points:g} points."
+        said += [say("{part}: {message}", part=say(failed.name), message=failed.message)] if failed else []
+    earned = say("{mark} of {points} points.", mark=f"{exercise.mark:g}", points=f"{exercise.points:g}")
+    return clean(together(*said), COMMENT_BYTES) or earned

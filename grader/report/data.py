@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.report.words import first_failure, first_fix, state_of, unwritten
+from grader.report.words import State, first_failure, first_fix, state_of, unwritten
+from grader.sentences import say
 
 if TYPE_CHECKING:  # the teacher's commands read results without torch
     from torch import Tensor
@@ -26,8 +27,8 @@ class PartReport:
     judged: bool = True  # False where something else has to come first: neither passed nor failed, it earns nothing yet
 
     @property
-    def state(self) -> str:
-        """One of "passed", "failed", "not judged yet"."""
+    def state(self) -> State:
+        """What became of it."""
         return state_of(self.passed, self.judged)
 
 
@@ -42,7 +43,7 @@ class Report:
     symptom: str = ""  # of that mistake, as are `hints`
     hints: tuple[str, ...] = ()
     first_fix: str = ""  # an earlier exercise that the code calls and that comes first
-    first_fix_why: str = ""  # "is not defined", "is not written yet" or "does not pass its own check yet"
+    first_fix_why: str = ""  # one of `FirstFix`
     forfeited: bool = False  # the code called an excluded function
     output: str = ""  # what the code printed
     broken: str = ""  # the traceback of a fault in the check itself
@@ -88,4 +89,4 @@ class Report:
         many there are."""
         if 1 <= number <= len(self.hints):
             return self.hints[number - 1]
-        return f"There {'is 1 hint' if len(self.hints) == 1 else f'are {len(self.hints)} hints'} for this report."
+        return say("Hints for this report: {count}.", count=len(self.hints))

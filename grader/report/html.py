@@ -15,7 +15,8 @@ from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, explained, file_name, headline, matrix_rows, points
-from grader.report.words import NOT_JUDGED, grouped, looks_like, waits_for
+from grader.report.words import STATES, State, grouped, looks_like, waiting
+from grader.sentences import say
 from grader.tolerance import FLOAT32
 
 # Keeps Enter and the space bar from JupyterLab's shortcuts.
@@ -49,10 +50,10 @@ def style(name: str = "report.css") -> str:
 def _head(report: Report, state: str) -> str:
     if report.broken:
         return f'<p class="grader-head grader-{state}" role="status">{escape(headline(report))}</p>'
-    word = "passed" if report.passed else "not passed yet"
+    said = say("`{name}`: passed" if report.passed else "`{name}`: not passed yet", name=report.exercise)
     share = round(100 * report.score)
     return (
-        f'<div class="grader-head grader-{state}" role="status"><span><code>{escape(report.exercise)}</code>: {word}'
+        f'<div class="grader-head grader-{state}" role="status"><span>{inline(said)}'
         f'</span> <span class="grader-points">{points(report)}</span></div>'
         f'<div class="grader-bar grader-{state}" aria-hidden="true"><div style="width:{share}%"></div></div>'
     )
@@ -63,12 +64,13 @@ def _results(report: Report) -> str:
     rows = []
     for group in grouped(report.results):
         result, names = group[0], "; ".join(part.name for part in group)
-        kind = "waiting" if result.state == NOT_JUDGED else result.state
+        state = result.state
+        kind = "waiting" if state is State.NOT_JUDGED else state
         message = f"<p>{inline(result.message)}</p>" if result in with_message and result.message else ""
-        if result.state == NOT_JUDGED:
-            message = f" ({inline(waits_for(result))})"
+        if state is State.NOT_JUDGED:
+            message = f" ({inline(waiting(result).reason)})"
         rows.append(
-            f'<li class="grader-{kind}"><span class="grader-word">{result.state}</span> {inline(names)}{message}</li>'
+            f'<li class="grader-{kind}"><span class="grader-word">{STATES[state]}</span> {inline(names)}{message}</li>'
         )
     return f'<ul class="grader-results">{"".join(rows)}</ul>'
 
@@ -87,9 +89,9 @@ def _hints(hints: tuple[str, ...], number: int) -> str:
     after the last."""
     if number > len(hints):
         return ""
-    text = inline(hints[number - 1])
+    text, title = inline(hints[number - 1]), say("Hint {number} of {count}", number=number, count=len(hints))
     return (
-        f'<details class="grader-hint"><summary {KEEP}>Hint {number} of {len(hints)}</summary>'
+        f'<details class="grader-hint"><summary {KEEP}>{title}</summary>'
         f"<p>{text}</p>{_hints(hints, number + 1)}</details>"
     )
 

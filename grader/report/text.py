@@ -8,27 +8,31 @@ import torch
 from torch import Tensor
 
 from grader.report.data import PartReport, Report
-from grader.report.words import grouped, looks_like, row
+from grader.report.words import State, grouped, looks_like, row
+from grader.sentences import say, together
 
 
 def headline(report: Report) -> str:
     """A line with the exercise, whether it passed, and the points."""
+    name, earned = report.exercise, points(report)
     if report.broken:
-        return f"{report.exercise}: this check is broken"
+        return say("{name}: this check is broken", name=name)
+    if report.unwritten is not None and earned:
+        return together(say("{name}: {points}.", name=name, points=earned), report.unwritten.message)
     if report.unwritten is not None:
-        said, then = report.exercise, f". {report.unwritten.message}"
-        earned = f": {points(report)}" if report.points else ""
-    else:
-        said, then = f"{report.exercise}: {'passed' if report.passed else 'not passed yet'}", ""
-        earned = f", {points(report)}" if report.points else ""
-    return said + earned + then
+        return together(say("{name}.", name=name), report.unwritten.message)
+    if earned:
+        template = "{name}: passed, {points}" if report.passed else "{name}: not passed yet, {points}"
+        return say(template, name=name, points=earned)
+    return say("{name}: passed" if report.passed else "{name}: not passed yet", name=name)
 
 
 def points(report: Report) -> str:
     """The points earned, in words; empty where the exercise has none to give."""
     if not report.points:
         return ""
-    return f"{report.mark:g} of {report.points:g} points{'' if report.passed else ' so far'}"
+    template = "{mark} of {points} points" if report.passed else "{mark} of {points} points so far"
+    return say(template, mark=f"{report.mark:g}", points=f"{report.points:g}")
 
 
 def as_text(report: Report) -> str:
@@ -55,14 +59,11 @@ def as_text(report: Report) -> str:
     if report.symptom:
         lines.append(looks_like(report.diagnosis, report.symptom))
     if report.hints:
-        lines.append(f"Hint: {report.hints[0]}")
+        lines.append(say("Hint: {hint}", hint=say(report.hints[0])))
     if len(report.hints) > 1:
-        lines.append(
-            f"({len(report.hints) - 1} more hint{'s' if len(report.hints) > 2 else ''}; to see more, run "
-            "report = check(...), then print(report.hint(2)).)"
-        )
+        lines.append(say(MORE_HINTS, count=len(report.hints) - 1))
     if report.output and not report.passed:
-        lines += ["Your code printed:", *_indented(report.output, 4)[:12]]
+        lines += [say("Your code printed:"), *_indented(report.output, 4)[:12]]
     return "\n".join(lines)
 
 
@@ -70,7 +71,7 @@ def explained(report: Report) -> list[PartReport]:
     """The failures to show with their message: all of them, but each message only once."""
     failures: dict[str, PartReport] = {}
     for result in report.results:
-        if result.state == "failed":
+        if result.state is State.FAILED:
             failures.setdefault(result.message, result)
     return list(failures.values())
 
@@ -80,6 +81,7 @@ def file_name(report: Report) -> str:
     return f"{report.exercise}.json"
 
 
+MORE_HINTS = "(Hints left: {count}. To see the next one, run report = check(...), then print(report.hint(2)).)"
 HOW_TO_SAVE = (
     "Do you think your code is right? Run report = check(...), then report.save(), which writes a file for your "
     "teacher."

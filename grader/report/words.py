@@ -1,15 +1,118 @@
-"""The words that a report and a student's feedback share. Without torch: the teacher's commands import it."""
+"""The words that a report and feedback share, looked up by ids. Without torch: the teacher's commands import it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from enum import StrEnum
+from typing import NamedTuple, Protocol, TypeVar
+
+from grader.sentences import say, together
 
 # Kinds of findings that say that there is nothing to judge yet.
 UNWRITTEN = frozenset({"not-written", "missing"})
-NOT_JUDGED = "not judged yet"
-MARKS = {"passed": "ok  ", "failed": "FAIL"}
+
+
+class State(StrEnum):
+    """What became of a part."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_JUDGED = "not-judged"  # something else has to come first
+
+
+STATES = {State.PASSED: "passed", State.FAILED: "failed", State.NOT_JUDGED: "not judged yet"}
+FINAL_STATES = {**STATES, State.NOT_JUDGED: "not judged"}  # in a mark, after which nothing is to come
+MARKS = {State.PASSED: "ok  ", State.FAILED: "FAIL"}
+
+
+class Waiting(NamedTuple):
+    """Why a part isn't judged, in the words of a message, inside of a line, and of a mark that is final."""
+
+    sentence: str
+    reason: str
+    past: str
+
+
+# Findings that judge nothing, by kind: something else has to come first. Such a part is neither passed nor failed.
+WAITING = {
+    "waited": Waiting(
+        "Not judged yet: time ran out before your code had used much processor time. Either the machine is busy, or "
+        "your code waits, as it would in `time.sleep`. Run the check again.",
+        "time ran out, since the machine is busy or your code waits; run the check again",
+        "Time ran out before your code had used much processor time.",
+    ),
+    "not-run": Waiting(
+        "Not judged yet: an earlier call did not finish.",
+        "an earlier call did not finish",
+        "An earlier call did not finish.",
+    ),
+    "written-first": Waiting(
+        "Not judged yet: the code has to be written first.",
+        "the code has to be written first",
+        "The code had to be written first.",
+    ),
+    "runs-first": Waiting(
+        "Not judged yet: the code has to run first.", "the code has to run first", "The code had to run first."
+    ),
+    "runs-longer-first": Waiting(
+        "Not judged yet: the code has to run with few and with many tokens first.",
+        "the code has to run with few and with many tokens first",
+        "The code had to run with few and with many tokens first.",
+    ),
+    "gradients-first": Waiting(
+        "Not judged yet: gradients have to flow first.", "gradients have to flow first", "Gradients had to flow first."
+    ),
+    "shape-first": Waiting(
+        "Not judged yet: the shape of the result has to be right first.",
+        "the shape of the result has to be right first",
+        "The shape of the result had to be right first.",
+    ),
+    "values-first": Waiting(
+        "Not judged yet: the values have to be right first.",
+        "the values have to be right first",
+        "The values had to be right first.",
+    ),
+    "tells-apart-first": Waiting(
+        "Not judged yet: your code has to tell the plain cases apart first.",
+        "your code has to tell the plain cases apart first",
+        "Your code had to tell the plain cases apart first.",
+    ),
+    "statistics-first": Waiting(
+        "Not judged yet: the statistics have to be right first.",
+        "the statistics have to be right first",
+        "The statistics had to be right first.",
+    ),
+    "not-answered": Waiting("Not judged yet: there is no answer.", "there is no answer", "There was no answer."),
+    "not-judged": Waiting(
+        "Not judged yet: something else has to be right first.",
+        "something else has to be right first",
+        "Something else had to be right first.",
+    ),
+}
+
+
+class FirstFix(StrEnum):
+    """Why an earlier exercise comes first."""
+
+    MISSING = "missing"
+    UNWRITTEN = "unwritten"
+    FAILING = "failing"
+
+
+_FIRST_FIX = {
+    FirstFix.MISSING: (
+        "`{name}` calls `{first}`, which is not defined.",
+        "Run its cell, then check again.",
+    ),
+    FirstFix.UNWRITTEN: ("`{name}` calls `{first}`, which is not written yet.", "Write it first."),
+    FirstFix.FAILING: ("`{name}` calls `{first}`, which does not pass its own check yet.", "First fix `{first}`."),
+}
+# What a log of course 0.2 has in place of the id.
+_AS_OF_0_2 = {
+    "is not defined": FirstFix.MISSING,
+    "is not written yet": FirstFix.UNWRITTEN,
+    "does not pass its own check yet": FirstFix.FAILING,
+}
 
 
 class JudgedPart(Protocol):
@@ -30,9 +133,9 @@ class JudgedPart(Protocol):
 P = TypeVar("P", bound=JudgedPart)
 
 
-def state_of(passed: bool, judged: bool) -> str:
-    """The state of a part: "passed", "failed" or "not judged yet"."""
-    return "passed" if passed else "failed" if judged else NOT_JUDGED
+def state_of(passed: bool, judged: bool) -> State:
+    """The state of a part."""
+    return State.PASSED if passed else State.FAILED if judged else State.NOT_JUDGED
 
 
 def first_failure(parts: Sequence[P]) -> P | None:
@@ -55,7 +158,7 @@ def grouped(parts: Sequence[P]) -> list[list[P]]:
     groups: list[list[P]] = []
     for part in parts:
         waits = not part.passed and not part.judged
-        if waits and groups and not groups[-1][0].judged and waits_for(groups[-1][0]) == waits_for(part):
+        if waits and groups and not groups[-1][0].judged and groups[-1][0].kind == part.kind:
             groups[-1].append(part)
         else:
             groups.append([part])
@@ -66,28 +169,24 @@ def row(parts: Sequence[P]) -> str:
     """A line for a part, or for several that wait for the same thing: the state and the names."""
     first, names = parts[0], "; ".join(part.name for part in parts)
     state = state_of(first.passed, first.judged)
-    return f"        {state}, {waits_for(first)}: {names}" if state == NOT_JUDGED else f"  {MARKS[state]}  {names}"
+    if state is State.NOT_JUDGED:
+        return say("        not judged yet, {reason}: {names}", reason=waiting(first).reason, names=names)
+    return f"  {MARKS[state]}  {names}"
 
 
-def waits_for(part: JudgedPart) -> str:
-    """What a part that is not judged yet waits for: "the values have to be right first"."""
-    if part.kind == "not-answered":
-        return "there is no answer"
-    return re.sub(r"^Not judged( yet)?: ", "", part.message).rstrip(".")
-
-
-def had_to_come(part: JudgedPart) -> str:
-    """What a part of a mark that is final would have waited for: "the values had to be right first"."""
-    return re.sub(r"\b(?:has|have) to\b", "had to", waits_for(part))
+def waiting(part: JudgedPart) -> Waiting:
+    """The words on what a part that is not judged yet waits for."""
+    return WAITING.get(part.kind, WAITING["not-judged"])
 
 
 def looks_like(mistake: str | None, symptom: str) -> str:
     """The sentence that names a mistake by its id: as it is on a terminal, in backquotes for a page."""
-    return f"It looks like {mistake}: {symptom}"
+    return say("It looks like {mistake}: {symptom}", mistake=mistake, symptom=say(symptom))
 
 
 def first_fix(exercise: str, first: str, why: str) -> str:
-    """The sentence that says that the earlier exercise `first` comes before `exercise`; `why` it does continues the
-    name."""
-    steps = {"is not defined": "Run its cell, then check again.", "is not written yet": "Write it first."}
-    return f"`{exercise}` calls `{first}`, which {why}. {steps.get(why, f'First fix `{first}`.')}"
+    """The sentences that say that the earlier exercise `first` comes before `exercise`; `why` is one of `FirstFix`."""
+    reason, step = _FIRST_FIX[_AS_OF_0_2.get(why) or FirstFix(why)]
+    return together(
+        say(reason, name=exercise, first=first), say(step, **({"first": first} if "{first}" in step else {}))
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import permutations
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.sentences import Several, say
 from grader.spec.diagnose import comparable, explains, matches, right
 from grader.spec.exercise import Case, Mistake
 from grader.spec.session import Session
@@ -123,11 +124,12 @@ def _unpacked(raised: Raised) -> Iterator[Mistake]:
     exception."""
     if raised.deliberate or "values to unpack" not in raised.message or not re.search(r"shape|size\(", raised.line):
         return
-    count = re.search(r"expected (\d+)", raised.message)
-    axes = f"{count[1]} axes" if count else "one particular number of axes"
+    count, line = re.search(r"expected (\d+)", raised.message), raised.line
     yield Mistake(
         "shape-of-one-rank",
-        f"`{raised.line}` only works for tensors with {axes}.",
+        say("`{line}` only works for tensors with {count} axes.", line=line, count=count[1])
+        if count
+        else say("`{line}` only works for tensors with one particular number of axes.", line=line),
         (
             "According to the docstring, how many axes may the argument have? Print its shape just above that line.",
             "Which of the sizes do you need? Read each one by itself, counting from the end, as in `x.shape[-1]`.",
@@ -138,7 +140,7 @@ def _unpacked(raised: Raised) -> Iterator[Mistake]:
 def _misused(raised: Raised) -> Iterator[Mistake]:
     for message, line, id, symptom, hints in () if raised.deliberate else MISUSES:
         if re.search(message, raised.message) and re.search(line, raised.line):
-            yield Mistake(id, symptom.format(line=raised.line), hints)
+            yield Mistake(id, say(symptom, line=raised.line) if "{line}" in symptom else symptom, hints)
 
 
 def _other_parameters(session: Session) -> Iterator[Mistake]:
@@ -153,11 +155,15 @@ def _other_parameters(session: Session) -> Iterator[Mistake]:
     in_another_order = mine != wanted and sorted(mine) == sorted(wanted)
     refused = any("TypeError" in r.types and not r.line and "argument" in r.message for r in session.raised[:1])
     if in_another_order or (refused and (mine != wanted or lost)):
-        first = "your `__init__`, after `self`," if session.exercise.kind == "module" else "your `def` line"
+        template = (
+            "your `__init__`, after `self`, has the parameters ({yours}); the exercise's has ({wanted})."
+            if session.exercise.kind == "module"
+            else "your `def` line has the parameters ({yours}); the exercise's has ({wanted})."
+        )
         yours = [f"{name}={defaults[name]}" if name in defaults else name for name in mine]
         yield Mistake(
             "parameters-in-another-order" if in_another_order else "other-parameters",
-            f"{first} has the parameters ({', '.join(yours)}); the exercise's has ({', '.join(signature)}).",
+            say(template, yours=", ".join(yours), wanted=", ".join(signature)),
             (
                 "Compare your `def` line with the exercise's, name by name.",
                 "Other code passes arguments in the exercise's order, and leaves out those that have a default.",
@@ -172,9 +178,9 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         near = [f"`{in_torch[1]}.{name}`" for name in get_close_matches(in_torch[2], known, n=2)]
         yield Mistake(
             "not-in-torch",
-            f"`{in_torch[1]}` has no `{in_torch[2]}`.",
+            say("`{module}` has no `{name}`.", module=in_torch[1], name=in_torch[2]),
             (
-                f"Did you mean {' or '.join(near)}?" if near else "Is the name spelt as in PyTorch's documentation?",
+                similar(near) or "Is the name spelt as in PyTorch's documentation?",
                 "Many operations exist both as methods of a tensor and as functions of torch, but a few only as one of "
                 "the two.",
             ),
@@ -184,26 +190,32 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
         return
     name = found[1]
     if name in _attributes(session):
-        yield _self_forgotten(name, f"`{name}` is not defined inside the method.")
+        yield _self_forgotten(name, say("`{name}` is not defined inside the method.", name=name))
         return
     near = get_close_matches(name, [*_parameters(session), *session.description.get("uses", ())], n=2)
     near = [f"`{other}`" for other in near if other != name]
     yield Mistake(
         "name-not-defined",
-        f"`{name}` is neither an argument nor defined in the function or in a cell that was run.",
+        say("`{name}` is neither an argument nor defined in the function or in a cell that was run.", name=name),
         (
-            f"Did you mean {' or '.join(near)}?"
-            if near
-            else "Is it defined or imported in a cell that hasn't run yet, or that ended in an error before that line?",
+            similar(near)
+            or "Is it defined or imported in a cell that hasn't run yet, or that ended in an error before that line?",
             "A size that isn't an argument can be read from an argument's shape.",
         ),
     )
 
 
+def similar(names: Sequence[str]) -> str:
+    """The question whether one of at most two names was meant; "" if there are none."""
+    if len(names) == 2:
+        return say("Did you mean {one} or {other}?", one=names[0], other=names[1])
+    return say("Did you mean {name}?", name=names[0]) if names else ""
+
+
 def _self_forgotten(name: str, symptom: str) -> Mistake:
     hints = (
-        f"Where does the module store `{name}`? In `__init__` you assigned it to `self`.",
-        f"A method reads what belongs to its module through `self` and a dot, as in `self.{name}`.",
+        say("Where does the module store `{name}`? In `__init__` you assigned it to `self`.", name=name),
+        say("A method reads what belongs to its module through `self` and a dot, as in `self.{name}`.", name=name),
     )
     return Mistake("self-forgotten", symptom, hints)
 
@@ -213,14 +225,20 @@ def _from_above(session: Session) -> Iterator[Mistake]:
     capitals are nobody's accident, except for a single letter: that is a size."""
     for name in session.description.get("data", ()):
         if name in _attributes(session):
-            symptom = f"`{name}` comes from a cell above, not from the module."
+            symptom = say("`{name}` comes from a cell above, not from the module.", name=name)
             yield _self_forgotten(name, symptom)
         elif not name.isupper() or len(name) == 1:
             yield Mistake(
                 "name-from-above",
-                f"`{name}` is not an argument. It comes from a cell above, so it has the same value in every call.",
+                say(
+                    "`{name}` is not an argument. It comes from a cell above, so it has the same value in every call.",
+                    name=name,
+                ),
                 (
-                    f"What does `{name}` stand for? Look for an argument that holds it, or one whose shape does.",
+                    say(
+                        "What does `{name}` stand for? Look for an argument that holds it, or one whose shape does.",
+                        name=name,
+                    ),
                     "A function should only use its arguments and what it computes from them. Sizes come from their "
                     "shapes.",
                 ),
@@ -244,7 +262,7 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
     if kind == "wrong-error" and len(kinds) == 1:
         yield Mistake(
             "another-exception",
-            f"your code raises {kinds.pop()}. A ValueError is expected.",
+            say("your code raises {error}. A ValueError is expected.", error=kinds.pop()),
             (
                 "Which exception does the exercise ask for? Look at your `raise` line.",
                 "A TypeError is for a value of the wrong type, a ValueError for a wrong value of the right type.",
@@ -341,11 +359,11 @@ def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> It
             moved = [f"`{names[i]}`" for i, j in enumerate(order) if i != j]
             yield Mistake(
                 "arguments-swapped",
-                f"the result would be right if {' and '.join(moved)} were swapped.",
+                say("the result would be right if {names} were swapped.", names=Several(moved)),
                 (
                     "Does your code call a function with several arguments? Compare their order with "
                     "that in the `def` line of the function.",
-                    f"Follow {moved[0]} through your code, from the `def` line to where it is used.",
+                    say("Follow {name} through your code, from the `def` line to where it is used.", name=moved[0]),
                 ),
             )
             return

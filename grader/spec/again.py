@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.report import PartReport
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.exercise import Case, Finding
 from grader.spec.parts import changed_in_place
@@ -45,8 +46,15 @@ def noticed(session: Session, judge: Callable[[Session], PartReport | None]) -> 
 def _not_contiguous(session: Session, failed: PartReport) -> Finding:
     return Finding(
         NOT_CONTIGUOUS,
-        f"`{session.exercise.name}` is right where its inputs are contiguous in memory. With the same numbers in "
-        f"tensors that aren't, as after a transpose or a slice, the part “{failed.name}” fails: {failed.message}",
+        together(
+            say("`{name}` is right where its inputs are contiguous in memory.", name=session.exercise.name),
+            say(
+                "With the same numbers in tensors that aren't, as after a transpose or a slice, the part “{part}” "
+                "fails: {message}",
+                part=say(failed.name),
+                message=failed.message,
+            ),
+        ),
         hints=(
             "Which lines depend on how a tensor lies in memory, and not only on its shape and its numbers?",
             "`.view` needs a memory layout that fits the new shape, and `.as_strided` and `.data_ptr` read memory "
@@ -58,8 +66,13 @@ def _not_contiguous(session: Session, failed: PartReport) -> Finding:
 def _later_in_a_module(session: Session, failed: PartReport) -> Finding:
     return Finding(
         LATER_CALL,
-        f"A new `{session.exercise.name}` gives the right results. In one that was called before, with other inputs, "
-        f"the part “{failed.name}” fails: {failed.message}",
+        say(
+            "A new `{name}` gives the right results. In one that was called before, with other inputs, the part "
+            "“{part}” fails: {message}",
+            name=session.exercise.name,
+            part=say(failed.name),
+            message=failed.message,
+        ),
         hints=_WHAT_IS_KEPT,
     )
 
@@ -123,16 +136,19 @@ def _compared(session: Session, first: Case, case: Case) -> Noticed | None:
     finding = compare.run_error(outcome, session.exercise) or _wrong(session, first, case, outcome)
     if finding is None or outcome.status in ("waited", "not-run"):
         return None
-    numbers = "the same arguments" if case is first else "other arguments"
     kept = case is not first and same(outcome.value, session.call(first).value)
-    said = "It returned the result of the earlier call." if kept else finding.message
+    template = (
+        "The first result of `{name}` was right, and a later one, with the same arguments, was wrong."
+        if case is first
+        else "The first result of `{name}` was right, and a later one, with other arguments, was wrong."
+    )
+    said = say("It returned the result of the earlier call.") if kept else finding.message
     return Noticed(
         "gives the right result on a later call too",
         1,
         Finding(
             LATER_CALL,
-            f"The first result of `{session.exercise.name}` was right, and a later one, with {numbers}, was wrong. "
-            f"{said}",
+            together(say(template, name=session.exercise.name), said),
             None if kept else finding.got,
             None if kept else finding.expected,
             _WHAT_IS_KEPT,
@@ -147,11 +163,15 @@ def _wrong(session: Session, first: Case, case: Case, outcome: Outcome) -> Findi
             right = session.evaluate(case, exercise.reference)
         if _close(outcome.value, right):
             return None
-        return Finding(LATER_CALL, f"It returned {compare.in_words(outcome.value)}.")
+        return _returned(outcome)
     values, right = tensors_in(outcome.value), session.expected(case)
     if [value.shape for value in values] != [value.shape for value in right]:
-        return Finding(LATER_CALL, f"It returned {compare.in_words(outcome.value)}.")
+        return _returned(outcome)
     return compare.values_close(values, right, exercise, case, FLOAT32)
+
+
+def _returned(outcome: Outcome) -> Finding:
+    return Finding(LATER_CALL, say("It returned {what}.", what=compare.in_words(outcome.value)))
 
 
 def _close(got: Any, right: Any) -> bool:
@@ -176,8 +196,11 @@ def _changes_tensors(session: Session) -> Noticed | None:
         return None
     finding = Finding(
         CHANGES_EARLIER,
-        f"A call of `{session.exercise.name}` changed a tensor that an earlier call had been given or had returned. "
-        "Whoever still uses that tensor finds other numbers in it.",
+        say(
+            "A call of `{name}` changed a tensor that an earlier call had been given or had returned. Whoever still "
+            "uses that tensor finds other numbers in it.",
+            name=session.exercise.name,
+        ),
         hints=_WHAT_IS_KEPT,
     )
     return Noticed("leaves what earlier calls took and gave as it was", 0.5, finding)

@@ -15,6 +15,8 @@ from typing import Any
 
 from torch import Tensor
 
+from grader.sentences import say, together
+from grader.spec.compare import not_defined
 from grader.spec.exercise import Exercise, Finding, Part
 from grader.spec.session import Session
 from grader.subject import Opaque, Outcome, Request
@@ -41,7 +43,7 @@ def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **
         if isinstance(answer, Tensor) and answer.numel() == 1:
             answer = answer.item()
         if isinstance(answer, bool) or not isinstance(answer, int | float):
-            return f"expected a number, got {_kind(answer)}."
+            return say('"{key}": expected a number, got {answer}.', key=key, answer=_kind(answer))
         try:
             return abs(float(answer) - value()) <= tolerance
         except OverflowError:  # a whole number beyond every float
@@ -67,7 +69,11 @@ def shape(key: str, value: Callable[[], tuple[int, ...]], hint: str, **more: Any
 
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, tuple | list) or not all(type(n) is int for n in answer):
-            return f"expected a shape of whole numbers, like (2, 3), but got {_kind(answer)}."
+            return say(
+                '"{key}": expected a shape of whole numbers, like (2, 3), but got {answer}.',
+                key=key,
+                answer=_kind(answer),
+            )
         return tuple(answer) == tuple(value())
 
     return Question(key, right, hint, **more)
@@ -79,7 +85,10 @@ def choice(key: str, letters: str, digest: str, hint: str, **more: Any) -> Quest
 
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, str) or normal(answer) not in tuple(letters):
-            return f"expected one of {', '.join(repr(letter) for letter in letters)}, but got {_kind(answer)}."
+            wanted = ", ".join(repr(letter) for letter in letters)
+            return say(
+                '"{key}": expected one of {letters}, but got {answer}.', key=key, letters=wanted, answer=_kind(answer)
+            )
         return answer_digest(key, normal(answer)) == digest
 
     return Question(key, right, hint, **more)
@@ -128,19 +137,20 @@ def _judge(question: Question) -> Callable[[Session], Finding | None]:
         if isinstance(answers, Finding):
             return answers
         if question.key not in answers:
-            return Finding("missing-answer", f'The key "{question.key}" is missing from `{session.exercise.name}`.')
+            said = say('The key "{key}" is missing from `{name}`.', key=question.key, name=session.exercise.name)
+            return Finding("missing-answer", said)
         answer = answers[question.key]
         if answer is None or answer == Opaque("ellipsis"):
-            return Finding("not-answered", f'"{question.key}" is not answered yet.')
+            return Finding("not-answered", say('"{key}" is not answered yet.', key=question.key))
         verdict = question.right(answer)
         if verdict is True:
             return None
         if isinstance(verdict, str):
-            return Finding("wrong-type", f'"{question.key}": {verdict}')
+            return Finding("wrong-type", verdict)
         hint = question.wrong.get(normal(answer), question.hint)
         if question.cut_off(answer):
             hint = "Almost: round to the last digit instead of cutting off the rest."
-        return Finding("wrong-answer", f'"{question.key}" is not right yet. {hint}')
+        return Finding("wrong-answer", together(say('"{key}" is not right yet.', key=question.key), say(hint)))
 
     return judge
 
@@ -149,18 +159,20 @@ def _answers(session: Session) -> dict[Any, Any] | Finding:
     name = session.exercise.name
     outcome: Outcome = session.ask(Request("get", name))
     if outcome.status == "missing":
-        return Finding("missing", f"`{name}` is not defined. Run the cell that defines it, then check again.")
+        return not_defined(name)
     if not isinstance(outcome.value, dict):
-        return Finding(
-            "wrong-type",
-            f"`{name}` should be a dict with an answer for every key, but is {_kind(outcome.value)}.",
+        said = say(
+            "`{name}` should be a dict with an answer for every key, but is {what}.",
+            name=name,
+            what=_kind(outcome.value),
         )
+        return Finding("wrong-type", said)
     return outcome.value
 
 
 def _kind(answer: object) -> str:
     if isinstance(answer, Opaque):
-        return f"a value of type {answer.type_name}"
+        return say("a value of type {type}", type=answer.type_name)
     if isinstance(answer, str | int | float):
         return repr(answer)[:60]
-    return f"a value of type {type(answer).__name__}"
+    return say("a value of type {type}", type=type(answer).__name__)

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.report.words import first_fix
+from grader.report.words import FirstFix, first_fix
+from grader.sentences import Several, ended, say, together
 from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, not_judged, shape_of
 from grader.subject import Opaque, Outcome, Place, Raised
 from grader.tolerance import Tolerance
@@ -34,45 +35,68 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
     """The finding on why a call gave no value; None if it gave one."""
     name = exercise.name
     if outcome.status == "missing":
-        return Finding("missing", f"`{outcome.value}` is not defined. Run the cell that defines it, then check again.")
+        return not_defined(str(outcome.value))
     if outcome.status == "misbuilt":
         return Finding("misbuilt", str(outcome.value))
     if outcome.status == "too-large":
-        return Finding("too-large", f"`{name}` returned more than the check can look at: {outcome.value}.")
+        said = say("`{name}` returned more than the check can look at: {what}.", name=name, what=outcome.value)
+        return Finding("too-large", said)
     if outcome.status == "time-limit":
-        return Finding(
-            "time-limit",
-            f"`{name}` did not finish in time and was stopped. Look for a loop that never ends.",
-        )
+        said = say("`{name}` did not finish in time and was stopped. Look for a loop that never ends.", name=name)
+        return Finding("time-limit", said)
     if outcome.status == "waited":
         return not_judged("waited")
     if outcome.status == "died":
-        return Finding("died", f"The process that ran `{name}` ended in the middle of the call.")
+        return Finding("died", say("The process that ran `{name}` ended in the middle of the call.", name=name))
     if outcome.status == "not-run":
         return not_judged("not-run")
     if outcome.raised is not None:
-        return _raised(outcome, name)
+        return _raised(outcome.raised, name)
     return None
 
 
-def _raised(outcome: Outcome, name: str) -> Finding:
-    raised = outcome.raised
-    assert raised is not None
+def not_defined(name: str) -> Finding:
+    """The finding where there is nothing of this name in the notebook."""
+    said = say("`{name}` is not defined. Run the cell that defines it, then check again.", name=name)
+    return Finding("missing", said)
+
+
+def _raised(raised: Raised, name: str) -> Finding:
     if is_unwritten(raised):
-        helper = helper_of(raised, name)
-        if helper:
-            return Finding("helper-not-written", first_fix(name, helper, "is not written yet"))
-        method = short(raised.function).partition(".")[2]
-        part = f"`{name}`" if method in ("", "__init__") else f"The `{method}` of `{name}`"
-        return Finding(
-            "not-written",
-            f"{part} is not written yet: replace `raise NotImplementedError()` with your code, run the cell, and check "
-            "again.",
-        )
+        return _unwritten(raised, name)
     if raised.name == "KeyboardInterrupt":
         return Finding("interrupted", "The check was interrupted before it had finished.")
-    message = f": {raised.message}" if raised.message else ""
-    return Finding("raised", f"`{name}` raised {raised.name}{place(raised, name)}{message}")
+    error, message, where = raised.name, ended(raised.message), place(raised, name)
+    if where and message:
+        said = say("`{name}` raised {error} {place}: {message}", name=name, error=error, place=where, message=message)
+    elif where:
+        said = say("`{name}` raised {error} {place}.", name=name, error=error, place=where)
+    elif message:
+        said = say("`{name}` raised {error}: {message}", name=name, error=error, message=message)
+    else:
+        said = say("`{name}` raised {error}.", name=name, error=error)
+    return Finding("raised", said)
+
+
+def _unwritten(raised: Raised, name: str) -> Finding:
+    helper = helper_of(raised, name)
+    if helper:
+        return Finding("helper-not-written", first_fix(name, helper, FirstFix.UNWRITTEN))
+    method = short(raised.function).partition(".")[2]
+    if method in ("", "__init__"):
+        said = say(
+            "`{name}` is not written yet: replace `raise NotImplementedError()` with your code, run the cell, and "
+            "check again.",
+            name=name,
+        )
+    else:
+        said = say(
+            "The `{method}` of `{name}` is not written yet: replace `raise NotImplementedError()` with your code, "
+            "run the cell, and check again.",
+            name=name,
+            method=method,
+        )
+    return Finding("not-written", said)
 
 
 def is_unwritten(raised: Raised) -> bool:
@@ -97,14 +121,24 @@ def short(function: str) -> str:
 
 
 def place(line: Raised | Place | None, name: str) -> str:
-    """Where in a student's code something happened, for a message: the function, unless it is the exercise `name`, the
-    line of its cell or file, and the line itself; "" if it was no line of the student's."""
+    """Where in a student's code something happened, as the end of a sentence: the function, unless it is the exercise
+    `name`, the line of its cell or file, and the line itself; "" if it was no line of the student's."""
     if line is None or not line.line:
         return ""
-    function = short(line.function)
-    inside = "" if function == name or function.startswith("<") else f" in `{function}`,"
-    cell = f"`{line.file}`" if line.file else "its cell"
-    return f"{inside} at line {line.line_number} of {cell}: `{line.line}`"
+    function, number, file, text = short(line.function), line.line_number, line.file, line.line
+    if function == name or function.startswith("<"):
+        if file:
+            return say("at line {number} of `{file}`: `{line}`", number=number, file=file, line=text)
+        return say("at line {number} of its cell: `{line}`", number=number, line=text)
+    if file:
+        return say(
+            "in `{function}`, at line {number} of `{file}`: `{line}`",
+            function=function,
+            number=number,
+            file=file,
+            line=text,
+        )
+    return say("in `{function}`, at line {number} of its cell: `{line}`", function=function, number=number, line=text)
 
 
 # Where a call raises as it should, and only the message lacks something.
@@ -118,33 +152,42 @@ def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tup
     """The finding on why a call that has to raise a ValueError with `numbers` in its message did something else; None
     if it did raise it.
 
-    `call` is the call in words, a sentence without its full stop. `hints` go with what is found.
+    `call` is the call in words, a whole sentence. `hints` go with what is found.
     """
 
     def wrong(message: str, hints: tuple[str, ...] = hints) -> Finding:
-        return Finding("wrong-error", f"{call}. {message}", hints=hints)
+        return Finding("wrong-error", together(call, message), hints=hints)
 
     raised = outcome.raised
     if raised is None:
-        got = wrong("Expected a ValueError, got a result.")
+        got = wrong(say("Expected a ValueError, got a result."))
         return got if outcome.ok else not_judged("runs-first")
     if is_unwritten(raised):
         return not_judged("written-first")
     said = raised.message[:120]
+    if "AssertionError" in raised.types and raised.deliberate:
+        return wrong(
+            say("Expected a ValueError, got {error} (`assert` raises that): {message}", error=raised.name, message=said)
+        )
     if "ValueError" not in raised.types:
-        by_assert = " (`assert` raises that)" if "AssertionError" in raised.types and raised.deliberate else ""
-        return wrong(f"Expected a ValueError, got {raised.name}{by_assert}: {said}")
+        return wrong(say("Expected a ValueError, got {error}: {message}", error=raised.name, message=said))
     if {str(number) for number in numbers} <= set(re.findall(r"\d+", raised.message)):
         return None
     if not raised.deliberate:
-        return wrong(f"Expected a ValueError that your code raises, got one of Python's own: {said}")
-    named = " and ".join(str(number) for number in numbers)
-    return wrong(f"The message should name both numbers, {named}, but it reads: {said}", MESSAGE_ONLY)
+        return wrong(
+            say("Expected a ValueError that your code raises, got one of Python's own: {message}", message=said)
+        )
+    named = Several(str(number) for number in numbers)
+    return wrong(
+        say("The message should name both numbers, {numbers}, but it reads: {message}", numbers=named, message=said),
+        MESSAGE_ONLY,
+    )
 
 
 def returned_none(exercise: Exercise) -> Finding:
     """The finding of a call that returned nothing."""
-    return Finding("returns-nothing", f"`{exercise.name}` returned None. Does it end with a `return` line?")
+    said = say("`{name}` returned None. Does it end with a `return` line?", name=exercise.name)
+    return Finding("returns-nothing", said)
 
 
 def no_value(outcome: Outcome, exercise: Exercise) -> Finding | None:
@@ -160,40 +203,73 @@ def structure(value: object, exercise: Exercise) -> Finding | None:
     if leaves(value, len(outputs)) is not None:
         return None
     if len(outputs) == 1:
-        return Finding("wrong-type", f"`{name}` returned {in_words(value)}, expected one tensor.")
-    wanted = ", ".join(output.name for output in outputs)
-    return Finding(
-        "wrong-type",
-        f"`{name}` returned {in_words(value)}, expected a tuple of {len(outputs)} tensors: ({wanted}).",
-    )
+        said = say("`{name}` returned {what}, expected one tensor.", name=name, what=in_words(value))
+    else:
+        wanted = "({})".format(", ".join(output.name for output in outputs))
+        said = say(
+            "`{name}` returned {what}, expected a tuple of {count} tensors: {names}.",
+            name=name,
+            what=in_words(value),
+            count=len(outputs),
+            names=wanted,
+        )
+    return Finding("wrong-type", said)
 
 
 def in_words(value: object) -> str:
-    """What a student's function returned, in words."""
+    """What a student's function returned, in words that can be said again: a noun for the middle of a sentence."""
     if isinstance(value, Tensor):
-        return f"one tensor of {'complex numbers, ' if value.is_complex() else ''}shape {tuple(value.shape)}"
+        template = (
+            "one tensor of complex numbers, shape {shape}" if value.is_complex() else "one tensor of shape {shape}"
+        )
+        return say(template, shape=tuple(value.shape))
     if isinstance(value, tuple | list):
-        kind = type(value).__name__
-        if not value:
-            return f"an empty {kind}"
-        items = f"{len(value)} item{'s' if len(value) != 1 else ''}"
-        if all(_is_real(item) for item in value):
-            return f"a {kind} of {len(value)} tensor{'s' if len(value) != 1 else ''}"
-        if any(isinstance(item, tuple | list) for item in value):
-            return f"a {kind} of {items}, with tuples or lists among them"
-        shown = ", ".join(in_words(item) for item in list(value)[:4])
-        return f"a {kind} of {items} ({shown}{', …' if len(value) > 4 else ''})"
+        return _sequence_in_words(value)
     if isinstance(value, Opaque):
         if value.type_name == "ndarray":
-            return "a NumPy array (which also cuts the gradient)"
-        return f"a value of type {value.type_name}"
+            return say("a NumPy array (which also cuts the gradient)")
+        return say("a value of type {type}", type=value.type_name)
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int | float):
-        return f"the plain number {value!r}"
+        return say("the plain number {number}", number=value)
     if isinstance(value, str):
-        return f"the string {value if len(value) <= 40 else value[:40] + '…'!r}"
-    return f"a value of type {type(value).__name__}"
+        return say("the string {text}", text=repr(value if len(value) <= 40 else value[:40] + "…"))
+    return say("a value of type {type}", type=type(value).__name__)
+
+
+def number_in_words(value: object) -> str:
+    """What a function returned that should return a plain number, in words."""
+    is_number = isinstance(value, Tensor) and value.numel() == 1
+    return say("a tensor with one number") if is_number else in_words(value)
+
+
+def with_dtype(value: object) -> str:
+    """What a function returned, in words, a tensor with its dtype."""
+    if not isinstance(value, Tensor):
+        return in_words(value)
+    return say("{what}, dtype {dtype}", what=in_words(value), dtype=str(value.dtype).removeprefix("torch."))
+
+
+def _sequence_in_words(value: tuple[object, ...] | list[object]) -> str:
+    kind, count = type(value).__name__, len(value)
+    if not value:
+        return say("an empty {kind}", kind=kind)
+    alone = count == 1
+    if all(_is_real(item) for item in value):
+        return (
+            say("a {kind} of one tensor", kind=kind)
+            if alone
+            else say("a {kind} of {count} tensors", kind=kind, count=count)
+        )
+    if any(isinstance(item, tuple | list) for item in value):
+        if alone:
+            return say("a {kind} of one item, which is a tuple or a list itself", kind=kind)
+        return say("a {kind} of {count} items, with tuples or lists among them", kind=kind, count=count)
+    items = Several([*(in_words(item) for item in list(value)[:4]), *([say("more")] if count > 4 else [])])
+    if alone:
+        return say("a {kind} of one item ({items})", kind=kind, items=items)
+    return say("a {kind} of {count} items ({items})", kind=kind, count=count, items=items)
 
 
 def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding | None:
@@ -201,26 +277,32 @@ def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding 
     for value, output in zip(values, exercise.outputs, strict=True):
         expected = shape_of(output.axes, case.sizes, case.leading)
         if tuple(value.shape) != expected:
-            return Finding(
-                "wrong-shape",
-                f"{called(exercise, output)} has shape {tuple(value.shape)}, expected {expected}, which is "
-                f"{axes_in_words(output.axes, case.leading)}. {arguments_in_words(case, exercise)}",
+            said = say(
+                "{what} has shape {got}, expected {expected}, which is {axes}.",
+                what=called(exercise, output),
+                got=tuple(value.shape),
+                expected=expected,
+                axes=axes_in_words(output.axes, case.leading),
             )
+            return Finding("wrong-shape", together(said, arguments_in_words(case, exercise)))
     return None
 
 
 def arguments_in_words(case: Case, exercise: Exercise) -> str:
-    """The shapes and numbers of a call, for a message; for a module also those of its constructor."""
+    """The shapes and numbers of a call, as sentences; for a module also those of its constructor."""
     shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
     shown += [f"{name} = {arg}" for name, arg in case.args.items() if type(arg) in (int, float)]
-    constructed = ""
+    arguments, constructed, called = ", ".join(shown), "", ""
     if case.setup is not None:
         names = (argument.partition("=")[0] for argument in exercise.signature)
         # Arguments left out have their defaults.
         values = ", ".join(f"{name} = {arg}" for name, arg in zip(names, case.setup.init, strict=False))
-        constructed = f"`{exercise.name}` was made with {values}. "
-    subject = "It" if constructed else f"`{exercise.name}`"
-    return f"{constructed}{subject} was called with {', '.join(shown)}." if shown else constructed.strip()
+        constructed = say("`{name}` was made with {arguments}.", name=exercise.name, arguments=values)
+    if shown and constructed:
+        called = say("It was called with {arguments}.", arguments=arguments)
+    elif shown:
+        called = say("`{name}` was called with {arguments}.", name=exercise.name, arguments=arguments)
+    return together(constructed, called)
 
 
 def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> Finding | None:
@@ -228,13 +310,14 @@ def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> 
     for value, output in zip(values, exercise.outputs, strict=False):
         if value.dtype != dtype:
             short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
-            cause = "`.float()`, `.double()` or a tensor made without `dtype=` can cause that."
+            cause = say("`.float()`, `.double()` or a tensor made without `dtype=` can cause that.")
             if not value.is_floating_point():
-                cause = "`argmax`, `.long()` and counts give whole numbers, and comparisons give bool."
-            return Finding(
-                "dtype-changed",
-                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. {cause}",
+                cause = say("`argmax`, `.long()` and counts give whole numbers, and comparisons give bool.")
+            what = called(exercise, output)
+            said = say(
+                "{what} has dtype {got}, expected {expected} like the input.", what=what, got=got, expected=short
             )
+            return Finding("dtype-changed", together(said, cause))
     return None
 
 
@@ -244,24 +327,34 @@ def values_close(
     """The finding on the first output whose values are wrong: NaN and inf first, then how many differ, and the first
     place; None if all are close. A single number is shown with the expected one."""
     for value, right, output in zip(values, expected, exercise.outputs, strict=True):
-        if tolerance.all_close(value, right):
-            continue
-        name = called(exercise, output)
-        finding = not_finite(value, right, name, case.name)
+        finding = tensor_close(value, right, called(exercise, output), case, tolerance)
         if finding is not None:
             return finding
-        if value.numel() == 1:
-            got, wanted = apart(value.item(), right.item())
-            return Finding("wrong-values", f"{name} {_IS[value.dim() > 0]} {got}, expected {wanted} ({case.name}).")
-        wrong = (~tolerance.close(value, right)).nonzero()
-        first = tuple(int(i) for i in wrong[0])
-        return Finding(
-            "wrong-values",
-            f"{name}: {len(wrong)} of {value.numel()} values differ ({case.name}), the first at index {list(first)}.",
-            got=_window(value, first),
-            expected=_window(right.to(value.dtype) if value.is_floating_point() else right, first),
-        )
     return None
+
+
+def tensor_close(value: Tensor, right: Tensor, what: str, case: Case, tolerance: Tolerance) -> Finding | None:
+    """The same for one tensor, which the message calls `what`, at its beginning."""
+    if tolerance.all_close(value, right):
+        return None
+    finding = not_finite(value, right, what, case.name)
+    if finding is not None:
+        return finding
+    if value.numel() == 1:
+        got, wanted = apart(value.item(), right.item())
+        return Finding("wrong-values", _one_number(value, what, got, wanted, case.name))
+    wrong = (~tolerance.close(value, right)).nonzero()
+    first = tuple(int(i) for i in wrong[0])
+    said = say(
+        "{what}: {wrong} of {total} values differ ({case}), the first at index {index}.",
+        what=what,
+        wrong=len(wrong),
+        total=value.numel(),
+        case=say(case.name),
+        index=list(first),
+    )
+    shown = right.to(value.dtype) if value.is_floating_point() else right
+    return Finding("wrong-values", said, got=_window(value, first), expected=_window(shown, first))
 
 
 def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Finding | None:
@@ -274,17 +367,29 @@ def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Fin
         return None
     bad = ~finite
     if value.numel() == 1:
-        got, wanted = in_digits(value.item()), "a finite number" if right is None else in_digits(right.item())
-        return Finding("not-finite", f"{name} {_IS[value.dim() > 0]} {got}, expected {wanted} ({case}).")
+        wanted = say("a finite number") if right is None else in_digits(right.item())
+        return Finding("not-finite", _one_number(value, name, in_digits(value.item()), wanted, case))
     first = tuple(int(i) for i in bad.nonzero()[0])
-    kind = "NaN" if bool(torch.isnan(value[first])) else "inf"
-    return Finding(
-        "not-finite",
-        f"{name} contains {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)} ({case}).",
+    said = say(
+        "{what} contains {kind} in {bad} of {total} places, first at {index} ({case}).",
+        what=name,
+        kind="NaN" if bool(torch.isnan(value[first])) else "inf",
+        bad=int(bad.sum()),
+        total=bad.numel(),
+        index=list(first),
+        case=say(case),
     )
+    return Finding("not-finite", said)
 
 
-_IS = ("is", "holds")  # for a number, for a tensor with axes and one entry
+def _one_number(value: Tensor, name: str, got: str, wanted: str, case: str) -> str:
+    """The sentence on a wrong tensor of one entry, with axes or without."""
+    template = (
+        "{what} holds {got}, expected {wanted} ({case})."
+        if value.dim()
+        else "{what} is {got}, expected {wanted} ({case})."
+    )
+    return say(template, what=name, got=got, wanted=wanted, case=say(case))
 
 
 def apart(got: float, expected: float) -> tuple[str, str]:
@@ -312,7 +417,7 @@ def in_digits(number: Any, digits: int = 4) -> str:
 
 def called(exercise: Exercise, output: Output) -> str:
     """An output in the words of a message: by its name if the exercise has several, else as the result."""
-    return f"`{output.name}`" if len(exercise.outputs) > 1 else f"The result of `{exercise.name}`"
+    return f"`{output.name}`" if len(exercise.outputs) > 1 else say("The result of `{name}`", name=exercise.name)
 
 
 def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:

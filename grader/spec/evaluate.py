@@ -6,13 +6,14 @@ import traceback
 from collections.abc import Mapping
 
 from grader.report import PartReport, Report
-from grader.report.words import UNWRITTEN, first_failure
+from grader.report.words import UNWRITTEN, WAITING, FirstFix, first_failure
+from grader.sentences import say, together
 from grader.spec import again, compare
 from grader.spec.accidents import accidents, beside
 from grader.spec.diagnose import diagnose
 from grader.spec.draw import Draw
 from grader.spec.exclusions import reason
-from grader.spec.exercise import NOT_JUDGED, Exercise, Finding, Mistake, not_judged
+from grader.spec.exercise import Exercise, Finding, Mistake, not_judged
 from grader.spec.forms import right_but_for_form
 from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
@@ -123,7 +124,7 @@ def _judge_parts(session: Session) -> tuple[PartReport, ...]:
         if call is not None:
             where = compare.place(session.excluded_at, exercise.name)
             finding = Finding("excluded-function", reason(call, exclusion, where))
-        results.append(_result(f"does without {exclusion.title}", 0, finding))
+        results.append(_result(say("does without {what}", what=say(exclusion.title)), 0, finding))
     changed = changed_settings(session.settings)
     if changed is not None:
         results.append(_result("leaves torch's own settings as they were", 0.5, changed))
@@ -142,7 +143,7 @@ def _result(name: str, weight: float, finding: Finding | None) -> PartReport:
         finding.got,
         finding.expected,
         finding.hints,
-        judged=finding.kind not in NOT_JUDGED,
+        judged=finding.kind not in WAITING,
     )
 
 
@@ -172,7 +173,7 @@ def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mappi
     if session.stopped is not None:
         return _report(session, results, diagnosis=_general(results), hints=narrow(session, first))
     mistake = diagnose(session)
-    also = tuple(beside(session, mistake)) if mistake is not None else ()
+    also = next(beside(session, mistake), None) if mistake is not None else None
     fix, why, fix_report = _failing_exercise(session, exercises)
     # A helper's own failure explains more than an accident in the code that calls it.
     if mistake is None and fix_report is not None:
@@ -185,11 +186,15 @@ def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mappi
         session,
         results,
         diagnosis=mistake.id or _general(results),
-        symptom=" Or ".join([mistake.symptom, *(f"`{mistake.id}`: {mistake.symptom}" for mistake in also)]),
-        hints=mistake.hints + tuple(hint for mistake in also for hint in mistake.hints),
+        symptom=together(mistake.symptom, _or_also(also)),
+        hints=(*mistake.hints, *(also.hints if also is not None else ())),
         first_fix=fix,
         first_fix_why=why,
     )
+
+
+def _or_also(also: Mistake | None) -> str:
+    return "" if also is None else say("Or `{mistake}`: {symptom}", mistake=also.id, symptom=say(also.symptom))
 
 
 def _general(results: tuple[PartReport, ...]) -> str | None:
@@ -207,9 +212,9 @@ def _failing_exercise(session: Session, exercises: Mapping[str, Exercise]) -> tu
         if name not in exercises or name not in uses:
             continue
         if session.ask(Request("describe", name)).status == "missing":
-            return name, "is not defined", None
+            return name, FirstFix.MISSING, None
         report = evaluate(exercises[name], session.subject, exercises=exercises)
         if not report.passed and not report.broken:
-            why = "is not written yet" if report.unwritten is not None else "does not pass its own check yet"
+            why = FirstFix.UNWRITTEN if report.unwritten is not None else FirstFix.FAILING
             return report.first_fix or name, report.first_fix_why or why, report
     return "", "", None

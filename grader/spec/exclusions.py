@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from grader.sentences import say, together
 from grader.spec.exercise import Exclusion
 from grader.subject.watch import COMPILERS
 
@@ -18,14 +19,20 @@ def reason(call: str, exclusion: Exclusion, where: str = "") -> str:
     """Sentences for the student on why a logged call earns nothing. `where`: the student's line that called it, as
     `grader.spec.compare.place` has it."""
     if call in COMPILERS:
-        return (
-            f"Your code runs through `{call}`{where}. There the check can't see which functions are called. Write your "
-            "code in plain Python. Until then it earns nothing."
+        template = "Your code runs through `{call}` {place}." if where else "Your code runs through `{call}`."
+        cost = say(
+            "There the check can't see which functions are called. Write your code in plain Python. Until then it "
+            "earns "
+            "nothing."
         )
-    return (
-        f"Your code calls `{call}`{where}. This exercise asks you to do without {exclusion.title}, also in "
-        "functions that it calls, so your code earns nothing yet."
-    )
+    else:
+        template = "Your code calls `{call}` {place}." if where else "Your code calls `{call}`."
+        cost = say(
+            "This exercise asks you to do without {what}, also in functions that it calls, so your code earns nothing "
+            "yet.",
+            what=say(exclusion.title),
+        )
+    return together(say(template, call=call, **({"place": where} if where else {})), cost)
 
 
 SOFTMAX_FAMILY = named("torch's softmax, log_softmax and softmin", r"(?i)soft(max|min)")

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from torch import Tensor
 
+from grader.report.words import WAITING
+from grader.sentences import say
+
 if TYPE_CHECKING:
     from grader.spec.draw import Draw
     from grader.spec.session import Session
@@ -54,7 +57,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a part did not pass. `kind` is a stable id, such as "wrong-shape". `message` holds no secrets; `got` and
+    """Why a part did not pass. `kind` is a stable id, such as "wrong-shape". `message`, made by
+    `grader.sentences.say` where it has values, holds no secrets; `got` and
     `expected`, the first wrong tensor and the right one, are for the learner's kernel only (None: nothing to show)."""
 
     kind: str
@@ -64,25 +68,10 @@ class Finding:
     hints: tuple[str, ...] = ()
 
 
-# Findings that judge nothing, by kind: something else has to come first. Such a part is neither passed nor failed.
-NOT_JUDGED: Mapping[str, str] = {
-    "waited": (
-        "Not judged yet: time ran out before your code had used much processor time. Either the machine is busy, or "
-        "your code waits, as it would in `time.sleep`. Run the check again."
-    ),
-    "not-run": "Not judged yet: an earlier call did not finish.",
-    "written-first": "Not judged yet: the code has to be written first.",
-    "runs-first": "Not judged yet: the code has to run first.",
-    "shape-first": "Not judged yet: the shape of the result has to be right first.",
-    "values-first": "Not judged yet: the values have to be right first.",
-    "not-answered": "Not judged yet: there is no answer.",
-    "not-judged": "Not judged yet: something else has to be right first.",
-}
-
-
 def not_judged(kind: str) -> Finding:
-    """A finding that judges nothing: its message says what has to come first. `kind` is a key of `NOT_JUDGED`."""
-    return Finding(kind, NOT_JUDGED[kind])
+    """A finding that judges nothing: its message says what has to come first. `kind` is a key of
+    `grader.report.words.WAITING`."""
+    return Finding(kind, WAITING[kind].sentence)
 
 
 @dataclass(frozen=True)
@@ -232,7 +221,7 @@ def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
     """
     found = letters(axes, leading)
     if not found:
-        return "a single number, without axes"
+        return say("a single number, without axes")
     names = [" * ".join(map(_name, letter.split("*"))) for letter in found]
     said = f"({', '.join(found)}{',' if len(found) == 1 else ''})"
     return f"{said}: {', '.join(names)}" if names != found else said

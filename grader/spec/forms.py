@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from grader.report import PartReport, Report
+from grader.sentences import say, together
 from grader.spec.session import Session
 from grader.subject import Opaque
 from grader.subject.forms import Form, reformed
@@ -213,6 +214,7 @@ def _said(session: Session, form: Form, first: PartReport) -> str:
     """Sentences on a form that isn't the one asked for; `first` is the first part that failed."""
     found, outputs = first.message, session.exercise.outputs
     if any("pick" in step for step in form):
-        order = f" Expected ({', '.join(output.name for output in outputs)})." if outputs else ""
-        found = f"`{session.exercise.name}` returned its results in another order.{order}"
-    return f"The numbers are right, but not the form in which they come back. {found}"
+        names = ", ".join(output.name for output in outputs)
+        order = say("Expected ({names}).", names=names) if outputs else ""
+        found = together(say("`{name}` returned its results in another order.", name=session.exercise.name), order)
+    return together(say("The numbers are right, but not the form in which they come back."), found)

@@ -5,6 +5,7 @@ Loops over other axes don't matter: their sizes are the same in both cases.
 
 from __future__ import annotations
 
+from grader.sentences import say
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Finding, Part, not_judged, shape_of
 from grader.spec.parts import inspect_call
@@ -50,15 +51,19 @@ def without_loop(what: str, weight: float, after: str = "one sequence") -> Part:
             return not_judged("values-first")
         counts = counted(session)
         if counts is None:
-            return Finding(
-                "values-first", f"Not judged yet: the code has to run with both {SHORT} and {LONG} {what} first."
-            )
+            return not_judged("runs-longer-first")
         if not loops(session):
             return None
-        return Finding(
-            "python-loop",
-            f"Your code asks torch for {counts[0]} operations with {SHORT} {what}, but for {counts[1]} with {LONG} "
-            f"{what}, so it goes through the {what} in a Python loop. Let one operation handle them all.",
+        said = say(
+            "Your code asks torch for {few} operations with {short} {what}, but for {many} with {long} {what}, so it "
+            "goes through the {what} in a Python loop. Let one operation handle them all.",
+            what=say(what),
+            few=counts[0],
+            short=SHORT,
+            many=counts[1],
+            long=LONG,
         )
+        return Finding("python-loop", said)
 
-    return Part(f"does without a Python loop over {what}", weight, judge, compares_values=False)
+    title = say("does without a Python loop over {what}", what=say(what))
+    return Part(title, weight, judge, compares_values=False)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from grader.report import PartReport
+from grader.sentences import Several, say, together
 from grader.spec import compare
 from grader.spec.diagnose import right
 from grader.spec.exercise import NOTATION, Case, letter_in_words, letters
@@ -51,7 +52,7 @@ ABOUT_SHAPES = re.compile(
     r"Sizes of tensors must match|expanded size|[Ss]ize mismatch|broadcast|inconsistent tensor size|same size as"
 )
 NO_SIZE = re.compile(r"(?:dimensions?|number|operand|mat|batch|input|line) ?#?\d+|-\d+")
-BUT = "every index but"  # what is so nearly everywhere isn't so "only" there
+
 CLOSE = 0.05  # a relative error that can come from a detail, such as another variance
 
 
@@ -85,7 +86,10 @@ def _written_down(session: Session) -> Iterator[str]:
     some."""
     numbers = list(session.description.get("numbers", ())) if session.exercise.kind == "function" else []
     if len(numbers) == 1:
-        yield f"Your code contains the number {numbers[0]}. Is it right for every input, or is it a size of only one?"
+        yield say(
+            "Your code contains the number {number}. Is it right for every input, or is it a size of only one?",
+            number=numbers[0],
+        )
 
 
 def _shapes(session: Session) -> Iterator[str]:
@@ -97,12 +101,13 @@ def _shapes(session: Session) -> Iterator[str]:
     named = {int(number) for number in re.findall(r"\d+", NO_SIZE.sub("", raised.message))}
     sizes = _sizes(case)
     known = [
-        f"{n} is {letter_in_words(letter)}"
+        f"{letter_in_words(letter)} = {n}"
         for letter, n in sizes.items()
         if n in named and letter in NOTATION and list(sizes.values()).count(n) == 1
     ]
     if known:
-        yield f"Here {', '.join(known)}. Which axes meet in the line that the message names, and which should?"
+        sizes_here = say("Sizes here: {sizes}.", sizes=", ".join(known))
+        yield together(sizes_here, say("Which axes meet in the line that the message names, and which should?"))
     yield "Print the shapes just above the line that the message names."
 
 
@@ -117,11 +122,14 @@ def _first_difference(session: Session) -> Iterator[str]:
             if len(wrong) and wrong.shape[1]:  # a single number is told already
                 index = wrong[0].tolist()
                 got, right_one = compare.apart(*(float(tensor[tuple(index)]) for tensor in (value, expected)))
-                yield (
-                    f"In “{case.name}”, the first wrong entry is {got} at index {index}, but "
-                    f"{right_one} is expected. Work this entry out by hand. Which of your steps gives something "
-                    "else?"
+                first = say(
+                    "In “{case}”, the first wrong entry is {got} at index {index}, but {expected} is expected.",
+                    case=say(case.name),
+                    got=got,
+                    index=index,
+                    expected=right_one,
                 )
+                yield together(first, say("Work this entry out by hand. Which of your steps gives something else?"))
                 return
 
 
@@ -135,13 +143,15 @@ def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str
     worst = next((i for i in order if not close[i]), None)
     if worst is None:
         return
-    name = f"`{outputs[worst].name}`" if len(outputs) > 1 else "The result"
+    name = outputs[worst].name if len(outputs) > 1 else ""
     pattern = how_it_differs(values[worst], expected[worst], letters(outputs[worst].axes, case.leading), case, name)
     pattern = pattern or _reach(session, case, worst, name)
-    if good:
-        yield f"{' and '.join(good)} {'is' if len(good) == 1 else 'are'} right, but {name} isn't. {pattern}".strip()
+    if len(good) == 1:
+        yield together(say("{good} is right, but `{wrong}` isn't.", good=good[0], wrong=name), pattern)
+    elif good:
+        yield together(say("{good} are right, but `{wrong}` isn't.", good=Several(good), wrong=name), pattern)
     elif len(outputs) > 1:
-        yield f"{name} is already wrong, so start there. {pattern}".strip()
+        yield together(say("`{name}` is already wrong, so start there.", name=name), pattern)
     elif pattern:
         yield pattern
 
@@ -152,19 +162,22 @@ def _cases(session: Session) -> Iterator[str]:
     fine = [name for name, good in verdicts.items() if good]
     wrong = [name for name, good in verdicts.items() if not good]
     if fine and wrong:
-        yield (
-            f"Your code is right on some inputs ({_quoted(fine)}) but wrong on others ({_quoted(wrong)}). "
-            "What is different about the others?"
+        yield say(
+            "Your code is right on some inputs ({right}) but wrong on others ({wrong}). What is different about the "
+            "others?",
+            right=_quoted(fine),
+            wrong=_quoted(wrong),
         )
 
 
 def _quoted(names: list[str]) -> str:
-    return ", ".join(f"“{name}”" for name in names[:4])
+    return Several(say("“{case}”", case=say(name)) for name in names[:4])
 
 
 def _reach(session: Session, case: Case, output: int, name: str) -> str:
     """A sentence on an argument that doesn't change the result and should, or changes it where it shouldn't; "" if
-    there is none. `output` is the index of the result, `name` its words."""
+    there is none. `output` is the index of the result, `name` its name, "" for the only one."""
+    result = _inside(name)
     found = ""
     for words, other in _changes(case):
         got = [compare.leaves(session.call(which).value, len(session.exercise.outputs)) for which in (case, other)]
@@ -176,9 +189,13 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
         expected = [session.expected(which)[output] for which in (case, other)]
         should, may = (~how.close(expected[1], expected[0]) for how in (FLOAT32, ROUNDING))
         if bool(should.any()) and torch.equal(got[0][output], got[1][output]):
-            return f"If you change {words}, {_lower(name)} stays as it was, but it should change."
+            return say(
+                "If you change {what}, {result} stays as it was, but it should change.", what=words, result=result
+            )
         if bool((moves & ~may).any()):
-            found = found or f"If you change {words}, {_lower(name)} changes in places where it shouldn't."
+            found = found or say(
+                "If you change {what}, {result} changes in places where it shouldn't.", what=words, result=result
+            )
     return found
 
 
@@ -195,16 +212,33 @@ def _changes(case: Case) -> Iterator[tuple[str, Case]]:
             changed = arg.clone()
             changed.select(axis, -1).mul_(0.5).add_(0.25)
             args = {**case.args, name: changed}
-            words = f"the last {part} of `{name}`"
-            if arg.dim() > 2:  # which axis is a row?
-                words += f", `{name}[..., -1]`" if part == "column" else f", `{name}[..., -1, :]`"
-            yield words, replace(case, name=f"{case.name}, {part} of {name}", args=args)
+            # Of more than two axes: which one is a row?
+            words = _LAST[part, arg.dim() > 2]
+            yield say(words, name=name), replace(case, name=f"{case.name}, {part} of {name}", args=args)
+
+
+_LAST = {
+    ("column", False): "the last column of `{name}`",
+    ("column", True): "the last column of `{name}`, `{name}[..., -1]`",
+    ("row", False): "the last row of `{name}`",
+    ("row", True): "the last row of `{name}`, `{name}[..., -1, :]`",
+}
+
+
+def _first(name: str) -> str:
+    """An output at the beginning of a sentence, by its `name`, "" for the only one."""
+    return f"`{name}`" if name else say("The result")
+
+
+def _inside(name: str) -> str:
+    """The same inside of a sentence."""
+    return f"`{name}`" if name else say("the result")
 
 
 def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
     """How a wrong tensor differs from the right one, in a sentence; empty if nothing stands out.
 
-    `axes` are the letters of its axes, `name` what it is called.
+    `axes` are the letters of its axes, `name` is that of an output, "" for the only one.
     """
     if got.shape != expected.shape:
         return _shape(got, expected, axes, case, name)
@@ -214,20 +248,21 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
     got, expected = got.to(torch.float64), expected.to(torch.float64)
     bad = ~torch.isfinite(got) & torch.isfinite(expected)
     if bool(bad.any()):
-        place = _where(bad, axes) or ("anywhere" if bool(bad.all()) else "in some places")
-        return f"{name} isn't finite {place}."
+        place = _where(bad, axes) or (say("anywhere") if bool(bad.all()) else say("in some places"))
+        return say("{what} isn't finite {where}.", what=_first(name), where=place)
     for argument, arg in case.args.items():
         if isinstance(arg, Tensor) and arg.shape == got.shape and FLOAT32.all_close(got, arg):
-            return f"{name} is the argument `{argument}`, unchanged."
+            return say("{what} is the argument `{argument}`, unchanged.", what=_first(name), argument=argument)
     if got.numel() > 1 and bool((got == got.flatten()[0]).all()):
-        return f"{name} has the same value everywhere."
+        return say("{what} has the same value everywhere.", what=_first(name))
     factor = _factor(got, expected)
     if factor is not None:
         size = _as_size(factor, case)
         whole = math.isclose(factor, round(factor)) or math.isclose(1 / factor, round(1 / factor)) if factor else False
         if got.numel() > 1 or size or whole:  # any number is some multiple of any other
             times = compare.apart(factor, 1.0)[0]
-            return f"Every entry of {_lower(name)} is {times} times the expected one{size}."
+            multiple = say("Every entry of {what} is {times} times the expected one.", what=_inside(name), times=times)
+            return together(multiple, size)
         return ""
     if not got.is_floating_point() or set(expected.flatten().tolist()) <= {0.0, 1.0}:
         return _moved(got, expected, name) or _part(got, expected, axes, name) or _kept(got, expected, axes, name)
@@ -249,31 +284,34 @@ def _ranks(got: Tensor, expected: Tensor, name: str) -> str:
     orders = (tensor.sort(dim=-1, stable=True).indices for tensor in (got, expected))
     if not torch.equal(*orders):
         return ""
-    return f"In each row of {_lower(name)} the entries are in the right order by size, but their values are wrong."
+    return say(
+        "In each row of {what} the entries are in the right order by size, but their values are wrong.",
+        what=_inside(name),
+    )
 
 
 def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
     if sorted(got.shape) == sorted(expected.shape):
         by_size = dict(zip(expected.shape, axes, strict=True))
         order = ", ".join(by_size[size] for size in got.shape)
-        values = ". The entries themselves are right" if got.dim() > 1 and _transposed(got, expected) else ""
-        return f"The sizes are right, but their order is ({order}){values}."
+        said = say("The sizes are right, but their order is ({order}).", order=order)
+        entries_right = got.dim() > 1 and _transposed(got, expected)
+        return together(said, say("The entries themselves are right.") if entries_right else "")
     if got.squeeze().shape == expected.squeeze().shape:
-        return "The sizes are right, except that there is one axis of length 1 too many or too few."
+        return say("The sizes are right, except that there is one axis of length 1 too many or too few.")
     if got.dim() != expected.dim():
-        few = "few" if got.dim() < expected.dim() else "many"
-        axis = "axis" if got.dim() == 1 else "axes"
-        return f"{name} has {got.dim()} {axis}, which is too {few}; expected {expected.dim()}."
+        few = got.dim() < expected.dim()
+        template = _TOO_FEW if few else _TOO_MANY
+        return say(template, what=_first(name), count=got.dim(), wanted=expected.dim())
     off = [i for i, (a, b) in enumerate(zip(got.shape, expected.shape, strict=True)) if a != b]
     is_size = {n: letter for letter, n in _sizes(case).items()}
-    said = list(
-        dict.fromkeys(
-            f"where {letter_in_words(axes[i])} belongs, there is {letter_in_words(is_size.get(n, str(n)))}"
-            for i in off
-            for n in [got.shape[i]]
-        )
-    )
-    return f"{said[0][0].upper()}{'; '.join(said)[1:]}."
+    there = (letter_in_words(is_size.get(got.shape[i], str(got.shape[i]))) for i in off)
+    pairs = dict.fromkeys(zip((letter_in_words(axes[i]) for i in off), there, strict=True))
+    return together(*(say("Where {axis} belongs, there is {found}.", axis=axis, found=found) for axis, found in pairs))
+
+
+_TOO_FEW = "{what} has too few axes: {count}, expected {wanted}."
+_TOO_MANY = "{what} has too many axes: {count}, expected {wanted}."
 
 
 def _transposed(got: Tensor, expected: Tensor) -> bool:
@@ -292,13 +330,15 @@ def _factor(got: Tensor, expected: Tensor) -> float | None:
 
 
 def _as_size(factor: float, case: Case) -> str:
-    """The size of the call that a factor may come from, in words that continue a sentence; "" if there is none."""
+    """The size of the call that a factor may come from, as a sentence; "" if there is none."""
     size = abs(factor) if abs(factor) > 1 else 1 / abs(factor) if factor else 0
     for letter, n in _sizes(case).items():
+        axis = letter_in_words(letter)
         if math.isclose(size, n, rel_tol=1e-3):
-            return f"; {letter_in_words(letter)} is {n} here"
+            return say("Here {axis} is {size}.", axis=axis, size=n)
         if math.isclose(size * size, n, rel_tol=1e-3):
-            return f"; {letter_in_words(letter)} is {n} here, and its square root is {size:.4g}"
+            root = f"{size:.4g}"
+            return say("Here {axis} is {size}, and its square root is {root}.", axis=axis, size=n, root=root)
     return ""
 
 
@@ -314,22 +354,36 @@ def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
     otherwise."""
     if got.dim() < 2 or got.shape[-1] < 2:
         return ""
-    sums, right_sums = got.sum(-1), expected.sum(-1)
+    sums, right_sums, what = got.sum(-1), expected.sum(-1), _inside(name)
     if FLOAT32.all_close(right_sums, torch.ones_like(right_sums)) and bool((expected >= 0).all()):
         if not FLOAT32.all_close(sums, right_sums):
             worst = compare.apart(float(_worst(sums)), 1.0)[0]
-            return f"The rows of {_lower(name)} should sum to one, but one of them sums to {worst}."
+            return say("The rows of {what} should sum to one, but one of them sums to {sum}.", what=what, sum=worst)
         if bool((got >= 0).all()):
-            return f"The rows of {_lower(name)} do sum to one, so look at the earlier steps."
+            return say("The rows of {what} do sum to one, so look at the earlier steps.", what=what)
     if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
-        return f"Every entry of {_lower(name)} is off by the same amount, {float((got - expected).mean()):.3g}."
-    for dim, line in ((-1, "row"), (-2, "column")):
+        amount = f"{float((got - expected).mean()):.3g}"
+        return say("Every entry of {what} is off by the same amount, {amount}.", what=what, amount=amount)
+    for dim, (added, multiplied) in _LINES.items():
         if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
-            return f"Each {line} of {_lower(name)} is right except that the same number is added to every entry."
+            return say(added, what=what)
         scale = (got * expected).sum(dim, keepdim=True) / (expected * expected).sum(dim, keepdim=True)
         if bool(torch.isfinite(scale).all()) and FLOAT32.all_close(got, scale * expected):
-            return f"Each {line} of {_lower(name)} is right except for a factor, which differs from {line} to {line}."
+            return say(multiplied, what=what)
     return ""
+
+
+# By axis: every line along it with a number added, with a factor.
+_LINES = {
+    -1: (
+        "Each row of {what} is right except that the same number is added to every entry.",
+        "Each row of {what} is right except for a factor, which differs from row to row.",
+    ),
+    -2: (
+        "Each column of {what} is right except that the same number is added to every entry.",
+        "Each column of {what} is right except for a factor, which differs from column to column.",
+    ),
+}
 
 
 def _worst(sums: Tensor) -> Tensor:
@@ -341,24 +395,27 @@ def _moved(got: Tensor, expected: Tensor, name: str) -> str:
     if got.numel() < 3 or not FLOAT32.all_close(got.flatten().sort().values, expected.flatten().sort().values):
         return ""
     if got.dim() > 1 and _transposed(got, expected):
-        return f"{name} would be right if two of its axes changed places."
+        return say("{what} would be right if two of its axes changed places.", what=_first(name))
+    what = _inside(name)
     if FLOAT32.all_close(got.sort(-1).values, expected.sort(-1).values):
-        return f"The entries of {_lower(name)} are right and in the right rows, but in the wrong order within each row."
-    return f"The entries of {_lower(name)} are right, but in the wrong places. Which step moves them?"
+        return say(
+            "The entries of {what} are right and in the right rows, but in the wrong order within each row.", what=what
+        )
+    return say("The entries of {what} are right, but in the wrong places. Which step moves them?", what=what)
 
 
 def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     """A sentence on the part of a tensor that is wrong; "" if it is wrong all over. `axes` are the letters of its
     axes."""
-    place = _where(~FLOAT32.close(got, expected), axes)
-    return f"{name} is wrong only {place}." if place and BUT not in place else ""
+    place = _where(~FLOAT32.close(got, expected), axes, or_nearly_all=False)
+    return say("{what} is wrong only {where}.", what=_first(name), where=place) if place else ""
 
 
 def _kept(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     """A sentence on the part of a tensor that is right, where most of it isn't; "" if none is."""
     fine = FLOAT32.close(got, expected)
     place = _where(fine, axes) if bool(fine.any()) else ""
-    return f"{name} is right only {place}." if place else ""
+    return say("{what} is right only {where}.", what=_first(name), where=place) if place else ""
 
 
 def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
@@ -366,43 +423,61 @@ def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     shouldn't be. "" if there is none."""
     zero = (got == 0) & ~FLOAT32.close(got, expected)
     place = _where(zero, axes) if int(zero.sum()) > 1 else ""
-    return f"{name} is 0 {place}, where other values belong." if place else ""
+    return say("{what} is 0 {where}, where other values belong.", what=_first(name), where=place) if place else ""
 
 
 def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
     """A sentence where every entry is off by little; "" otherwise."""
     scale = float(expected.abs().max())
     error = float((got - expected).abs().max()) / scale if scale else math.inf
+    if error >= CLOSE:
+        return ""
     off = compare.in_digits(100 * error, 2)
-    return f"{name} is nearly right everywhere, off by {off}% at most. Only a detail differs." * (error < CLOSE)
+    return say(
+        "{what} is nearly right everywhere, off by {percent}% at most. Only a detail differs.",
+        what=_first(name),
+        percent=off,
+    )
 
 
-def _where(wrong: Tensor, axes: list[str]) -> str:
+def _where(wrong: Tensor, axes: list[str], or_nearly_all: bool = True) -> str:
     """The place of what is wrong, as the end of a sentence: on one side of the diagonal, or at some indices of one
-    axis; "" if all over. `wrong` is bool, True where it is wrong."""
+    axis; "" if all over. `wrong` is bool, True where it is wrong. If not `or_nearly_all`, "" for every index but one,
+    too: what is so nearly everywhere isn't so "only" there."""
     if len(axes) > 1 and axes[-1][0] == axes[-2][0] == "T" and min(wrong.shape[-2:]) > 1:  # tokens against tokens
         rows, columns = wrong.nonzero()[:, -2], wrong.nonzero()[:, -1]
-        for there, words in ((columns > rows, "above"), (columns < rows, "below"), (columns == rows, "on")):
+        for there, words in (
+            (columns > rows, "above the diagonal of the last two axes"),
+            (columns < rows, "below the diagonal of the last two axes"),
+            (columns == rows, "on the diagonal of the last two axes"),
+        ):
             if bool(there.all()):
-                return f"{words} the diagonal of the last two axes"
+                return say(words)
     places = []
     for axis, (letter, size) in enumerate(zip(axes, wrong.shape, strict=True)):
         hit = wrong.movedim(axis, 0).reshape(size, -1).any(-1).nonzero().flatten().tolist()
         if len(hit) < size:
-            places.append(f"{_indices(hit, size)} along {letter_in_words(letter)}")
-    return f"at {' and '.join(places[:2])}" if places else ""
+            places.append((hit, size, letter_in_words(letter)))
+    if not places or not (or_nearly_all or all(_but_one(hit, size) is None for hit, size, _axis in places[:2])):
+        return ""
+    found = (say("{indices} along {axis}", indices=_indices(hit, size), axis=axis) for hit, size, axis in places[:2])
+    return say("at {places}", places=Several(found))
+
+
+def _but_one(hit: list[int], size: int) -> int | None:
+    """The only index along an axis of `size` that isn't hit; None if there is no such, and for the first one, after
+    which all are "index 1 and beyond"."""
+    rest = sorted(set(range(size)) - set(hit))
+    return rest[0] if len(rest) == 1 < len(hit) and rest != [0] else None
 
 
 def _indices(hit: list[int], size: int) -> str:
-    rest = sorted(set(range(size)) - set(hit))
-    if len(rest) == 1 < len(hit) and rest != [0]:
-        return f"{BUT} {'the last' if rest == [size - 1] else rest[0]}"
+    but = _but_one(hit, size)
+    if but is not None:
+        return say("every index but the last") if but == size - 1 else say("every index but {index}", index=but)
     if hit == list(range(hit[0], size)) and len(hit) > 1:
-        return f"index {hit[0]} and beyond"
+        return say("index {index} and beyond", index=hit[0])
     if len(hit) == 1:
-        return "the last index" if hit[0] == size - 1 else f"index {hit[0]}"
-    return f"indices {', '.join(map(str, hit[:5]))}{', …' if len(hit) > 5 else ''}"
-
-
-def _lower(name: str) -> str:
-    return name[0].lower() + name[1:]
+        return say("the last index") if hit[0] == size - 1 else say("index {index}", index=hit[0])
+    shown = ", ".join(map(str, hit[:5]))
+    return say("indices {indices}, …", indices=shown) if len(hit) > 5 else say("indices {indices}", indices=shown)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.cases import LENGTH_ONE
 from grader.spec.exercise import Case, Finding, Part, not_judged
@@ -32,7 +33,7 @@ def _inspect(session: Session, case: Case, tolerance: Tolerance | None, gradient
     finding = compare.run_error(outcome, session.exercise) or compare.structure(outcome.value, session.exercise)
     if finding is not None and finding.kind == "raised":  # torch's message seldom names the arguments
         arguments = compare.arguments_in_words(case, session.exercise)
-        return replace(finding, message=f"{finding.message.rstrip('.')}. {arguments}".rstrip())
+        return replace(finding, message=together(finding.message, arguments))
     if finding is not None:
         return finding
     values = compare.leaves(outcome.value, len(session.exercise.outputs)) or []
@@ -130,15 +131,16 @@ def float64(
         finding = _first(session, [case], tolerance)
         right_but_for_digits = finding is not None and _first(session, [case], FLOAT32) is None
         if right_but_for_digits and _rounds(session, session.cases[case]):
-            return Finding(
-                "dtype-changed",
-                f"`{session.exercise.name}` must be rounding float64 to float32 on the way, since changing the twelfth "
-                "digit of its first argument makes no difference. `.float()` does that, and so does filling a float32 "
-                "tensor.",
-            )
+            return Finding("dtype-changed", say(_ROUNDS, name=session.exercise.name))
         return finding
 
     return Part("keeps the dtype, float32 and float64", weight, judge)
+
+
+_ROUNDS = (
+    "`{name}` must be rounding float64 to float32 on the way, since changing the twelfth digit of its first argument "
+    "makes no difference. `.float()` does that, and so does filling a float32 tensor."
+)
 
 
 def _rounds(session: Session, case: Case) -> bool:
@@ -165,12 +167,22 @@ def _same(one: Outcome, other: Outcome) -> bool:
 def changed_in_place(session: Session, argument: str, case: str = "") -> Finding:
     """What is found where the learner's function has written into an argument of this name, on a case of this name if
     there are several."""
-    where = f" ({case})" if case else ""
-    return Finding(
-        "changes-argument",
-        f"`{session.exercise.name}` changed its argument `{argument}` in place{where}. Operations whose names end in "
-        f"`_` do that, and so do `+=` and assignments such as `{argument}[...] = ...`. Make a new tensor instead.",
+    name = session.exercise.name
+    if case:
+        said = say(
+            "`{name}` changed its argument `{argument}` in place ({case}).",
+            name=name,
+            argument=argument,
+            case=say(case),
+        )
+    else:
+        said = say("`{name}` changed its argument `{argument}` in place.", name=name, argument=argument)
+    advice = say(
+        "Operations whose names end in `_` do that, and so do `+=` and assignments such as `{argument}[...] = ...`. "
+        "Make a new tensor instead.",
+        argument=argument,
     )
+    return Finding("changes-argument", together(said, advice))
 
 
 def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
@@ -186,10 +198,11 @@ def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
 
 
 _SETTINGS = {
-    "device": "changed torch's default device. Give `device=` where you make a tensor",
-    "gradients": "turned gradients off for all code after it. `with torch.no_grad():` turns them on again at its end",
-    "dtype": "changed torch's default dtype. Give `dtype=` where you make a tensor",
-    "threads": "changed how many threads torch uses",
+    "device": "Your code changed torch's default device. Give `device=` where you make a tensor.",
+    "gradients": "Your code turned gradients off for all code after it. `with torch.no_grad():` turns them on again at "
+    "its end.",
+    "dtype": "Your code changed torch's default dtype. Give `dtype=` where you make a tensor.",
+    "threads": "Your code changed how many threads torch uses.",
 }
 
 
@@ -197,7 +210,7 @@ def changed_settings(keys: Collection[str]) -> Finding | None:
     """A finding on what calls have changed in torch itself, None if nothing: `keys` are those of
     `grader.subject.settings`. A seed is no fault: whoever wants the same draws again has to set one."""
     found = [sentence for key, sentence in _SETTINGS.items() if key in keys]
-    return Finding("changes-setting", f"Your code {found[0]}.") if found else None
+    return Finding("changes-setting", say(found[0])) if found else None
 
 
 def gradients(case: str = "one sequence", weight: float = 1, tolerance: Tolerance = FLOAT32) -> Part:
@@ -215,13 +228,14 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
                 if "detach().numpy()" in raised.message
                 else "Use torch operations only, and don't write into tensors that are needed later."
             )
-            message = f"{raised.message} The code runs without gradients, but not with them. {advice}"
-            return Finding("gradient-cut", message)
+            only = say("The code runs without gradients, but not with them.")
+            return Finding("gradient-cut", together(raised.message, only, say(advice)))
         finding = inspect_call(session, drawn, FLOAT32, gradients=True)
         if finding is not None:
             return finding
         if outcome.gradients is None:
-            return Finding("gradient-cut", f"No gradient reaches the result of `{session.exercise.name}`. {_CUT}")
+            none = say("No gradient reaches the result of `{name}`.", name=session.exercise.name)
+            return Finding("gradient-cut", together(none, _CUT))
         return _wrong_gradient(session, drawn, outcome.gradients, tolerance)
 
     return Part("lets gradients flow", weight, judge)
@@ -243,11 +257,18 @@ def defaults(after: str, weight: float = 0.5) -> Part:
             name, _, given = argument.partition("=")
             default = defaults.get(name) if isinstance(defaults, dict) else None
             if given and isinstance(required, list) and name in required:
-                return Finding("wrong-default", f"`{name}` has no default, but in the exercise its default is {given}.")
-            if given and type(default) in (int, float) and default != ast.literal_eval(given):
-                return Finding(
-                    "wrong-default", f"The default of `{name}` is {default}, but in the exercise it is {given}."
+                said = say(
+                    "`{name}` has no default, but in the exercise its default is {given}.", name=name, given=given
                 )
+                return Finding("wrong-default", said)
+            if given and type(default) in (int, float) and default != ast.literal_eval(given):
+                said = say(
+                    "The default of `{name}` is {default}, but in the exercise it is {given}.",
+                    name=name,
+                    default=default,
+                    given=given,
+                )
+                return Finding("wrong-default", said)
         return None
 
     return Part("has the defaults of the exercise", weight, judge, compares_values=False)
@@ -277,13 +298,16 @@ def keeps(attribute: str, position: int, case: str, weight: float = 0.5) -> Part
     def judge(session: Session) -> Finding | None:
         if inspect_call(session, session.cases[case], FLOAT32) is not None:
             return not_judged("values-first")
-        message = f"Other code reads the module's `{attribute}`, but doesn't find there what the module was made with."
+        message = say(
+            "Other code reads the module's `{attribute}`, but doesn't find there what the module was made with.",
+            attribute=attribute,
+        )
         return Finding("not-kept", message) if lost(session) else None
 
-    return Part(f"keeps `{attribute}`", weight, judge, compares_values=False)
+    return Part(say("keeps `{attribute}`", attribute=attribute), weight, judge, compares_values=False)
 
 
-_CUT = (
+_CUT = say(
     "`.detach()`, `.item()`, `.numpy()`, `.tolist()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut "
     "gradients."
 )
@@ -301,10 +325,11 @@ def _wrong_gradient(
         if got is None and tolerance.all_close(torch.zeros_like(right), right):
             continue
         if got is None:  # it explains wrong gradients of other tensors
-            return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
+            return Finding("gradient-cut", together(say("No gradient reaches `{name}`.", name=name), _CUT))
         close = got.shape == right.shape and tolerance.all_close(got, right)
         if not close and got.shape == right.shape and bool((right.abs() < 1e-8 * noise).all()):
             close = bool((got.abs() <= noise).all())
         if not close and wrong is None:
-            wrong = Finding("wrong-gradient", f"The gradient of `{name}` is wrong, though the values are right. {_CUT}")
+            said = say("The gradient of `{name}` is wrong, though the values are right.", name=name)
+            wrong = Finding("wrong-gradient", together(said, _CUT))
     return wrong

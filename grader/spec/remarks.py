@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.sentences import say
 from grader.spec.session import Session
 from grader.subject import Raised
 
@@ -39,9 +40,11 @@ def on_another_device(session: Session) -> str:
 
 def _remark(raised: Raised) -> str:
     number, _, made = raised.message.partition(" ")
-    known = {"number": raised.line_number, "line": raised.line, "made_number": number, "made": made}
+    here = {"number": raised.line_number, "line": raised.line}
     if raised.name == "ResultLeft":
-        return (LEFT_MADE if made else LEFT).format(**known)
+        return say(LEFT_MADE, made_number=number, made=made) if made else say(LEFT)
     if not made:
-        return MIXED.format(**known)
-    return (MIXED_THERE if number == str(raised.line_number) else MIXED_MADE).format(**known)
+        return say(MIXED, **here)
+    if number == str(raised.line_number):
+        return say(MIXED_THERE, **here)
+    return say(MIXED_MADE, **here, made_number=number, made=made)

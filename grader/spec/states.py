@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.report.words import UNWRITTEN
+from grader.sentences import say
 from grader.spec.exercise import Finding, not_judged
 from grader.spec.session import Session
 
@@ -59,9 +60,9 @@ def _unwritten(session: Session, findings: Sequence[Finding | None]) -> Finding 
     name = session.exercise.name
     if _are_questions(session):
         if len(found) == len(findings) and all(finding.kind == "not-answered" for finding in found):
-            return Finding("not-written", f"`{name}` has no answers yet: write them, run the cell, and check again.")
+            said = say("`{name}` has no answers yet: write them, run the cell, and check again.", name=name)
+            return Finding("not-written", said)
     elif found and session.stopped is None and session.description.get("empty") and not _any_right(session, findings):
-        return Finding(
-            "not-written", f"`{name}` is not written yet: put your code into it, run the cell, and check again."
-        )
+        said = say("`{name}` is not written yet: put your code into it, run the cell, and check again.", name=name)
+        return Finding("not-written", said)
     return next((finding for finding in found if finding.kind in UNWRITTEN), None)

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from grader.errors import CourseError
+from grader.sentences import PLACEHOLDER, say
 from grader.spec.exercise import Mistake
 from grader.spec.session import Session
 
 ROOT = Path(__file__).parents[2]
 FEWEST_HINTS = 2
-PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
 _HINT = re.compile(r"(\d+)\. +(?=\S)")
 
 
@@ -89,7 +90,7 @@ class Words:
             )
         for name in sorted(values.keys() - names.keys()):
             raise CourseError(f"{_caller()} {name} isn't used in the words of the mistake {id}; expected {{{name}}}")
-        symptom, *hints = (PLACEHOLDER.sub(lambda name: str(values[name[1]]), text) for _line, text in entry.texts)
+        symptom, *hints = (_filled(text, values) for _line, text in entry.texts)
         return Mistake(id, symptom, tuple(hints), variants, recognise)
 
     def unused(self) -> list[str]:
@@ -97,6 +98,11 @@ class Words:
         imported before."""
         left = [entry for id, entry in self._entries.items() if id not in self._used]
         return [f"{_shown(self.path, entry.line)} no specification has the mistake {entry.id}" for entry in left]
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    names = PLACEHOLDER.findall(text)
+    return say(text, **{name: values[name] for name in names}) if names else text
 
 
 def read_words(path: Path) -> dict[str, MistakeWords]:

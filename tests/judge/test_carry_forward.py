@@ -49,7 +49,7 @@ def test_course_decides_what_counts(carried):
     assert full.carried_with == ("attention_scores",)
     for told in (as_text(full), as_html(full)):
         assert "attention_scores" in told
-        assert f"adds {round(3 * full.carried, 2):g} points" in told
+        assert f"adds {round(3 * full.carried, 2):g} to the points" in told
     assert none.parts == full.parts  # what failed is told as it was
 
 

@@ -21,7 +21,7 @@ def result_of(source, practice=True):
 
 def test_the_three_states_are_in_the_result_and_in_json():
     result = result_of(WRONG)
-    assert [part.state for part in result.parts[:3]] == ["passed", "failed", "not judged yet"]
+    assert [part.state for part in result.parts[:3]] == ["passed", "failed", "not-judged"]
     plain = json.loads(json.dumps(SubmissionResult((result,)).to_plain()))
     assert [part["judged"] for part in plain["exercises"][0]["parts"][:3]] == [True, True, False]
     assert SubmissionResult.from_plain(plain).exercises[0] == result
@@ -35,7 +35,8 @@ def test_what_waits_in_secret_is_not_worded_by_a_practice_check_that_failed_othe
 
 def test_feedback_has_three_states_and_one_line_for_what_is_not_written():
     result = result_of(WRONG)
-    assert "not judged, the values had to be right first: takes any leading axes (0 of 0.57); " in as_text(result)
+    assert "        not judged: takes any leading axes (0 of 0.57); " in as_text(result)
+    assert "). The values had to be right first.\n" in as_text(result)
     assert "multiplies (0 of 1.71)" in as_text(result)
     assert as_text(result).count("FAIL") == 1
     assert "<strong>not judged</strong> takes any leading axes (0 of 0.57); " in as_html(result)

@@ -230,7 +230,7 @@ def test_code_that_waits_is_not_judged_yet_and_asked_to_be_checked_again(monkeyp
         time.sleep(60)
 
     report = check(first_steps, seconds=0.2, practice=True)
-    assert report.first_failure.state == "not judged yet"
+    assert report.first_failure.state == "not-judged"
     assert not report.diagnosis
     assert not any("loop" in text for text in (str(report), *report.hints))
     assert "machine" in report.hints[0]

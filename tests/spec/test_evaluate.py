@@ -120,7 +120,7 @@ def test_endless_loop_is_stopped_and_told_once(report_of, patient):
     assert report.diagnosis == "time-limit"
     assert "did not finish in time" in report.results[0].message
     assert {r.kind for r in report.results} == {"time-limit", "not-run", "runs-first"}
-    assert [r.state for r in report.results] == ["failed", *["not judged yet"] * 7]
+    assert [r.state for r in report.results] == ["failed", *["not-judged"] * 7]
     assert report.score == 0
 
 

@@ -21,7 +21,7 @@ HINTS = {
     "a factor that is a size": (
         "attention_scores",
         SCORES.format("return query @ key.mT / key.shape[-2] ** 0.5"),
-        r"times the expected one; Tk \(key_len\) is \d+ here, and its square root is [\d.]+",
+        r"times the expected one\. Here Tk \(key_len\) is \d+, and its square root is [\d.]+",
     ),
     "a number added": ("attention_scores", SCORES.format("return query @ key.mT + 0.5"), "off by the same amount, 0.5"),
     "a factor for each row": (
@@ -80,12 +80,12 @@ HINTS = {
     "an axis too few": (
         "attention_scores",
         SCORES.format("return (query @ key.mT).sum(-1)"),
-        "The result has 1 axis, which is too few; expected 2",
+        "The result has too few axes: 1, expected 2",
     ),
     "sizes that don't fit": (
         "attention_scores",
         SCORES.format("return torch.cat([query, query], -1) @ key.mT"),
-        r"Here \d+ is Tq \(query_len\), \d+ is D \(head_dim\), \d+ is Tk \(key_len\)",
+        r"Sizes here: Tq \(query_len\) = \d+, D \(head_dim\) = \d+, Tk \(key_len\) = \d+\. Which axes meet",
     ),
     "right for one sequence": (
         "attention_scores",

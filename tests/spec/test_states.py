@@ -7,6 +7,7 @@ import pytest
 from grader.exercises.registry import exercises
 from grader.report.html import as_html
 from grader.report.text import as_text
+from grader.report.words import FirstFix, State
 from grader.spec.evaluate import evaluate
 from grader.subject import Request
 from grader.subject.local import LocalSubject
@@ -31,7 +32,7 @@ def test_what_depends_on_values_is_not_judged_where_only_the_values_differ():
     report = report_of("product", "def product(left, right):\n    return 2.5 * left @ right")
     assert report.results[0].state == "passed"
     assert states(report)[0] == ("failed", "wrong-values")
-    assert set(states(report)[1:]) == {("not judged yet", "values-first")}
+    assert set(states(report)[1:]) == {(State.NOT_JUDGED, "values-first")}
     assert "not judged yet, the values have to be right first: takes any leading axes; stays finite" in as_text(report)
     assert as_text(report).count("FAIL") == 1
 
@@ -39,13 +40,13 @@ def test_what_depends_on_values_is_not_judged_where_only_the_values_differ():
 def test_what_depends_on_the_shape_is_not_judged_where_the_shape_is_wrong():
     report = report_of("product", "def product(left, right):\n    return (3 * left @ right).mT")
     assert states(report)[0] == ("failed", "wrong-shape")
-    assert set(states(report)[1:]) == {("not judged yet", "shape-first")}
+    assert set(states(report)[1:]) == {(State.NOT_JUDGED, "shape-first")}
 
 
 def test_what_does_not_run_fails_once():
     report = report_of("product", "def product(left, right):\n    return left @ left")
     assert states(report)[0] == ("failed", "raised")
-    assert set(states(report)[1:]) == {("not judged yet", "runs-first")}
+    assert set(states(report)[1:]) == {(State.NOT_JUDGED, "runs-first")}
 
 
 def test_a_second_fault_of_another_kind_is_told_as_well():
@@ -76,7 +77,7 @@ def test_an_unwritten_function_gets_one_line(source):
     assert report.score == 0
     assert len(as_text(report).splitlines()) == 1
     assert "0 of 4 points so far. `product` is not" in as_text(report)
-    assert {result.state for result in report.results[1:]} == {"not judged yet"}
+    assert {result.state for result in report.results[1:]} == {State.NOT_JUDGED}
     assert "<li" not in as_html(report)
 
 
@@ -100,7 +101,7 @@ def test_a_quiz_without_answers_gets_one_line_and_an_unanswered_question_is_not_
         "quiz_01: 0 of 2 points so far. `quiz_01` has no answers yet: write them, run the cell, and check again."
     )
     begun = report_of("quiz_01", f"quiz_01 = {{{questions}}} | {{'scores_shape': (1, 1)}}")
-    assert [result.state for result in begun.results[:2]] == ["failed", "not judged yet"]
+    assert [result.state for result in begun.results[:2]] == ["failed", State.NOT_JUDGED]
     assert begun.first_failure is begun.results[0]
 
 
@@ -111,7 +112,7 @@ def test_one_kind_of_failure_in_different_questions_is_failed_each_time():
 
 def test_what_a_function_does_without_is_not_judged_before_it_runs():
     report = report_of("product", "def product(left, right):\n    return left @ left")
-    assert (report.results[-1].state, report.results[-1].kind) == ("not judged yet", "runs-first")
+    assert (report.results[-1].state, report.results[-1].kind) == (State.NOT_JUDGED, "runs-first")
 
 
 def test_a_waiting_part_is_grey_in_html_and_says_what_it_waits_for():
@@ -123,20 +124,25 @@ def test_a_waiting_part_is_grey_in_html_and_says_what_it_waits_for():
 
 HELPER = "def squared(x):\n    return product(x, x.mT)"
 HELPERS = {
-    "is not defined": ("", "Run its cell, then check again."),
-    "is not written yet": ("def product(left, right):\n    raise NotImplementedError()", "Write it first."),
+    "is not defined": ("", "Run its cell, then check again.", FirstFix.MISSING),
+    "is not written yet": (
+        "def product(left, right):\n    raise NotImplementedError()",
+        "Write it first.",
+        FirstFix.UNWRITTEN,
+    ),
     "does not pass its own check yet": (
         "def product(left, right):\n    return left @ right + 1",
         "First fix `product`.",
+        FirstFix.FAILING,
     ),
 }
 
 
 @pytest.mark.parametrize("why", HELPERS)
 def test_a_helper_not_defined_not_written_and_wrong_are_told_apart(why):
-    source, step = HELPERS[why]
+    source, step, _ = HELPERS[why]
     report = report_of("squared", HELPER, source)
-    assert (report.first_fix, report.first_fix_why) == ("product", why)
+    assert (report.first_fix, report.first_fix_why) == ("product", HELPERS[why][2])
     assert as_text(report).count(f"`squared` calls `product`, which {why}. {step}") == 1
     assert report.unwritten is None
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_01.shared import BATCH_ONLY, OTHER_SIZES, TWO_AXES_ONLY, cases
+from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, tensors
 from grader.spec.draw import Draw
@@ -80,10 +81,12 @@ def _zeros_judged(session: Session) -> Finding | None:
     value = session.call(case).value
     assert isinstance(value, Tensor)
     bad = int((~torch.isfinite(value)).sum())
-    return Finding(
-        "not-finite",
-        f"{bad} of {value.numel()} entropies are NaN or inf, in rows where a weight is exactly 0.",
+    said = say(
+        "NaN or inf among the entropies: {bad} of {total}, in rows where a weight is exactly 0.",
+        bad=bad,
+        total=value.numel(),
     )
+    return Finding("not-finite", said)
 
 
 def _unchanged(session: Session) -> Finding | None:

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_02.shared import LESSON
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
 from grader.spec.words import Words
@@ -143,21 +144,25 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
         for name in cases:
             outcome = session.call(session.cases[name])
             if _value_error(outcome) and outcome.raised is not None and _own_error(outcome):
-                message = outcome.raised.message
-                return Finding("wrong-verdict", f"It rejected sound weights ({name}) with the message «{message}».")
+                said = say(
+                    "It rejected sound weights ({case}) with the message «{message}».",
+                    case=say(name),
+                    message=outcome.raised.message,
+                )
+                return Finding("wrong-verdict", said)
             finding = compare.run_error(outcome, session.exercise)
             if finding is not None:
                 return finding
             if outcome.value is not None:
-                returned = compare.in_words(outcome.value)
-                return Finding(
-                    "wrong-type",
-                    f"It returned {returned} for sound weights, but None is expected and no `return` is needed.",
+                said = say(
+                    "It returned {what} for sound weights, but None is expected and no `return` is needed.",
+                    what=compare.in_words(outcome.value),
                 )
+                return Finding("wrong-type", said)
         if _rejects_nothing(session):
             if cases != SOUND:  # said once
-                return Finding("not-judged", "Not judged yet: it has to reject something first.")
-            return Finding("wrong-verdict", f"It accepts sound weights, but {_what_else(session)}")
+                return not_judged("tells-apart-first")
+            return Finding("wrong-verdict", _what_else(session))
         return None
 
     return Part(title, weight, judge)
@@ -169,15 +174,23 @@ def _rejects_nothing(session: Session) -> bool:
 
 
 def _what_else(session: Session) -> str:
-    """The end of a sentence about a function that never raises ValueError: what it does with weights that break a
-    rule."""
+    """A sentence on a function that never raises ValueError: what it does with weights that break a rule."""
     for name in (name for names in BROKEN.values() for name in names):
         outcome = session.call(session.cases[name])
         if outcome.raised is not None:
-            return f"where a rule is broken it raises {outcome.raised.name}, not the ValueError that is asked for."
+            return say(
+                "It accepts sound weights, but where a rule is broken it raises {error}, not the ValueError that is "
+                "asked for.",
+                error=outcome.raised.name,
+            )
         if outcome.value is not None:
-            return "where a rule is broken it returns something instead of raising a ValueError."
-    return "it accepts all others too, and no broken rule makes it raise a ValueError."
+            return say(
+                "It accepts sound weights, but where a rule is broken it returns something instead of raising a "
+                "ValueError."
+            )
+    return say(
+        "It accepts sound weights, but it accepts all others too, and no broken rule makes it raise a ValueError."
+    )
 
 
 def _rejects(word: str, weight: float) -> Part:
@@ -186,35 +199,41 @@ def _rejects(word: str, weight: float) -> Part:
         if not plain.ok and not _value_error(plain):
             return compare.run_error(plain, session.exercise)
         if word in verdict(session, PLAIN):  # a function that rejects everything finds nothing
-            return Finding("wrong-verdict", f"It reports that even sound weights ({PLAIN}) break the rule `{word}`.")
+            said = say(
+                "It reports that even sound weights ({case}) break the rule `{rule}`.", case=say(PLAIN), rule=word
+            )
+            return Finding("wrong-verdict", said)
         for name in BROKEN[word]:
             finding = _rejected(session, name, word)
             if finding is not None:
                 return finding
         return _tells_rules_apart(session)
 
-    return Part(f"rejects what breaks the rule `{word}`", weight, judge)
+    return Part(say("rejects what breaks the rule `{rule}`", rule=word), weight, judge)
 
 
 def _rejected(session: Session, name: str, word: str) -> Finding | None:
     outcome = session.call(session.cases[name])
     if outcome.ok and outcome.value is None:
-        return Finding("wrong-verdict", f"It accepted weights with {name}, which breaks the rule `{word}`.")
+        said = say("It accepted weights with {what}, which breaks the rule `{rule}`.", what=say(name), rule=word)
+        return Finding("wrong-verdict", said)
     if _value_error(outcome) and outcome.raised is not None:
         if word in outcome.raised.message.lower():
             return None
         if not _own_error(outcome):
             return compare.run_error(outcome, session.exercise)
-        return Finding(
-            "wrong-verdict",
-            f"For weights with {name} the message should contain `{word}`, "
-            f"the word for the first rule broken, but it is «{outcome.raised.message}».",
+        said = say(
+            "For weights with {what} the message should contain `{rule}`, the word for the first rule broken, but it "
+            "is «{message}».",
+            what=say(name),
+            rule=word,
+            message=outcome.raised.message,
         )
+        return Finding("wrong-verdict", said)
     error = compare.run_error(outcome, session.exercise)
-    what_happened = (
-        error.message if error is not None else f"It returned {compare.in_words(outcome.value)}, but `raise` is needed."
-    )
-    return Finding("wrong-verdict", f"For weights with {name} a ValueError is expected. {what_happened}")
+    returned = say("It returned {what}, but `raise` is needed.", what=compare.in_words(outcome.value))
+    expected = say("For weights with {what} a ValueError is expected.", what=say(name))
+    return Finding("wrong-verdict", together(expected, returned if error is None else error.message))
 
 
 def _tells_rules_apart(session: Session) -> Finding | None:
@@ -232,7 +251,7 @@ def _unchanged(weight: float) -> Part:
             if session.call(case).changed:
                 return changed_in_place(session, "weights", case.name)
         if not session.call(session.cases[PLAIN]).ok or _rejects_nothing(session):
-            return Finding("values-first", "Not judged yet: the verdicts have to be right first.")
+            return not_judged("values-first")
         return None
 
     return Part("leaves its argument as it was", weight, judge, compares_values=False)

@@ -31,6 +31,7 @@ from grader.exercises.lesson_03.shared import (
     two_head_sizes,
     wrapped,
 )
+from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
@@ -331,13 +332,14 @@ def _leaves_no_trace(session: Session) -> Finding | None:
             outcome = session.ask(Request("call", "@" + name, tuple(case.args.values())))
     values = compare.leaves(outcome.value, len(OUTPUTS)) or []
     if not outcome.ok or not values or compare.shapes(values, session.exercise, plain) is not None:
-        return Finding("remembers", f"`{name}` fails on its second call, after a call with a mask.")
+        return Finding("remembers", say("`{name}` fails on its second call, after a call with a mask.", name=name))
     if compare.values_close(values, session.expected(plain), session.exercise, plain, FLOAT32) is not None:
-        return Finding(
-            "remembers",
-            f"`{name}` was called with a mask and then without one, and the second result differs from that of a "
+        said = say(
+            "`{name}` was called with a mask and then without one, and the second result differs from that of a "
             "fresh module. Keep nothing from a call in `self`.",
+            name=name,
         )
+        return Finding("remembers", said)
     return None
 
 

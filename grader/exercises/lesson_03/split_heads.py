@@ -7,6 +7,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
+from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Output, Part
@@ -38,8 +39,13 @@ MISFITS = ((10, 4, 3), (15, 6, 7), (7, 2, 5), (5, 10, 8))
 def _refuses_misfits(session: Session) -> Finding | None:
     for width, heads, length in MISFITS:
         outcome = session.ask(Request("call", "split_heads", (session.draw.normal((length, width)), heads)))
-        asked = f"`split_heads` was called with x of shape ({length}, {width}) and num_heads = {heads}"
-        finding = compare.refused(outcome, f"{asked}, which does not divide {width}", (width, heads))
+        asked = say(
+            "`split_heads` was called with x of shape {shape} and num_heads = {heads}, which does not divide {width}.",
+            shape=(length, width),
+            heads=heads,
+            width=width,
+        )
+        finding = compare.refused(outcome, asked, (width, heads))
         if finding is not None:
             return finding
     return None

@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject import Callback
@@ -306,19 +307,21 @@ DERIVATIVES: dict[str, Derivative] = {"gradient": _gradient, "tangent": _tangent
 
 
 def _misuse(args: tuple[Any, ...]) -> str:
-    expected = "`attention` takes one float tensor of shape (T, E)."
+    expected = say("`attention` takes one float tensor of shape (T, E).")
     if len(args) != 1:
-        return f"Your detector called `attention` with {len(args)} arguments. {expected}"
+        return together(say("Your detector called `attention` with {count} arguments.", count=len(args)), expected)
     x = args[0]
     if not isinstance(x, Tensor):
-        return f"Your detector called `attention` with {compare.in_words(x)}. {expected}"
+        return together(say("Your detector called `attention` with {what}.", what=compare.in_words(x)), expected)
+    shape, dtype = tuple(x.shape), str(x.dtype).removeprefix("torch.")
     if not x.is_floating_point() or x.dim() < 2:
-        dtype = str(x.dtype).removeprefix("torch.")
-        return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {expected}"
+        called = "Your detector called `attention` with a tensor of shape {shape} and dtype {dtype}."
+        return together(say(called, shape=shape, dtype=dtype), expected)
     if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST or x.shape[:-2].numel() > MATRICES:
-        return (
-            f"Your detector called `attention` with a tensor of shape {tuple(x.shape)}, which is larger than it needs "
-            "to be. A few tokens with a few features each will do."
+        return say(
+            "Your detector called `attention` with a tensor of shape {shape}, which is larger than it needs to be. A "
+            "few tokens with a few features each will do.",
+            shape=shape,
         )
     return ""
 
@@ -363,11 +366,11 @@ def verdict(session: Session, name: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-NOTHING_LATER = ", whose outputs never depend on later tokens"
+NOTHING_LATER = "Its outputs never depend on later tokens."
 WHY_SOUND = {
-    ROUNDED: ", whose outputs move only in their last digits, which is rounding and not a leak",
-    TIMES_ZERO: ", whose earlier outputs stay the same whatever numbers stand in a later token",
-    BY_LENGTH: ", whose earlier outputs stay the same whatever stands in a later token, as long as their number stays",
+    ROUNDED: "Its outputs move only in their last digits, which is rounding and not a leak.",
+    TIMES_ZERO: "Its earlier outputs stay the same whatever numbers stand in a later token.",
+    BY_LENGTH: "Its earlier outputs stay the same whatever stands in a later token, if their number stays, too.",
 }
 
 
@@ -384,10 +387,12 @@ def _wrong(session: Session, name: str) -> Finding | None:
     if outcome.value is None:
         return Finding("returns-nothing", "`leaks_future` returned None. Does every path through it end in a `return`?")
     if answer is None:
-        returned = compare.in_words(outcome.value)
-        return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
-    claim = "Your detector found no leak in" if leaks else "Your detector returned True for"
-    return Finding("wrong-verdict", f"{claim} {name}{'' if leaks else WHY_SOUND.get(name, NOTHING_LATER)}.")
+        said = say("`leaks_future` returned {what}, expected True or False.", what=compare.in_words(outcome.value))
+        return Finding("wrong-type", said)
+    if leaks:
+        return Finding("wrong-verdict", say("Your detector found no leak in {what}.", what=say(name)))
+    claim = say("Your detector returned True for {what}.", what=say(name))
+    return Finding("wrong-verdict", together(claim, say(WHY_SOUND.get(name, NOTHING_LATER))))
 
 
 def _judges(title: str, weight: float, *names: str) -> Part:
@@ -395,7 +400,7 @@ def _judges(title: str, weight: float, *names: str) -> Part:
         for name in (PLAIN, UNMASKED, *names):  # a detector that can't tell these two apart is right by chance
             finding = _wrong(session, name)
             if finding is not None and finding.kind == "wrong-verdict" and names and name in (PLAIN, UNMASKED):
-                return Finding("not-judged", f"Not judged yet: your detector must tell {PLAIN} from {UNMASKED} first.")
+                return not_judged("tells-apart-first")
             if finding is not None:
                 return finding
         return None

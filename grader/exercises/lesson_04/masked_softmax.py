@@ -15,7 +15,7 @@ from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one
 from grader.spec.diagnose import explains, right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.tolerance import COARSE, FLOAT32
@@ -244,7 +244,7 @@ def _gradient_of_empty_rows(weight: float) -> Part:
 
     def judge(session: Session) -> Finding | None:
         if parts.gradients().judge(session) is not None:
-            return Finding("not-judged", "Not judged yet: gradients have to flow where every row has a visible key.")
+            return not_judged("gradients-first")
         if gradient_is_nan(session) and parts.inspect_call(session, session.cases[EMPTY], FLOAT32) is None:
             return Finding(
                 "not-finite",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
@@ -53,7 +54,8 @@ def is_bool(case: str) -> Part:
         if value.dtype == torch.bool:
             return None
         dtype = str(value.dtype).removeprefix("torch.")
-        return Finding("dtype-changed", f"The result of `{session.exercise.name}` has dtype {dtype}, expected bool.")
+        said = say("The result of `{name}` has dtype {dtype}, expected bool.", name=session.exercise.name, dtype=dtype)
+        return Finding("dtype-changed", said)
 
     return Part("is a bool mask", 1.5, judge)
 

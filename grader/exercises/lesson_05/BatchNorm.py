@@ -23,11 +23,12 @@ from grader.exercises.lesson_05.mistakes import (
 from grader.exercises.lesson_05.mistakes import mistake as shared_mistake
 from grader.exercises.lesson_05.running_state import STATS, Update, drawn_state, first_wrong, named, observed
 from grader.exercises.lesson_05.shared import EPS, LESSON, OFFSET, ONE_FEATURE, batch_sizes, with_offset
+from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import BATCHNORM_MODULES
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject import Request
@@ -95,24 +96,38 @@ def _registers(session: Session) -> Finding | None:
     for name, place in places.items():
         other = "buffers" if place == "parameters" else "parameters"
         if name not in state[place]:
-            place_found = f"it is one of its {other}" if name in state[other] else "the module has none with this name"
-            return Finding("wrong-registration", f"`{name}` should be one of the module's {place}, but {place_found}.")
+            template = PLACES[place] if name in state[other] else NOWHERE[place]
+            return Finding("wrong-registration", say(template, name=name))
         if name not in state["saved"]:
-            return Finding(
-                "wrong-registration",
-                f"`{name}` is missing from the module's `state_dict()`, so it is lost when the model is saved. "
+            said = say(
+                "`{name}` is missing from the module's `state_dict()`, so it is lost when the model is saved. "
                 "`persistent=False` leaves a buffer out.",
+                name=name,
             )
+            return Finding("wrong-registration", said)
         value = state[place][name]
         if not isinstance(value, Tensor) or value.shape != (6,) or not bool((value == INITIAL[name]).all()):
             shown = compare.in_words(value)
             if isinstance(value, Tensor) and value.shape == (6,):
                 shown = ", ".join(map(compare.in_digits, value.tolist()))
-            return Finding(
-                "wrong-start",
-                f"`{name}` of a new module of 6 features is {shown}, expected {INITIAL[name]:g} for every feature.",
+            said = say(
+                "`{name}` of a new module of 6 features is {what}, expected {start} for every feature.",
+                name=name,
+                what=shown,
+                start=f"{INITIAL[name]:g}",
             )
+            return Finding("wrong-start", said)
     return None
+
+
+PLACES = {
+    "parameters": "`{name}` should be one of the module's parameters, but it is one of its buffers.",
+    "buffers": "`{name}` should be one of the module's buffers, but it is one of its parameters.",
+}
+NOWHERE = {
+    "parameters": "`{name}` should be one of the module's parameters, but the module has none with this name.",
+    "buffers": "`{name}` should be one of the module's buffers, but the module has none with this name.",
+}
 
 
 def _keeps_no_graph(session: Session) -> Finding | None:
@@ -124,15 +139,16 @@ def _keeps_no_graph(session: Session) -> Finding | None:
     for request in (Request("call", "@graph", args, cotangents=cotangents), Request("state", "@graph")):
         outcome = session.ask(request) if outcome.ok else outcome
     if not outcome.ok:
-        return Finding("values-first", "Not judged yet: your code doesn't run where gradients are needed.")
+        return not_judged("gradients-first")
     held = [name for name in STATS if name in outcome.value["tracked"]]
     if not held:
         return None
-    return Finding(
-        "keeps-graph",
-        f"After a batch in train mode `{held[0]}` still holds the batch's graph. With every batch the graph "
-        "grows, and the second `backward()` fails. Statistics aren't trained, so use `.detach()` or `torch.no_grad()`.",
+    said = say(
+        "After a batch in train mode `{name}` still holds the batch's graph. With every batch the graph grows, and "
+        "the second `backward()` fails. Statistics aren't trained, so use `.detach()` or `torch.no_grad()`.",
+        name=held[0],
     )
+    return Finding("keeps-graph", said)
 
 
 def _left_alone(session: Session) -> Finding | None:
@@ -148,7 +164,7 @@ def _left_alone(session: Session) -> Finding | None:
             moved, before = moved or not same, after
         if finding is not None:
             return finding
-    return None if moved else Finding("values-first", "Not judged yet: training has to move the statistics first.")
+    return None if moved else not_judged("statistics-first")
 
 
 def _several(title: str, weight: float, which: Sequence[str], training: bool | None, upto: int | None = None) -> Part:
@@ -159,7 +175,7 @@ def _gradients_in_eval(session: Session) -> Finding | None:
     """Judges the gradients in eval mode, once the statistics are no parameters: gradients of these are not asked
     for."""
     if _are_parameters(session):
-        return Finding("not-judged", "Not judged yet: the statistics have to be buffers first.")
+        return not_judged("statistics-first")
     return parts.gradients(EVAL).judge(session)
 
 

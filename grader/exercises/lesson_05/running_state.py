@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from grader.exercises.lesson_05.mistakes import Combine, Divide, inside, scaled_and_shifted
 from grader.exercises.lesson_05.shared import EPS, batch_sizes
+from grader.sentences import say
 from grader.spec import compare
 from grader.spec.diagnose import CLOSE_TO_VARIANT, RIGHT
 from grader.spec.draw import Draw
@@ -121,15 +122,18 @@ def _mismatch(outcome: Outcome, state: Outcome, step: ModeBatch, session: Sessio
         return finding
     tensors = {**state.value["parameters"], **state.value["buffers"]}
     for name, tensor, shape in (
-        ("the result", outcome.value, step.x.shape),
+        (say("the result"), outcome.value, step.x.shape),
         *((n, tensors.get(n), step.x.shape[1:]) for n in STATS),
     ):
         if not isinstance(tensor, Tensor) or tensor.shape != shape:
-            got = compare.in_words(tensor)
-            return Finding(
-                "wrong-shape",
-                f"After a batch in {MODES[step.training]} mode, {name} is {got}, expected {tuple(shape)}.",
+            said = say(
+                "After a batch in {mode} mode, {what} is {got}, expected {shape}.",
+                mode=MODES[step.training],
+                what=name,
+                got=compare.in_words(tensor),
+                shape=tuple(shape),
             )
+            return Finding("wrong-shape", said)
     return None
 
 
@@ -272,11 +276,19 @@ def first_wrong(
 
 
 def _wrong_values(run: Run, number: int, step: ModeBatch, name: str, got: Tensor, expected: Tensor) -> Finding:
-    subject = "the result is" if name == "output" else f"`running_{name}` is"
+    said = say(
+        "After batch {number} ({rows} rows, {mode} mode), {what} is not that of `nn.BatchNorm1d` (momentum "
+        "{momentum}, eps {eps}).",
+        number=number,
+        rows=step.x.shape[0],
+        mode=MODES[step.training],
+        what=say("the result") if name == "output" else f"`running_{name}`",
+        momentum=f"{run.momentum:g}",
+        eps=f"{run.eps:g}",
+    )
     return Finding(
         "wrong-values",
-        f"After batch {number} ({step.x.shape[0]} rows, {MODES[step.training]} mode), {subject} not that of "
-        f"`nn.BatchNorm1d` (momentum {run.momentum:g}, eps {run.eps:g}).",
+        said,
         got=got[:8, :8] if got.dim() > 1 else got[:8],
         expected=(expected[:8, :8] if expected.dim() > 1 else expected[:8]).to(got.dtype),
     )

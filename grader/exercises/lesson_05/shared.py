@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, Axes, length_one_sizes, tensors
 from grader.spec.draw import Draw
@@ -185,6 +186,6 @@ def residual_parts(title: str) -> tuple[Part, ...]:
         parts.finite("stays finite with large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
-        replace(parts.unchanged(SAME, weight=0.5), name=f"leaves x as it was, even {SAME}"),
+        replace(parts.unchanged(SAME, weight=0.5), name=say("leaves x as it was, even {case}", case=say(SAME))),
         parts.gradients(),
     )

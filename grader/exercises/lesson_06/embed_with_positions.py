@@ -10,6 +10,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_06.shared import LESSON, Refused, ordered, refuses, token_ids
 from grader.exercises.lesson_06.shared import mistake as shared_mistake
+from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes, tensors
 from grader.spec.draw import Draw
@@ -77,7 +78,11 @@ def _too_long(session: Session) -> list[Refused]:
     calls = []
     for length, positions in ((6, 5), (11, 7), (4, 1)):
         tables = session.draw.normal((13, 3)), session.draw.normal((positions, 3))
-        words = f"`embed_with_positions` was called with {length} tokens and a position table of {positions} rows."
+        words = say(
+            "`embed_with_positions` was called with {tokens} tokens and a position table of {rows} rows.",
+            tokens=length,
+            rows=positions,
+        )
         calls.append(Refused((torch.zeros(2, length, dtype=torch.long), *tables), words, (length, positions)))
     return calls
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.sentences import say, together
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Finding, Part, not_judged
@@ -67,7 +68,7 @@ def refuses(
     def judge(session: Session) -> Finding | None:
         for call in calls(session):
             outcome = session.ask(Request("call", session.exercise.name, call.args))
-            finding = compare.refused(outcome, call.words.rstrip("."), call.numbers, hints)
+            finding = compare.refused(outcome, call.words, call.numbers, hints)
             if finding is not None:
                 return finding
         return None
@@ -86,13 +87,15 @@ def default_dtype(case: str) -> Part:
         if got == expected:
             return None
         short = [str(dtype).removeprefix("torch.") for dtype in (got, expected)]
-        tip = "Comparisons give bool, and counts give whole numbers, but here decimals are asked for."
+        tip = say("Comparisons give bool, and counts give whole numbers, but here decimals are asked for.")
         if got.is_floating_point:
-            tip = "Python's floats, and by default NumPy's, have double precision."
-        return Finding(
-            "dtype-changed",
-            f"The result of `{session.exercise.name}` has dtype {short[0]}, expected {short[1]}, torch's default. "
-            + tip,
+            tip = say("Python's floats, and by default NumPy's, have double precision.")
+        said = say(
+            "The result of `{name}` has dtype {got}, expected {expected}, torch's default.",
+            name=session.exercise.name,
+            got=short[0],
+            expected=short[1],
         )
+        return Finding("dtype-changed", together(said, tip))
 
     return Part("has torch's default dtype", 0.5, judge)

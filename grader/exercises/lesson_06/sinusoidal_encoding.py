@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_06.shared import LESSON, Refused, default_dtype, refuses
+from grader.sentences import say
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Output
@@ -116,7 +117,8 @@ NOT_EVEN = (
 
 
 def _odd_widths(session: Session) -> list[Refused]:
-    return [Refused((4, d), f"`sinusoidal_encoding` was called with d_model = {d}, which is odd.") for d in ODD]
+    words = "`sinusoidal_encoding` was called with d_model = {width}, which is odd."
+    return [Refused((4, width), say(words, width=width)) for width in ODD]
 
 
 EXERCISE = Exercise(

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from grader.exercises.lesson_03.shared import drawn_mask, head_sizes
+from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE
 from grader.spec.draw import Draw
@@ -168,7 +169,12 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
         length, longest = tokens.shape[1], full.setup.init[-1]
         outcome = session.build(full.setup, "short", session.dtype(full))
         outcome = session.ask(Request("call", "@short", args)) if outcome.ok else outcome
-        asked = f"`{name}` was made with max_length = {longest} and called with {length} tokens"
+        asked = say(
+            "`{name}` was made with max_length = {longest} and called with {length} tokens.",
+            name=name,
+            longest=longest,
+            length=length,
+        )
         return compare.refused(outcome, asked, (length, longest), TOO_LONG)
 
     refuses = Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import LESSON, spoken
+from grader.sentences import say
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
 from grader.subject import Given, Request
@@ -255,22 +256,33 @@ def _wrong(session: Session, name: str, up_to_eos: bool = False) -> Finding | No
         return finding
     value = outcome.value
     got, right = ids(session, case), _expected(session, case)
-    context = f"({name}; max_length = {case.args['max_length']}, eos_idx = {case.args['eos_idx']})"
+    context = {"case": say(name), "longest": case.args["max_length"], "eos": case.args["eos_idx"]}
     if got is None:
-        returned = "a list" if isinstance(value, list) else compare.in_words(value)
-        kind = f", dtype {str(value.dtype).removeprefix('torch.')}" if isinstance(value, Tensor) else ""
+        returned = say("a list") if isinstance(value, list) else compare.with_dtype(value)
         return Finding(
-            "wrong-type", f"`greedy_decode` returned {returned}{kind}, expected a tensor (B, T) of token ids."
+            "wrong-type", say("`greedy_decode` returned {what}, expected a tensor (B, T) of token ids.", what=returned)
         )
     if got.shape != right.shape:
         shape, rows, width = tuple(value.shape), *right.shape
-        message = f"The result has shape {shape}, expected {rows} rows and at most {width} columns {context}."
+        message = say(
+            "The result has shape {shape}, expected {rows} rows and at most {width} columns ({case}; max_length = "
+            "{longest}, eos_idx = {eos}).",
+            shape=shape,
+            rows=rows,
+            width=width,
+            **context,
+        )
         return Finding("wrong-shape", message)
     if up_to_eos:
         got = got.where(~_behind(right, case.args["eos_idx"]), right)
     if not torch.equal(got, right):
         row, column = (int(i) for i in (got != right).nonzero()[0])
-        message = f"Row {row} is wrong from column {column} onwards {context}."
+        message = say(
+            "Row {row} is wrong from column {column} onwards ({case}; max_length = {longest}, eos_idx = {eos}).",
+            row=row,
+            column=column,
+            **context,
+        )
         return Finding("wrong-values", message, got=value[row].clone(), expected=right[row])
     return None
 
@@ -293,9 +305,9 @@ def _leaves(title: str, weight: float, message: str, argument: str, *names: str)
         for name in names:
             case = session.cases[name]
             if list(case.args).index(argument) in session.call(case).changed:
-                return Finding("changes-argument", message.format(name=name))
+                return Finding("changes-argument", say(message, name=say(name)))
         if not all(is_right(session, name) for name in names):
-            return Finding("values-first", "Not judged yet: the ids have to be right first.")
+            return not_judged("values-first")
         return None
 
     return Part(title, weight, judge, compares_values=False)

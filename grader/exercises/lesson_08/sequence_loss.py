@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import LESSON
+from grader.sentences import say
 from grader.spec import compare, diagnose, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
@@ -231,7 +232,10 @@ def _gradient_of_nothing(session: Session) -> Finding | None:
     if got is None or not bool((got != 0).any()):
         return None
     number = compare.in_digits(float(got[got != 0][0]))
-    message = f"If all labels are padding, the gradient of the logits should be zero, but your code gives {number}."
+    message = say(
+        "If all labels are padding, the gradient of the logits should be zero, but your code gives {number}.",
+        number=number,
+    )
     return Finding("wrong-gradient", message)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.exercise import Case, Finding, Part
 from grader.spec.session import Session
-from grader.subject import Opaque
 
 LESSON = "08_training"
 Number = Callable[..., float]
@@ -52,25 +52,28 @@ def wrong(session: Session, name: str, hide: bool = False) -> Finding | None:
         return finding
     got = number(session, case)
     if got is None:
-        returned, tip = _in_words(outcome.value), ""
-        if isinstance(outcome.value, Tensor):
-            tip = " `.item()` takes the number out of a tensor."
-        message = f"`{session.exercise.name}` returned {returned}, expected a plain number (float).{tip}"
-        return Finding("wrong-type", message)
+        return no_plain_number(outcome.value, session.exercise.name)
     if not close(got, right(session, case)):
         kind = "wrong-values" if math.isfinite(got) else "not-finite"
         got_words, expected_words = compare.apart(float(got), right(session, case))
-        arguments = f" {compare.arguments_in_words(case, session.exercise)}" if not hide else ""
-        return Finding(
-            kind, f"`{session.exercise.name}` returned {got_words}, expected {expected_words} ({name}).{arguments}"
+        arguments = compare.arguments_in_words(case, session.exercise) if not hide else ""
+        said = say(
+            "`{name}` returned {got}, expected {expected} ({case}).",
+            name=session.exercise.name,
+            got=got_words,
+            expected=expected_words,
+            case=say(name),
         )
+        return Finding(kind, together(said, arguments))
     return None
 
 
-def _in_words(value: object) -> str:
-    if isinstance(value, Tensor) and value.dim() == 0:
-        return "a tensor with one number"
-    return f"a value of type {value.type_name}" if isinstance(value, Opaque) else compare.in_words(value)
+def no_plain_number(value: object, name: str) -> Finding:
+    """The finding where the function `name` returned something else than a plain number."""
+    what = compare.number_in_words(value)
+    said = say("`{name}` returned {what}, expected a plain number (float).", name=name, what=what)
+    tip = say("`.item()` takes the number out of a tensor.") if isinstance(value, Tensor) else ""
+    return Finding("wrong-type", together(said, tip))
 
 
 def numbers(title: str, weight: float, *names: str, hide: bool = False) -> Part:

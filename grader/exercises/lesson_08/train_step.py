@@ -14,7 +14,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_08.shared import LESSON, close, plain_number
+from grader.exercises.lesson_08.shared import LESSON, close, no_plain_number, plain_number
+from grader.sentences import say
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
@@ -279,17 +280,36 @@ def _returns(name: str, call: int) -> Judge:
         if got is None:
             return compare.returned_none(session.exercise)
         if plain_number(got) is None:
-            tensor = isinstance(got, Tensor) and got.numel() == 1
-            found = "a tensor with one number" if tensor else compare.in_words(got)
-            tip = " `.item()` takes the number out of a tensor." if tensor else ""
-            return Finding("wrong-type", f"`{NAME}` returned {found}, expected a plain number (float).{tip}")
+            return no_plain_number(got, NAME)
         if not close(plain_number(got), right):
             words = compare.apart(float(got), right)
-            message = f"`{NAME}` returned {words[0]}, expected {words[1]}, the loss ({name})."
+            message = say(
+                "`{name}` returned {got}, expected {expected}, the loss ({run}).",
+                name=NAME,
+                got=words[0],
+                expected=words[1],
+                run=say(name),
+            )
             return Finding("wrong-values", message, hints=WRONG_LOSS)
         return None
 
     return judge
+
+
+# By the number of the call.
+UNMOVED = (
+    "After the first call no parameter has changed ({run}).",
+    "After the second call no parameter has changed ({run}).",
+)
+MOVED_ELSEWHERE = (
+    "After the first call the parameters are not the expected ones ({run}).",
+    "After the second call the parameters are not the expected ones ({run}).",
+)
+# By the mode after a call.
+CHANGED_MODE = {
+    False: "The model was in train mode before the call and is in eval mode after it.",
+    True: "The model was in eval mode before the call and is in train mode after it.",
+}
 
 
 def _changes(name: str, call: int) -> Judge:
@@ -299,13 +319,12 @@ def _changes(name: str, call: int) -> Judge:
         run, seen, finding = observed(session)[name]
         if len(seen) <= call:
             return finding
-        which = ("first", "second")[call]
         if _same_parameters(seen[call], _right(session, run)[call]):
             return None
         before = seen[call - 1].parameters if call else run.data
         if all(torch.equal(tensor, before[place]) for place, tensor in seen[call].parameters.items()):
-            return Finding("wrong-parameters", f"After the {which} call no parameter has changed ({name}).")
-        message = f"After the {which} call the parameters are not the expected ones ({name})."
+            return Finding("wrong-parameters", say(UNMOVED[call], run=say(name)))
+        message = say(MOVED_ELSEWHERE[call], run=say(name))
         loss_is_right = close(number(seen[call].returned), _right(session, run)[call].returned)
         return Finding("wrong-parameters", message, hints=WRONG_STEP if loss_is_right else WRONG_LOSS)
 
@@ -351,10 +370,7 @@ def _keeps_mode(session: Session) -> Finding | None:
             return finding
         for call in seen:
             if call.training is not bool(run.data["training"]):
-                was, now = (("eval", "train")[mode] for mode in (bool(run.data["training"]), call.training))
-                return Finding(
-                    "changes-mode", f"The model was in {was} mode before the call and is in {now} mode after it."
-                )
+                return Finding("changes-mode", say(CHANGED_MODE[call.training]))
     return None
 
 
@@ -367,7 +383,8 @@ def _lets_go(session: Session) -> Finding | None:
 
 def _leaves_ids(session: Session) -> Finding | None:
     if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
-        return Finding("changes-argument", f"`{NAME}` changed `src` or `trg` in place. Make a new tensor instead.")
+        said = say("`{name}` changed `src` or `trg` in place. Make a new tensor instead.", name=NAME)
+        return Finding("changes-argument", said)
     return None
 
 

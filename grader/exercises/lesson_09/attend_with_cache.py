@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_09.shared import LESSON, no_scaling, one_of
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.draw import Draw
@@ -34,6 +35,7 @@ OUTPUTS = (
     Output("the key of the cache", "B H S D"),
     Output("the value of the cache", "B H S D"),
 )
+SHOWN = {OUTPUTS[0]: "`output`", OUTPUTS[1]: say("The key of the cache"), OUTPUTS[2]: say("The value of the cache")}
 
 
 def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
@@ -46,12 +48,14 @@ def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
     value, name = outcome.value, session.exercise.name
     if value is None:
         return compare.returned_none(session.exercise)
-    expected = "expected (output, (key, value)): the output and the cache, which is itself a tuple of two tensors."
+    expected = say("Expected (output, (key, value)): the output and the cache, which is itself a tuple of two tensors.")
     if not _is_pair(value) or not isinstance(value[0], Tensor):
-        return Finding("wrong-type", f"`{name}` returned {compare.in_words(value)}, {expected}")
+        returned = say("`{name}` returned {what}.", name=name, what=compare.in_words(value))
+        return Finding("wrong-type", together(returned, expected))
     if not _is_pair(value[1]) or not all(isinstance(tensor, Tensor) for tensor in value[1]):
         held = "None" if value[1] is None else compare.in_words(value[1])
-        return Finding("wrong-type", f"`{name}` returned an output and {held}, {expected}")
+        returned = say("`{name}` returned an output and {what}.", name=name, what=held)
+        return Finding("wrong-type", together(returned, expected))
     return [value[0], *value[1]]
 
 
@@ -62,13 +66,15 @@ def _is_pair(value: object) -> bool:
 def _with_arguments(finding: Finding, session: Session, case: Case) -> Finding:
     if finding.kind != "raised":
         return finding
-    return Finding("raised", f"{finding.message.rstrip('.')}. {_arguments(session, case)}")
+    return Finding("raised", together(finding.message, _arguments(session, case)))
 
 
 def _arguments(session: Session, case: Case) -> str:
     cache = case.args["cache"]
-    held = "cache = None" if cache is None else f"a cache of two tensors {tuple(cache[0].shape)}"
-    return f"{compare.arguments_in_words(case, session.exercise).rstrip('.')}, {held}."
+    held = say("The cache was None.")
+    if cache is not None:
+        held = say("The cache was two tensors {shape}.", shape=tuple(cache[0].shape))
+    return together(compare.arguments_in_words(case, session.exercise), held)
 
 
 def inspect(session: Session, name: str, which: slice, tolerance: Tolerance | None) -> Finding | None:
@@ -80,17 +86,17 @@ def inspect(session: Session, name: str, which: slice, tolerance: Tolerance | No
         return came_back
     right = session.expected(case)
     for value, expected, output in list(zip(came_back, right, OUTPUTS, strict=True))[which]:
-        one_output = Exercise(session.exercise.name, LESSON, 0, (), outputs=(output,))
-        shown = f"`{output.name}`" if output is OUTPUTS[0] else output.name.capitalize()
         if value.shape != expected.shape:
-            shape, expected_words = tuple(value.shape), tuple(expected.shape)
-            return Finding(
-                "wrong-shape", f"{shown} has shape {shape}, expected {expected_words}. {_arguments(session, case)}"
+            said = say(
+                "{what} has shape {got}, expected {expected}.",
+                what=SHOWN[output],
+                got=tuple(value.shape),
+                expected=tuple(expected.shape),
             )
-        finding = None if tolerance is None else compare.values_close([value], [expected], one_output, case, tolerance)
+            return Finding("wrong-shape", together(said, _arguments(session, case)))
+        finding = None if tolerance is None else compare.tensor_close(value, expected, SHOWN[output], case, tolerance)
         if finding is not None:
-            message = finding.message.replace(f"The result of `{session.exercise.name}`", shown)
-            return Finding(finding.kind, message, finding.got, finding.expected)
+            return finding
     return None
 
 
@@ -136,11 +142,14 @@ def unchanged(session: Session) -> Finding | None:
     case = session.cases[SEVERAL]
     changed = session.call(case).changed
     if changed:
-        return Finding(
-            "changes-argument",
-            f"`{session.exercise.name}` changed its argument `{list(case.args)[changed[0]]}` in place. The "
-            "caller may still need it, so make new tensors instead.",
+        name, argument = session.exercise.name, list(case.args)[changed[0]]
+        said = say(
+            "`{name}` changed its argument `{argument}` in place. The caller may still need it, so make new tensors "
+            "instead.",
+            name=name,
+            argument=argument,
         )
+        return Finding("changes-argument", said)
     wrong = inspect(session, SEVERAL, ALL, FLOAT32)
     return None if wrong is None else not_judged("values-first")
 
@@ -155,19 +164,20 @@ def gradients(session: Session) -> Finding | None:
     if not outcome.ok:
         session.expected_gradients(case)  # raises if torch can't differentiate the reference: not the student's fault
         error = compare.run_error(outcome, session.exercise)
-        runs = f"`{session.exercise.name}` runs only where no gradients are wanted."
-        return Finding("gradient-cut", f"{error.message if error else ''} {runs}")
+        runs = say("`{name}` runs only where no gradients are wanted.", name=session.exercise.name)
+        return Finding("gradient-cut", together(error.message if error else "", runs))
     for at, right in session.expected_gradients(case).items():
         gradient = (outcome.gradients or {}).get(at)
         name = place_in_words(at, list(case.args))
         if gradient is None:
-            return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
+            return Finding("gradient-cut", together(say("No gradient reaches `{name}`.", name=name), _CUT))
         if not bool(FLOAT32.close(gradient, right).all()):
-            return Finding("wrong-gradient", f"The gradient of `{name}` is wrong, though the values are right. {_CUT}")
+            said = say("The gradient of `{name}` is wrong, though the values are right.", name=name)
+            return Finding("wrong-gradient", together(said, _CUT))
     return None
 
 
-_CUT = "`.detach()`, `.item()`, `.numpy()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut gradients."
+_CUT = say("`.detach()`, `.item()`, `.numpy()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut gradients.")
 Cache = tuple[Tensor, Tensor] | None
 Three = tuple[Tensor, Tensor, Tensor]
 

@@ -23,6 +23,7 @@ from grader.exercises.lesson_09.shared import (
     right_on,
     wrong_scales,
 )
+from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
@@ -67,8 +68,15 @@ def _refuses(session: Session) -> Finding | None:
     for heads, kv_heads in MISFITS:
         shapes = ((heads, 7, 3), (kv_heads, 5, 3), (kv_heads, 5, 2))
         outcome = session.ask(Request("call", session.exercise.name, tuple(map(session.draw.normal, shapes))))
-        asked = f"`{session.exercise.name}` was called with query {shapes[0]} and key {shapes[1]}"
-        finding = compare.refused(outcome, f"{asked}: {heads} is not a multiple of {kv_heads}", (heads, kv_heads))
+        asked = say(
+            "`{name}` was called with query {query} and key {key}: {heads} is not a multiple of {kv_heads}.",
+            name=session.exercise.name,
+            query=shapes[0],
+            key=shapes[1],
+            heads=heads,
+            kv_heads=kv_heads,
+        )
+        finding = compare.refused(outcome, asked, (heads, kv_heads))
         if finding is not None:
             return finding
     return None

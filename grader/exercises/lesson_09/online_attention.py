@@ -36,6 +36,7 @@ from grader.exercises.lesson_09.shared import (
     small_tensors,
     wrong_scales,
 )
+from grader.sentences import say, together
 from grader.spec import compare, diagnose, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
@@ -332,18 +333,25 @@ def _walks(weight: float) -> Part:
             cut, whole = (session.call(session.cases[name]).operations for name in (FEW, ONE_BLOCK))
             if whole < cut:
                 return None
-            return Finding(
-                "blocks-of-another-size",
-                f"Your code runs {cut} torch operations in blocks of {short.args['block_size']} keys, and {whole} "
-                f"where one block holds all {short.sizes['Tk']}. Fewer blocks would need fewer operations, so your "
-                "blocks don't have `block_size` keys.",
+            said = say(
+                "Your code runs {cut} torch operations in blocks of {block} keys, and {whole} where one block holds "
+                "all {keys}. Fewer blocks would need fewer operations, so your blocks don't have `block_size` keys.",
+                cut=cut,
+                block=short.args["block_size"],
+                whole=whole,
+                keys=short.sizes["Tk"],
             )
-        return Finding(
-            "one-go",
-            f"Your code runs {_operations(session)[0]} torch operations with {short.sizes['Tk']} keys and "
-            f"{_operations(session)[1]} with {long.sizes['Tk']}, in blocks of {short.args['block_size']}. More keys "
-            "make more blocks, so a loop over blocks of keys would need more operations.",
+            return Finding("blocks-of-another-size", said)
+        said = say(
+            "Your code runs {few} torch operations with {short} keys and {many} with {long}, in blocks of {block}. "
+            "More keys make more blocks, so a loop over blocks of keys would need more operations.",
+            few=_operations(session)[0],
+            short=short.sizes["Tk"],
+            many=_operations(session)[1],
+            long=long.sizes["Tk"],
+            block=short.args["block_size"],
         )
+        return Finding("one-go", said)
 
     return Part("walks over blocks of keys", weight, judge)
 
@@ -358,11 +366,13 @@ def _once(weight: float) -> Part:
         if not _two_passes(session):
             return None
         (done, needed), case = _products(session), session.cases[WIDE]
-        return Finding(
-            "two-passes",
-            f"Your code multiplies {done:,} pairs of numbers, but one pass over the keys needs about {needed:,}. So it "
-            f"computes the scores more than once. {compare.arguments_in_words(case, session.exercise)}",
+        said = say(
+            "Your code multiplies {done} pairs of numbers, but one pass over the keys needs about {needed}. So it "
+            "computes the scores more than once.",
+            done=f"{done:,}",
+            needed=f"{needed:,}",
         )
+        return Finding("two-passes", together(said, compare.arguments_in_words(case, session.exercise)))
 
     return Part("reads the keys once, rescaling what it has so far", weight, judge)
 

@@ -12,13 +12,14 @@ from torch import Tensor
 
 from grader.exercises.lesson_03.shared import with_leading_axes
 from grader.exercises.lesson_08.shared import plain_number
+from grader.sentences import say, together
 from grader.spec import compare, parts
 from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Finding, Mistake, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
-from grader.subject import Opaque, Request
+from grader.subject import Request
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
 
@@ -130,7 +131,8 @@ def _out_of_memory(session: Session) -> Finding | None:
     query, key, value = (draw.normal((*LEADING, BEYOND, 1)) for _ in range(3))
     outcome = session.ask(Request("call", name, (query, key, value, PIECE)))
     if outcome.raised is not None or outcome.status == "died":
-        return Finding("full-matrix", f"`{name}` runs out of memory with {BEYOND} queries and keys.")
+        said = say("`{name}` runs out of memory with {count} queries and keys.", name=name, count=BEYOND)
+        return Finding("full-matrix", said)
     finding = compare.run_error(outcome, session.exercise)
     if finding is not None:
         return finding
@@ -138,19 +140,28 @@ def _out_of_memory(session: Session) -> Finding | None:
     tensors = compare.leaves(outcome.value, 1)
     right = attention(query[..., rows, :].double(), key.double(), value.double())
     if tensors is None or tensors[0].shape != query.shape or not FLOAT32.all_close(tensors[0][..., rows, :], right):
-        return Finding("wrong-values", f"`{name}` is not right with {BEYOND} queries and keys.")
+        said = say("`{name}` is not right with {count} queries and keys.", name=name, count=BEYOND)
+        return Finding("wrong-values", said)
     return None
 
 
 def _size_finding(session: Session, case: Case) -> str:
     outcome = session.call(case)
     shape, total = outcome.largest_shape, table_size(case)
-    held = "" if math.prod(shape) == outcome.largest else " (seen through a view)"
-    lead = "·".join(str(n) for n in case.leading)
-    return (
-        f"Your code made a tensor of shape {shape}{held}: {outcome.largest:,} numbers at once. All queries with all "
-        f"keys make {lead + '·' if lead else ''}{case.sizes['Tq']}·{case.sizes['Tk']} = {total:,} scores. Every tensor "
-        f"should stay smaller than that. {compare.arguments_in_words(case, session.exercise)}"
+    made = (
+        "Your code made a tensor of shape {shape}: {count} numbers at once."
+        if math.prod(shape) == outcome.largest
+        else "Your code made a tensor of shape {shape} (seen through a view): {count} numbers at once."
+    )
+    product = "·".join(map(str, (*case.leading, case.sizes["Tq"], case.sizes["Tk"])))
+    return together(
+        say(made, shape=shape, count=f"{outcome.largest:,}"),
+        say(
+            "All queries with all keys make {product} = {total} scores. Every tensor should stay smaller than that.",
+            product=product,
+            total=f"{total:,}",
+        ),
+        compare.arguments_in_words(case, session.exercise),
     )
 
 
@@ -267,18 +278,22 @@ def _wrong(session: Session, name: str) -> Finding | None:
         return finding
     got = number(session, name)
     if got is None:
-        returned = _in_words(outcome.value)
-        return Finding("wrong-type", f"`{session.exercise.name}` returned {returned}, expected a whole number.")
+        said = say(
+            "`{name}` returned {what}, expected a whole number.",
+            name=session.exercise.name,
+            what=compare.number_in_words(outcome.value),
+        )
+        return Finding("wrong-type", said)
     if got != _right(session, case):
-        message = f"`{session.exercise.name}` returned {got:,}, expected {_right(session, case):,} bytes ({name})."
-        return Finding("wrong-values", f"{message} {compare.arguments_in_words(case, session.exercise)}")
+        said = say(
+            "`{name}` returned {got}, expected {expected} bytes ({case}).",
+            name=session.exercise.name,
+            got=f"{got:,}",
+            expected=f"{_right(session, case):,}",
+            case=say(name),
+        )
+        return Finding("wrong-values", together(said, compare.arguments_in_words(case, session.exercise)))
     return None
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, Tensor) and value.dim() == 0:
-        return "a tensor with one number"
-    return f"a value of type {value.type_name}" if isinstance(value, Opaque) else compare.in_words(value)
 
 
 def counts(title: str, weight: float, *names: str) -> Part:
@@ -293,13 +308,15 @@ def is_whole(weight: float, *names: str) -> Part:
     def judge(session: Session) -> Finding | None:
         for name in names:
             if _wrong(session, name) is not None:
-                return Finding("values-first", "Not judged yet: the number has to be right first.")
+                return not_judged("values-first")
             if not isinstance(number(session, name), int):
-                message = (
-                    f"`{session.exercise.name}` returned {number(session, name)!r}, "
-                    "which is a float, but a number of bytes should be an int."
+                said = say(
+                    "`{name}` returned {got}, which is a float, but a number of bytes should be an int. `/`, `**` of "
+                    "a float and `math.pow` give floats.",
+                    name=session.exercise.name,
+                    got=repr(number(session, name)),
                 )
-                return Finding("wrong-type", f"{message} `/`, `**` of a float and `math.pow` give floats.")
+                return Finding("wrong-type", said)
         return None
 
     return Part("gives an int", weight, judge, compares_values=False)

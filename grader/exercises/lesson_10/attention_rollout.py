@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_10.shared import LESSON
+from grader.sentences import say, together
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Output, Part
@@ -19,7 +20,7 @@ mistake = Words(__file__)
 
 SEVERAL, TWO, ONE, DOUBLE = "several layers", "two layers", "one layer", "float64"
 TOKEN = "one token"
-CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` of a tensor cut gradients."
+CUT = say("`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` of a tensor cut gradients.")
 
 
 def with_residual(weights: Tensor) -> Tensor:
@@ -176,13 +177,14 @@ def _gradients() -> Part:
         outcome = session.call(case, gradients=True)
         got = (outcome.gradients or {}).get("0")
         if got is None:
-            return Finding("gradient-cut", f"No gradient reaches `layers`. {CUT}")
+            return Finding("gradient-cut", together(say("No gradient reaches `layers`."), CUT))
         got, right = (
             gradient - gradient.mean(-1, keepdim=True) for gradient in (got, session.expected_gradients(case)["0"])
         )
         if got.shape == right.shape and bool(FLOAT32.close(got, right).all()):
             return None
-        return Finding("wrong-gradient", f"The gradient of `layers` is wrong, though the values are right. {CUT}")
+        wrong = say("The gradient of `layers` is wrong, though the values are right.")
+        return Finding("wrong-gradient", together(wrong, CUT))
 
     return Part("lets gradients flow", 0.5, judge)
 

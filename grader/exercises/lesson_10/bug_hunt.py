@@ -6,54 +6,59 @@ from typing import Any
 
 from grader.exercises.lesson_10.shared import LESSON
 from grader.models.attentions import CANDIDATES, DIGESTS, mistake_of
+from grader.sentences import say, together
 from grader.spec.answers import Question, answer_digest, normal, quiz
 
 # What the lesson's probes show, by probe, then by reading; {} is the mistake that was named.
 PROBES: dict[str, dict[str, str]] = {
     "sums": {
-        "rows": "with {} every row of the weights would still sum to one",
-        "columns": "with {} the columns of the weights would sum to one, and the rows would not",
-        "less": "with {} the rows would sum to less than one, except the last (a sum near one may be printed as 1.00)",
-        "first row empty": "with {} the first row of the weights would sum to zero, and every other row to one",
-        "last row empty": "with {} the last row of the weights would sum to zero, and every other row to one",
-        "one table": "with {} there would be a single matrix of weights, not one for each head",
+        "rows": "With `{named}` every row of the weights would still sum to one.",
+        "columns": "With `{named}` the columns of the weights would sum to one, and the rows would not.",
+        "less": "With `{named}` the rows would sum to less than one, except the last (a sum near one may be printed "
+        "as 1.00).",
+        "first row empty": "With `{named}` the first row of the weights would sum to zero, and every other row to one.",
+        "last row empty": "With `{named}` the last row of the weights would sum to zero, and every other row to one.",
+        "one table": "With `{named}` there would be a single matrix of weights, not one for each head.",
     },
     "influence": {
-        "past": "with {} no output would change when a later token is changed",
-        "all": "with {} every output would change with every token, later ones included",
-        "one ahead": "with {} an output would change with the next token, but not with those after it",
-        "later": "with {} outputs would change with later tokens, and not with earlier ones",
-        "itself hidden": "with {} the first output would change with no token at all",
-        "torn": "with {} the matrix would look torn, as outputs would change with one later token and not the next",
+        "past": "With `{named}` no output would change when a later token is changed.",
+        "all": "With `{named}` every output would change with every token, later ones included.",
+        "one ahead": "With `{named}` an output would change with the next token, but not with those after it.",
+        "later": "With `{named}` outputs would change with later tokens, and not with earlier ones.",
+        "itself hidden": "With `{named}` the first output would change with no token at all.",
+        "torn": "With `{named}` the matrix would look torn, as outputs would change with one later token and not the "
+        "next.",
     },
     "company": {
-        "same": "with {} a sequence would come out the same alone and in a batch",
-        "other": "with {} a sequence would come out differently alone and in a batch",
+        "same": "With `{named}` a sequence would come out the same alone and in a batch.",
+        "other": "With `{named}` a sequence would come out differently alone and in a batch.",
     },
     "matters": {
-        "all": "with {} all four matrices would matter to the output",
-        "not w_v": "with {} the output would not change with another w_v",
-        "not w_k": "with {} the output would not change with another w_k",
-        "not w_o": "with {} the output would not change with another w_o",
+        "all": "With `{named}` all four matrices would matter to the output.",
+        "not w_v": "With `{named}` the output would not change with another w_v.",
+        "not w_k": "With `{named}` the output would not change with another w_k.",
+        "not w_o": "With `{named}` the output would not change with another w_o.",
     },
     "compared": {
-        "weights right": "with {} a single sequence's weights would be the right ones, with any number of heads",
-        "right with one head": "with {} the weights would be right with one head, and wrong with several",
-        "wrong": "with {} the weights would differ from the right ones, even with one head",
+        "weights right": "With `{named}` a single sequence's weights would be the right ones, with any number of "
+        "heads.",
+        "right with one head": "With `{named}` the weights would be right with one head, and wrong with several.",
+        "wrong": "With `{named}` the weights would differ from the right ones, even with one head.",
     },
     "entropies": {
-        "right": "with {} the entropies would be the right ones",
-        "lower": "with {} the weights would be sharper than the right ones, so their entropies would be lower",
-        "higher": "with {} the weights would be flatter than the right ones, so their entropies would be higher",
-        "none": "with {} the last row wouldn't sum to one, so it would have no entropy",
-        "another": "with {} the entropies would differ from the right ones",
+        "right": "With `{named}` the entropies would be the right ones.",
+        "lower": "With `{named}` the weights would be sharper than the right ones, so their entropies would be lower.",
+        "higher": "With `{named}` the weights would be flatter than the right ones, so their entropies would be "
+        "higher.",
+        "none": "With `{named}` the last row wouldn't sum to one, so it would have no entropy.",
+        "another": "With `{named}` the entropies would differ from the right ones.",
     },
     "matters, with a single token": {
-        "value and output": "with {} a single token's output would still depend on w_v and w_o, as it should",
-        "key and output": "with {} a single token's output would depend on w_k, though its weight is always 1",
-        "output": "with {} a single token's output would depend on w_o alone",
-        "value": "with {} a single token's output would depend on w_v alone",
-        "nothing": "with {} a single token's output would depend on no matrix at all",
+        "value and output": "With `{named}` a single token's output would still depend on w_v and w_o, as it should.",
+        "key and output": "With `{named}` a single token's output would depend on w_k, though its weight is always 1.",
+        "output": "With `{named}` a single token's output would depend on w_o alone.",
+        "value": "With `{named}` a single token's output would depend on w_v alone.",
+        "nothing": "With `{named}` a single token's output would depend on no matrix at all.",
     },
 }
 
@@ -96,16 +101,18 @@ def ruled_out(named: str, true: str) -> str:
     for probe, words in PROBES.items():
         reading = READINGS[named][probe]
         if reading != READINGS[true][probe]:
-            return f"Try the probe `{probe}`: {words[reading].format(f'`{named}`')}. Is that so?"
+            shows = say(words[reading], named=named)
+            return together(say("Try the probe `{probe}`.", probe=probe), shows, say("Is that so?"))
     raise ValueError(f"no probe tells {named} from {true}")
 
 
 def _question(box: str) -> Question:
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, str):
-            return f"expected one of the ids in the list (as text), got a value of type {type(answer).__name__}."
+            expected = '"{key}": expected one of the ids in the list (as text), got a value of type {type}.'
+            return say(expected, key=box, type=type(answer).__name__)
         if normal(answer) not in CANDIDATES:
-            return f"{answer[:40]!r} isn't one of the ids in the list."
+            return say('"{key}": {answer} isn\'t one of the ids in the list.', key=box, answer=repr(answer[:40]))
         return answer_digest(box, normal(answer)) == DIGESTS[box]
 
     true = mistake_of(box)

@@ -12,9 +12,10 @@ from torch import Tensor
 from grader.exercises.lesson_10.first_token_pattern import first_token
 from grader.exercises.lesson_10.local_pattern import local
 from grader.exercises.lesson_10.shared import LESSON
+from grader.sentences import say
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
 from grader.spec.words import Words
@@ -99,11 +100,11 @@ RANDOM = ("random weights", "other random weights")
 
 
 def _noisy(name: str) -> str:
-    return f"{name}, 5 % of random weights mixed in"
+    return say("{pattern}, 5 % of random weights mixed in", pattern=say(name))
 
 
 def _double(name: str) -> str:
-    return f"{name}, in float64"
+    return say("{pattern}, in float64", pattern=say(name))
 
 
 _WORDS = {"diagonal": "diagonal", "uniform": "uniform", "first": "first", **dict.fromkeys(LOCAL, "local")}
@@ -156,18 +157,26 @@ def _wrong(session: Session, name: str) -> Finding | None:
     finding = compare.run_error(outcome, session.exercise)
     if finding is not None:
         return finding
-    returned = f"`{session.exercise.name}` returned"
+    function = session.exercise.name
     if outcome.value is None:
-        return Finding("returns-nothing", f"{returned} None. Does every path through it end in a `return`?")
+        message = say("`{name}` returned None. Does every path through it end in a `return`?", name=function)
+        return Finding("returns-nothing", message)
     if outcome.value not in PATTERN_NAMES:
-        got = compare.in_words(outcome.value)
-        message = f"{returned} {got}, expected one of {', '.join(map(repr, PATTERN_NAMES))}."
+        got, known = compare.in_words(outcome.value), ", ".join(map(repr, PATTERN_NAMES))
+        message = say("`{name}` returned {what}, expected one of {names}.", name=function, what=got, names=known)
         spelt = ("Compare your word with these five, letter by letter. They're in lower case and have no spaces.",)
         return Finding("wrong-type", message, hints=spelt if isinstance(outcome.value, str) else ())
     if outcome.value == answer(name):
         return None
     size = session.cases[name].sizes["T"]
-    message = f"{returned} {outcome.value!r} for «{name}» (seq_len {size}), expected {answer(name)!r}."
+    message = say(
+        "`{name}` returned {got} for «{case}» (seq_len {size}), expected {expected}.",
+        name=function,
+        got=repr(outcome.value),
+        case=say(session.cases[name].name),
+        size=size,
+        expected=repr(answer(name)),
+    )
     return Finding("wrong-verdict", message)
 
 
@@ -176,7 +185,7 @@ def _names(title: str, weight: float, *names: str) -> Part:
         for name in (*names, *PLAIN):  # right by chance without the plain ones
             finding = _wrong(session, name)
             if finding is not None and name not in names:
-                return Finding("values-first", "Not judged yet: the plain patterns have to be right first.")
+                return not_judged("values-first")
             if finding is not None:
                 return finding
         return None
@@ -189,7 +198,7 @@ def _unchanged(weight: float) -> Part:
         if any(session.call(case).changed for case in session.cases.values()):
             return changed_in_place(session, "weights")
         if any(_wrong(session, name) is not None for name in PLAIN):
-            return Finding("values-first", "Not judged yet: the plain patterns have to be right first.")
+            return not_judged("values-first")
         return None
 
     return Part("leaves its argument as it was", weight, judge, compares_values=False)

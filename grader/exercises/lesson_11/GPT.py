@@ -25,6 +25,7 @@ from grader.exercises.lesson_07.shared import (
     with_setup,
 )
 from grader.exercises.lesson_11.shared import LESSON, block, blocks_of, gpt_state, two_sizes
+from grader.sentences import say, together
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
@@ -166,11 +167,12 @@ def _through(session: Session, cache: Any) -> list[Tensor] | Finding:
         outcome = session.ask(Request("call", "@cached", (piece, cache))) if outcome.ok else outcome
         finding = compare.run_error(outcome, session.exercise)
         if finding is not None:
-            asked = f"It was called with tokens {tuple(piece.shape)} and a cache."
-            return replace(finding, message=f"{finding.message.rstrip('.')}. {asked}")
+            asked = say("It was called with tokens {shape} and a cache.", shape=tuple(piece.shape))
+            return replace(finding, message=together(finding.message, asked))
         pair = outcome.value
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Tensor) or _opaque(pair[1]):
-            message = f"With a cache `GPT` returned {compare.in_words(pair)}, expected (logits, cache)."
+            returned = "With a cache `GPT` returned {what}, expected (logits, cache)."
+            message = say(returned, what=compare.in_words(pair))
             return Finding("wrong-type", message)
         logits.append(pair[0])
         cache = pair[1]
@@ -211,9 +213,10 @@ def _starts_small(session: Session) -> Finding | None:
     size = _first_logits(session)
     if size is None or size < TOO_LARGE:
         return None
-    message = (
-        f"The logits of a new model have a typical size of {compare.apart(size, 1.0)[0]}, expected less than 1, so the "
-        "model starts out very sure of something that it hasn't learnt, with a loss far above log V."
+    message = say(
+        "The logits of a new model have a typical size of {size}, expected less than 1, so the model starts out very "
+        "sure of something that it hasn't learnt, with a loss far above log V.",
+        size=compare.apart(size, 1.0)[0],
     )
     return Finding("starts-too-large", message)
 
@@ -225,13 +228,18 @@ def _same_with_cache(session: Session) -> Finding | None:
     right = session.expected(session.cases["two blocks"])[0]
     for got, start, piece in zip(logits, PIECES, _cut(session.cases["two blocks"].args["tokens"]), strict=True):
         end = start + piece.shape[1]
-        where = f"tokens {start} to {end - 1}" if piece.shape[1] > 1 else f"token {start} alone"
+        where = say("token {token} alone", token=start)
+        if piece.shape[1] > 1:
+            where = say("tokens {first} to {last}", first=start, last=end - 1)
         expected = right[:, start:end]
         if got.shape != expected.shape:
-            message = f"With a cache the logits of {where} have shape {tuple(got.shape)}, expected "
-            return Finding("wrong-shape", f"{message}{tuple(expected.shape)} for the new tokens alone.")
+            shapes = (
+                "With a cache the logits of {tokens} have shape {got}, expected {expected} for the new tokens alone."
+            )
+            message = say(shapes, tokens=where, got=tuple(got.shape), expected=tuple(expected.shape))
+            return Finding("wrong-shape", message)
         if not FLOAT32.all_close(got, expected):
-            message = f"With a cache the logits of {where} differ from those without a cache."
+            message = say("With a cache the logits of {tokens} differ from those without a cache.", tokens=where)
             return Finding("wrong-values", message, got=got[0].clone(), expected=expected[0].to(got.dtype))
     return None
 

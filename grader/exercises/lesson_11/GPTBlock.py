@@ -28,6 +28,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import Layer
 from grader.exercises.lesson_11.shared import LESSON, PRE_NORM, Alone, Rotary, block, two_sizes
+from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.diagnose import right
@@ -104,7 +105,9 @@ def _same_with_cache(session: Session) -> Finding | None:
     finding = compare.shapes([outcome.value], session.exercise, case) or compare.values_close(
         [outcome.value], session.expected(case), session.exercise, case, FLOAT32
     )
-    return replace(finding, message=f"With an empty cache, {{}}: {finding.message}") if finding is not None else None
+    if finding is None:
+        return None
+    return replace(finding, message=say("With an empty cache, {}: {message}", message=finding.message))
 
 
 def _not_causal_with_cache(session: Session) -> bool:

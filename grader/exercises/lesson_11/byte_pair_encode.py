@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from grader.exercises.lesson_11.shared import LESSON
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
@@ -217,17 +218,23 @@ def _wrong(session: Session, name: str) -> Finding | None:
     symbols, merges = case.args["symbols"], case.args["merges"]
     if got is None:
         found = compare.in_words(outcome.value)
-        return Finding("wrong-type", f"`{NAME}` returned {found}, but should return a list of strings.")
+        said = say("`{name}` returned {what}, but should return a list of strings.", name=NAME, what=found)
+        return Finding("wrong-type", said)
     expected = session.evaluate(case, reference)
     if got == expected:
         return None
-    given = f"for the symbols {symbols} and the merges {merges}"
-    if "".join(got) != "".join(symbols):
-        message = (
-            f"`{NAME}` returned {got} {given}. Joined, these tokens are {''.join(got)!r}, not {''.join(symbols)!r}."
-        )
-        return Finding("another-word", message)
-    return Finding("wrong-values", f"`{NAME}` returned {got} {given}, expected {expected}.")
+    given = {"name": NAME, "got": got, "symbols": symbols, "merges": merges}
+    joined, whole = repr("".join(got)), repr("".join(symbols))
+    if joined != whole:
+        returned = say("`{name}` returned {got} for the symbols {symbols} and the merges {merges}.", **given)
+        word = say("Joined, these tokens are {joined}, not {whole}.", joined=joined, whole=whole)
+        return Finding("another-word", together(returned, word))
+    message = say(
+        "`{name}` returned {got} for the symbols {symbols} and the merges {merges}, expected {expected}.",
+        **given,
+        expected=expected,
+    )
+    return Finding("wrong-values", message)
 
 
 def _encodes(title: str, weight: float, *names: str) -> Part:
@@ -245,7 +252,9 @@ def _encodes(title: str, weight: float, *names: str) -> Part:
 
 def _unchanged(session: Session) -> Finding | None:
     if any(session.call(case).changed for case in session.cases.values()):
-        message = f"`{NAME}` changed one of its arguments in place. Begin with a copy, such as `list(symbols)`."
+        message = say(
+            "`{name}` changed one of its arguments in place. Begin with a copy, such as `list(symbols)`.", name=NAME
+        )
         return Finding("changes-argument", message)
     return not_judged("values-first") if _wrong(session, PLAIN) is not None else None
 

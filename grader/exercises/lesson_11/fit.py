@@ -16,8 +16,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import close, plain_number
-from grader.exercises.lesson_08.train_step import CLOSE
+from grader.exercises.lesson_08.train_step import CHANGED_MODE, CLOSE, MOVED_ELSEWHERE, UNMOVED
 from grader.exercises.lesson_11.shared import LESSON
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
@@ -286,16 +287,25 @@ def _returns(name: str) -> Judge:
             return compare.returned_none(session.exercise)
         found = _not_floats(got)
         if found:
-            return Finding("wrong-type", f"`{NAME}` returned {found}, expected a list of plain numbers (floats).")
+            said = say("`{name}` returned {what}, expected a list of plain numbers (floats).", name=NAME, what=found)
+            return Finding("wrong-type", said)
         if len(got) != len(right):
-            message = f"`{NAME}` returned {_counted(len(got), 'loss')} for {_counted(len(right), 'step')} ({name})."
-            return Finding("wrong-length", f"{message} `starts` has a row for each step.")
+            said = say(
+                "Losses returned: {count}. Steps: {steps} ({run}).", count=len(got), steps=len(right), run=say(name)
+            )
+            return Finding("wrong-length", together(said, say("`starts` has a row for each step.")))
         wrong = next((step for step, both in enumerate(zip(got, right, strict=True)) if not close(*both)), None)
         if wrong is None:
             return None
         words = compare.apart(float(got[wrong]), right[wrong])
-        what = f"The loss of step {wrong}, counted from 0, is {words[0]}"
-        message = f"{what}, expected {words[1]} ({name}, {len(right)} steps)."
+        message = say(
+            "The loss of step {step}, counted from 0, is {got}, expected {expected} ({run}; steps: {steps}).",
+            step=wrong,
+            got=words[0],
+            expected=words[1],
+            run=say(name),
+            steps=len(right),
+        )
         trains = _same_parameters(seen[0], _right(session, run)[0])
         return Finding("wrong-values", message, hints=WRONG_RETURN if trains else WRONG_STEP if wrong else WRONG_LOSS)
 
@@ -307,13 +317,8 @@ def _not_floats(value: object) -> str:
     if not isinstance(value, list | tuple):
         return compare.in_words(value)
     if any(isinstance(item, Tensor) for item in value):
-        return "a list with tensors in it"
+        return say("a list with tensors in it")
     return "" if all(plain_number(item) is not None for item in value) else compare.in_words(value)
-
-
-def _counted(count: int, what: str) -> str:
-    plural = {"loss": "losses", "step": "steps"}[what]
-    return f"{count} {what if count == 1 else plural}"
 
 
 def _changes(name: str, call: int = 0) -> Judge:
@@ -325,10 +330,10 @@ def _changes(name: str, call: int = 0) -> Judge:
             return finding
         if _same_parameters(seen[call], _right(session, run)[call]):
             return None
-        which, before = ("first", "second")[call], seen[call - 1].parameters if call else run.data
+        before = seen[call - 1].parameters if call else run.data
         if all(torch.equal(tensor, before[place]) for place, tensor in seen[call].parameters.items()):
-            return Finding("wrong-parameters", f"After the {which} call no parameter has changed ({name}).")
-        message = f"After the {which} call the parameters are not the expected ones ({name})."
+            return Finding("wrong-parameters", say(UNMOVED[call], run=say(name)))
+        message = say(MOVED_ELSEWHERE[call], run=say(name))
         first = _losses(seen[call].returned)
         loss_is_right = bool(first) and close((first or [0.0])[0], _right(session, run)[call].returned[0])
         return Finding("wrong-parameters", message, hints=WRONG_STEP if loss_is_right else WRONG_LOSS)
@@ -363,10 +368,7 @@ def _keeps_mode(session: Session) -> Finding | None:
             return finding
         for call in seen:
             if call.training is not bool(run.data["training"]):
-                was, now = (("eval", "train")[mode] for mode in (bool(run.data["training"]), call.training))
-                return Finding(
-                    "changes-mode", f"The model was in {was} mode before the call and is in {now} mode after it."
-                )
+                return Finding("changes-mode", say(CHANGED_MODE[call.training]))
     return None
 
 
@@ -379,7 +381,8 @@ def _lets_go(session: Session) -> Finding | None:
 
 def _leaves_text(session: Session) -> Finding | None:
     if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
-        return Finding("changes-argument", f"`{NAME}` changed `ids` or `starts` in place. Make a new tensor instead.")
+        said = say("`{name}` changed `ids` or `starts` in place. Make a new tensor instead.", name=NAME)
+        return Finding("changes-argument", said)
     return None
 
 

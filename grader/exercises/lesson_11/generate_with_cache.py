@@ -36,6 +36,7 @@ from grader.exercises.lesson_11.writing import (
     written,
     wrong,
 )
+from grader.sentences import say, together
 from grader.spec.exercise import Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
@@ -62,7 +63,9 @@ def _same_draws(session: Session) -> Finding | None:
     got, other = ids(session, DRAWN), session.once("generate", lambda: _by_generate(session))
     if got is not None and other is not None and not torch.equal(got, other):
         rows = int((got != other).any(dim=1).sum())
-        message = f"{rows} of {len(got)} texts differ from those of `generate` with the same seed."
+        message = say(
+            "{rows} of {total} texts differ from those of `generate` with the same seed.", rows=rows, total=len(got)
+        )
         return Finding("other-draws", message)
     return None
 
@@ -81,14 +84,14 @@ def _one_by_one(session: Session) -> Finding | None:
     before = 0
     for number, (tokens, cached, has_cache) in enumerate(seen.fed):
         if not has_cache or cached != before:
-            held = f"a cache of {cached} tokens" if has_cache else "no cache"
-            got = f"{tokens} token{'s' if tokens != 1 else ''}"
-            message = f"Call {number} to the model got {got} and {held}, and the calls before it got {before}."
-            return Finding("cache-not-used", message)
+            held = say("Tokens in its cache: {count}.", count=cached) if has_cache else say("It got no cache.")
+            got = say("Call {number} to the model, tokens given: {count}.", number=number, count=tokens)
+            earlier = say("Tokens given in the calls before it: {count}.", count=before)
+            return Finding("cache-not-used", together(got, held, earlier))
         before += tokens
     longest = run.prompt.shape[1] + run.new_tokens
     if not 0 < before <= longest:
-        message = f"{before} tokens went through the model for a text of {longest}."
+        message = say("{count} tokens went through the model for a text of {longest}.", count=before, longest=longest)
         return Finding("cache-not-used", message)
     return None if wrong(session, SURE) is None else not_judged("values-first")
 
@@ -101,9 +104,10 @@ def _prompt_at_once(session: Session) -> Finding | None:
         return finding if finding.kind == "raised" else not_judged("values-first")
     if _in_pieces(session):
         first, length = _fed(session)[0][0], drawn_runs(session)[SURE].prompt.shape[1]
-        got = f"{first} token{'s' if first != 1 else ''}"
-        message = f"The first call to the model got {got} of a prompt of {length}. One call takes the whole prompt."
-        return Finding("prompt-in-pieces", message)
+        got = say(
+            "Tokens given in the first call to the model: {count}, of a prompt of {length}.", count=first, length=length
+        )
+        return Finding("prompt-in-pieces", together(got, say("One call takes the whole prompt.")))
     return None
 
 
@@ -121,8 +125,14 @@ def _last_not_fed(session: Session) -> Finding | None:
     if _feeds_last(session):
         run = drawn_runs(session)[SURE]
         calls, prompt = len(_fed(session)), run.prompt.shape[1]
-        message = f"For {run.new_tokens} new tokens after a prompt of {prompt} the model was called {calls} times. "
-        return Finding("last-token-fed", f"{message}The last new token needn't go through the model.")
+        message = say(
+            "For {new} new tokens after a prompt of {prompt} the model was called {calls} times. The last new token "
+            "needn't go through the model.",
+            new=run.new_tokens,
+            prompt=prompt,
+            calls=calls,
+        )
+        return Finding("last-token-fed", message)
     return None
 
 

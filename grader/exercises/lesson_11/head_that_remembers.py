@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_11.shared import LESSON
 from grader.exercises.lesson_11.uneven_heads import even, uneven
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
@@ -214,15 +215,25 @@ def _wrong(session: Session, name: str) -> Finding | None:
     got = _answer(session, name)
     if got is None:
         whole = isinstance(outcome.value, tuple | list) and any(isinstance(item, Tensor) for item in outcome.value)
-        tip = " `.item()` takes the number out of a tensor." if whole or isinstance(outcome.value, Tensor) else ""
-        found = "a pair with a tensor in it" if whole else compare.in_words(outcome.value)
-        message = f"`{NAME}` returned {found}, but should return two whole numbers, (layer, head).{tip}"
-        return Finding("wrong-type", message)
+        tip = say("`.item()` takes the number out of a tensor.") if whole or isinstance(outcome.value, Tensor) else ""
+        found = say("a pair with a tensor in it") if whole else compare.in_words(outcome.value)
+        message = say(
+            "`{name}` returned {what}, but should return two whole numbers, (layer, head).", name=NAME, what=found
+        )
+        return Finding("wrong-type", together(message, tip))
     expected = session.evaluate(case, reference)
     if got == expected:
         return None
     sizes = f"L = {case.sizes['L']}, H = {case.sizes['H']}, T = {case.sizes['T']}"
-    return Finding("wrong-values", f"`{NAME}` returned {got}, expected {expected} ({name}; {sizes}).")
+    said = say(
+        "`{name}` returned {got}, expected {expected} ({case}; {sizes}).",
+        name=NAME,
+        got=got,
+        expected=expected,
+        case=say(name),
+        sizes=sizes,
+    )
+    return Finding("wrong-values", said)
 
 
 def _finds(title: str, weight: float, *names: str) -> Part:
@@ -240,9 +251,8 @@ def _finds(title: str, weight: float, *names: str) -> Part:
 
 def _unchanged(session: Session) -> Finding | None:
     if any(session.call(case).changed for case in session.cases.values()):
-        return Finding(
-            "changes-argument", f"`{NAME}` changed one of its arguments in place. Make a new tensor instead."
-        )
+        said = say("`{name}` changed one of its arguments in place. Make a new tensor instead.", name=NAME)
+        return Finding("changes-argument", said)
     return not_judged("values-first") if _wrong(session, PLAIN) is not None else None
 
 

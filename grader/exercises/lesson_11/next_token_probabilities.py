@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_11.shared import LESSON
+from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.diagnose import right
@@ -240,14 +241,14 @@ def _gradients(weight: float) -> Part:
     """A part for gradients, through the softmax, through top-k alone and through all three steps: what is divided by
     later hides what came before."""
     warm = parts.gradients(WARM)
-    steps = {"With top-k": parts.gradients(TOP_K), "With all three steps": parts.gradients(ALL)}
+    steps = {"With top-k: {message}": parts.gradients(TOP_K), "With all three steps: {message}": parts.gradients(ALL)}
 
     def judge(session: Session) -> Finding | None:
         if finding := warm.judge(session):
             return finding
-        for what, part in steps.items():
+        for template, part in steps.items():
             if finding := part.judge(session):
-                return replace(finding, message=f"{what}: {finding.message}")
+                return replace(finding, message=say(template, message=finding.message))
         return None
 
     return Part(warm.name, weight, judge)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_11.next_token_probabilities import RIGHT as PROBABILITIES
+from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Finding, Part, not_judged
@@ -194,8 +195,14 @@ def observe(session: Session, run: Run, torch_seed: int = 11) -> Seen | Finding:
     if finding is not None and finding.kind != "raised":
         return finding
     if finding is not None:
-        said = f"({run.name}: prompt {tuple(run.prompt.shape)}, new_tokens = {run.new_tokens}, model.max_length = "
-        return replace(finding, message=f"{finding.message.rstrip('.')} {said}{run.max_length})")
+        said = say(
+            "The call ({case}): prompt {shape}, new_tokens = {new}, model.max_length = {longest}.",
+            case=say(run.name),
+            shape=tuple(run.prompt.shape),
+            new=run.new_tokens,
+            longest=run.max_length,
+        )
+        return replace(finding, message=together(finding.message, said))
     state = session.ask(Request("state", "@writer"))
     finding = compare.run_error(state, session.exercise)
     if finding is not None:
@@ -223,7 +230,13 @@ def wrong(session: Session, name: str) -> Finding | None:
     if torch.equal(got, right):
         return None
     row, column = (int(i) for i in (got != right).nonzero()[0])
-    message = f"Row {row} is wrong from column {column} on ({name}; the prompt has {_columns(session, name)} columns)."
+    message = say(
+        "Row {row} is wrong from column {column} on ({case}; columns of the prompt: {columns}).",
+        row=row,
+        column=column,
+        case=say(name),
+        columns=_columns(session, name),
+    )
     return Finding("wrong-values", message, got=got[row].clone(), expected=right[row])
 
 
@@ -240,13 +253,16 @@ def misshapen(session: Session, name: str) -> Finding | None:
         return compare.returned_none(session.exercise)
     got, shape = ids(session, name), (len(run.prompt), run.prompt.shape[1] + run.new_tokens)
     if got is None:
-        kind = f", dtype {str(seen.text.dtype).removeprefix('torch.')}" if isinstance(seen.text, Tensor) else ""
-        returned = compare.in_words(seen.text)
-        return Finding("wrong-type", f"`{session.exercise.name}` returned {returned}{kind}, expected a tensor of ids.")
+        returned = compare.with_dtype(seen.text)
+        said = say("`{name}` returned {what}, expected a tensor of ids.", name=session.exercise.name, what=returned)
+        return Finding("wrong-type", said)
     if tuple(got.shape) != shape:
-        message = (
-            f"The result has shape {tuple(got.shape)}, expected {shape} for the prompt and {run.new_tokens} "
-            f"new tokens ({name})."
+        message = say(
+            "The result has shape {got}, expected {expected} for the prompt and {new} new tokens ({case}).",
+            got=tuple(got.shape),
+            expected=shape,
+            new=run.new_tokens,
+            case=say(name),
         )
         return Finding("wrong-shape", message)
     return None
@@ -274,8 +290,12 @@ def keeps_mode(weight: float) -> Part:
             if isinstance(seen, Finding):
                 return seen
             if seen.training != run.training:
-                mode, before = (("eval", "train")[training] for training in (seen.training, run.training))
-                return Finding("mode-changed", f"The model was in {before} mode and is left in {mode} mode ({name}).")
+                left = (
+                    "The model was in eval mode and is left in train mode ({case})."
+                    if seen.training
+                    else "The model was in train mode and is left in eval mode ({case})."
+                )
+                return Finding("mode-changed", say(left, case=say(name)))
         return _after(session, SURE)
 
     return Part("leaves the model in the mode it was in", weight, judge, compares_values=False)
@@ -304,7 +324,7 @@ def leaves_prompt(weight: float) -> Part:
         if isinstance(seen, Finding):
             return seen
         if seen.prompt_changed:
-            return Finding("changes-argument", f"`{session.exercise.name}` changed `prompt` in place.")
+            return Finding("changes-argument", say("`{name}` changed `prompt` in place.", name=session.exercise.name))
         return _after(session, SURE)
 
     return Part("leaves `prompt` as it was", weight, judge, compares_values=False)
@@ -361,9 +381,10 @@ def _unlikely(run: Run, text: Tensor | None) -> Finding | None:
     assert text is not None
     columns, words = run.prompt.shape[1], run.table.shape[1]
     if not torch.equal(text[:, :columns], run.prompt):
-        return Finding("wrong-values", f"The result doesn't begin with the prompt ({run.name}).")
+        return Finding("wrong-values", say("The result doesn't begin with the prompt ({case}).", case=say(run.name)))
     if bool((text < 0).any() or (text >= words).any()):
-        return Finding("wrong-values", f"The result holds ids that the vocabulary doesn't have ({run.name}).")
+        strange = say("The result holds ids that the vocabulary doesn't have ({case}).", case=say(run.name))
+        return Finding("wrong-values", strange)
     with torch.no_grad():
         logits = Writer({**run.data, "training": False})(text[:, :-1])[:, columns - 1 :]
     chances = PROBABILITIES(logits, **run.sampling).double()  # (B, new, V)
@@ -375,8 +396,16 @@ def _unlikely(run: Run, text: Tensor | None) -> Finding | None:
         return None
     step, word = (int(i) for i in far.nonzero()[0])
     times, wanted = int(counted[step, word]), float(expected[step, word])
-    message = f"In {len(text)} draws of new token {step} the id {word} came {times} times, expected about {wanted:.0f} "
-    return Finding("wrong-values", f"{message}({', '.join(f'{k} = {v:g}' for k, v in run.sampling.items())}).")
+    message = say(
+        "In {draws} draws of new token {step} the id {id} came {times} times, expected about {wanted} ({sampling}).",
+        draws=len(text),
+        step=step,
+        id=word,
+        times=times,
+        wanted=f"{wanted:.0f}",
+        sampling=", ".join(f"{name} = {value:g}" for name, value in run.sampling.items()),
+    )
+    return Finding("wrong-values", message)
 
 
 # --- mistakes that both can make --------------------------------------------------------------------------------------
