@@ -143,8 +143,12 @@ class RegradeBook(LessonGradebook):
     def withdraw(self, student: str) -> None:
         """Remove what somebody has handed in of this lesson, and its marks. `GradebookUnavailable` if that can't be
         written now."""
-        with self._transaction():
-            self._book.remove_submission(self._lesson, student)
+        session, whole = self._book.db, self._book.find_submission(self._lesson, student)
+        with self._transaction():  # nbgrader's own way commits each notebook, and hides what the database said
+            for submitted in whole.notebooks:
+                for row in (*submitted.grades, *submitted.comments, submitted):
+                    session.delete(row)
+            session.delete(whole)
 
 
 def _rows_of(submitted: Any) -> Rows:

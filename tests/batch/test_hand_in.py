@@ -1,45 +1,19 @@
-"""Which notebook of a submission counts: the one that holds the lesson's exercises, whatever its name. What was odd is
-told, to the teacher and in the feedback."""
+"""Which notebook of a submission counts, as the commands have it; tests/handed_in/test_hand_in.py has every case."""
 
 from __future__ import annotations
 
 import json
 
-from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered, command
-from tools import notebooks as nb
-
-OWN = f"{LESSON}.ipynb"
-EMPTY = nb.dump([])
-OTHER = nb.submission("01_self_attention")
-UNTOUCHED = (ROOT / "notebooks" / OWN).read_bytes()
-
-
-def bare(data: bytes) -> bytes:
-    """Without ids and metadata, as some programs save a notebook."""
-    cells = json.loads(data)["cells"]
-    return nb.dump([{**{k: v for k, v in cell.items() if k != "id"}, "metadata": {}} for cell in cells])
-
+from tests.batch.conftest import LESSON, RIGHT, SQUARED, answered, command
+from tests.handed_in.test_hand_in import EMPTY, OTHERS, OWN, UNTOUCHED
 
 # By student: the files, the mark, and what is said.
 HANDED_IN = {
-    "empty_beside_full": ({OWN: EMPTY, f"{LESSON} (1).ipynb": answered(RIGHT)}, 1, "(1).ipynb has this lesson's"),
     "resubmission": ({f"{LESSON}-1.ipynb": answered(RIGHT)}, 1, f"{LESSON}-1.ipynb has this lesson's exercises"),
     "two": ({OWN: UNTOUCHED, f"{LESSON}-1.ipynb": answered(SQUARED)}, 0.07, "(0 answered), "),
-    "as_full": ({OWN: answered(RIGHT), "x.ipynb": answered(SQUARED)}, 1, f"{OWN} counts"),
-    "same_twice": ({OWN: answered(RIGHT), "copy.ipynb": answered(RIGHT)}, 1, ""),
-    "accent": ({"leçon_zéro.IPYNB": answered(RIGHT)}, 1, "leçon_zéro.IPYNB has this lesson's exercises"),
-    "translated": ({"00_los_geht_s.ipynb": bare(answered(RIGHT))}, 1, "00_los_geht_s.ipynb has this lesson's"),
-    "in_a_folder": ({f"work/{OWN}": answered(RIGHT)}, 1, f"work/{OWN} has"),
-    "other_lesson": ({OWN: OTHER}, 0, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
-    "untouched": (
-        {OWN: UNTOUCHED, "plan.txt": b""},
-        0,
-        f"without an answer to any exercise. Handed in: {OWN}, plan.txt.",
-    ),
-    "both": ({OWN: answered(RIGHT), "01_self_attention.ipynb": OTHER}, 1, ""),
+    "in_a_folder": ({f"work/{OWN}": answered(RIGHT), OWN: EMPTY}, 1, f"work/{OWN} has"),
+    "other_lesson": ({OWN: OTHERS}, 0, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
     "none": ({"essay.pdf": b"%PDF"}, 0, f"There is no {OWN} among the files handed in. Handed in: essay.pdf."),
-    "checkpoint": ({OWN: answered(RIGHT), ".ipynb_checkpoints/x.ipynb": answered(SQUARED)}, 1, ""),
-    "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, 1, "again.ipynb has this"),
 }
 
 

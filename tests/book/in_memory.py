@@ -56,7 +56,8 @@ def entry(who: str, what: SubmissionResult, when: datetime | None = DUE, **more:
 
 
 def row(book: api.Gradebook, who: str, lesson: str = LESSON) -> Any:
-    """Somebody's `api.SubmittedNotebook`."""
+    """Somebody's `api.SubmittedNotebook`, as it is stored: what isn't committed is lost."""
+    book.db.rollback()
     return book.find_submission_notebook(lesson, lesson, who)
 
 

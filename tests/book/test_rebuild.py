@@ -1,14 +1,20 @@
-"""What the gradebook gets of a teacher's own cells."""
+"""The notebook that goes to `autograded/`, and what the gradebook gets of a teacher's own cells in it."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import nbformat
 import pytest
 
-from grader.book.rebuild import OwnCell, own_cells
-from grader.judge.result import SubmissionResult
+from grader.book.rebuild import LEFT_OUT, MOST_TEXT, OwnCell, own_cells, rebuild, stored_notebook
+from grader.course.release import Release
+from grader.judge.limits import Limits
+from grader.judge.outline import Outline
+from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.result import TestResult as ResultOfTest
+from tools import notebooks as nb
 
 
 def own(kind: str, **nbgrader: Any) -> dict[str, Any]:
@@ -41,3 +47,191 @@ def test_an_answer_that_is_as_it_was_handed_out_earns_nothing(checksum, score):
     cell = own("markdown", grade=True, solution=True)
     cell["metadata"]["nbgrader"]["checksum"] = checksum or compute_checksum(from_dict(cell))
     assert own_cells([cell], SubmissionResult(())) == {"mine": OwnCell(score, unanswered=not checksum)}
+
+
+@pytest.mark.parametrize(
+    ("about", "score"),
+    [
+        ({"grade": True, "solution": True, "checksum": "as handed out"}, 0.0),
+        ({"grade": True, "solution": True, "checksum": "another"}, None),
+        ({"grade": False, "solution": True, "checksum": "as handed out"}, None),
+        ({"grade": True, "solution": False, "checksum": "as handed out"}, None),  # it has no test's result: by hand
+        ({"grade": False, "solution": False, "task": True}, None),
+    ],
+)
+def test_only_what_is_worth_points_and_left_as_it_was_earns_nothing(monkeypatch, about, score):
+    monkeypatch.setattr("grader.book.rebuild._checksum", lambda _cell: "as handed out")
+    unanswered = about["solution"] and about["checksum"] == "as handed out"
+    assert own_cells([own("code", **about)], SubmissionResult(())) == {"mine": OwnCell(score, unanswered)}
+
+
+def test_an_exercise_s_cells_and_those_nbgrader_does_not_know_are_no_teacher_s_own():
+    of_exercise, plain = own("code", grade=True), own("code")
+    of_exercise["metadata"]["course"] = {"exercise": "a", "role": "check"}
+    del plain["metadata"]["nbgrader"]
+    left = own("markdown", grade_id="left", solution=True)
+    left["metadata"]["course"] = {"role": "given", "exercise": ""}
+    assert [*own_cells([of_exercise, plain, left], SubmissionResult(()))] == ["left"]
+
+
+# --- a whole notebook -------------------------------------------------------------------------------------------------
+
+
+def instructors(kind: str, source: str, grade_id: str = "", role: str = "", points: float = 0, **about: Any):
+    """A cell as a teacher has it."""
+    metadata: dict[str, Any] = {"course": {"role": role, "exercise": grade_id.removesuffix("-check")}} if role else {}
+    if grade_id:
+        flags = {"grade": False, "solution": False, "locked": False, "task": False, **about}
+        metadata["nbgrader"] = {"grade_id": grade_id, "checksum": "built", **flags}
+        metadata["nbgrader"] |= {"points": points} if flags["grade"] else {}
+    cell = {"cell_type": kind, "id": f"id-{grade_id or source}", "metadata": metadata, "source": source}
+    return cell | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+
+
+CELLS = [
+    instructors("code", "def a(): ...", "a", "solution", solution=True),
+    instructors("code", "check(a)", "a-check", "check", points=10, grade=True, locked=True),
+    instructors("code", "assert mine() == 1", "tests", points=2, grade=True, locked=True),
+    instructors("markdown", "Why?", "essay", points=5, grade=True, solution=True),
+    instructors("markdown", "Read this.", "given", locked=True),
+    instructors("code", "x = 1", "", "example"),
+]
+RELEASE = Release(
+    {"name": "python3", "display_name": "Python 3"},
+    {
+        "a": {"checksum": "out", "locked": False, "source": "stub", "points": None},
+        "a-check": {"checksum": "out", "locked": True, "source": "check(a)  # out", "points": 4.0},
+        "tests": {"checksum": "out", "locked": True, "source": "assert True", "points": 3.0},
+        "essay": {"checksum": "out", "locked": False, "source": "Why?", "points": 5.0},
+    },
+)
+TESTED = SubmissionResult((ExerciseResult("a", 10, 0.5),), tests=(ResultOfTest("tests", True, 2.5),))
+
+LIMITS = Limits()
+
+
+def rebuilt(cells: Any, result: SubmissionResult = TESTED, release: Release = RELEASE, limits: Limits = LIMITS):
+    data = nb.dump(cells) if isinstance(cells, list) else cells
+    return rebuild(Outline.of(nb.dump(CELLS)), data, result, release, limits)
+
+
+def texts(made: dict[str, Any]) -> list[tuple[str, str]]:
+    """Of each cell its grade_id or kind, and its text."""
+    return [
+        (cell["metadata"].get("nbgrader", {}).get("grade_id", cell["cell_type"]), cell["source"])
+        for cell in made["cells"]
+    ]
+
+
+def student(**sources: str) -> list[dict[str, Any]]:
+    """The cells as somebody hands them in, with these texts by grade_id; nothing of theirs is to be trusted."""
+    made = json.loads(json.dumps(CELLS))
+    for cell in made:
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
+        cell["source"] = sources.get(name.replace("-", "_"), cell["source"])
+        if name:
+            cell["metadata"]["nbgrader"].update(points=99, checksum="theirs", locked=False)
+    return made
+
+
+def test_answers_are_the_student_s_and_all_else_is_the_teacher_s_as_it_was_released():
+    made = rebuilt(student(a="def a(): return 1", a_check="a.passed = True", tests="pass", essay="So.", given="Ha!"))
+    assert texts(made) == [
+        ("a", "def a(): return 1"),
+        ("a-check", "check(a)  # out"),
+        ("tests", "assert True"),
+        ("essay", "So."),
+        ("given", "Read this."),
+        ("code", "x = 1"),
+        ("markdown", "*The code ran confined.*"),
+    ]
+    about = {cell["metadata"]["nbgrader"]["grade_id"]: cell["metadata"]["nbgrader"] for cell in made["cells"][:5]}
+    assert {name: one.get("points") for name, one in about.items()} == {
+        "a": None,
+        "a-check": 4.0,
+        "tests": 3.0,
+        "essay": 5,
+        "given": None,
+    }
+    assert {name: (one["checksum"], one["locked"]) for name, one in about.items()} == {
+        "a": ("out", False),
+        "a-check": ("out", True),
+        "tests": ("out", True),
+        "essay": ("out", False),
+        "given": ("built", True),
+    }
+    assert made["metadata"]["kernelspec"] == RELEASE.kernelspec
+    assert made["metadata"]["course_result"]["exercises"][0]["points"] == 4.0
+    assert [cell["outputs"][0]["data"]["text/plain"].splitlines()[0] for cell in made["cells"][1:3]] == [
+        "a: 2 of 4 points",
+        "2.5",
+    ]
+    assert [cell.get("execution_count") for cell in made["cells"]] == [None, 1, 1, None, None, None, None]
+
+
+def test_cells_that_are_missing_are_put_back_and_a_copy_of_one_is_no_second():
+    answer = {**CELLS[0], "source": "def a(): return 1"}
+    made = rebuilt([answer, {**answer, "id": "copy", "source": "def a(): return 2"}])
+    assert texts(made) == [
+        ("a", "def a(): return 1"),
+        ("code", "def a(): return 2"),
+        ("a-check", "check(a)  # out"),
+        ("tests", "assert True"),
+        ("essay", ""),
+        ("given", "Read this."),
+        ("markdown", "*The code ran confined.*"),
+    ]
+    assert len({cell["id"] for cell in made["cells"]}) == 7
+
+
+@pytest.mark.parametrize("data", [b"{", nb.dump([])], ids=["torn", "empty"])
+def test_of_what_can_t_be_read_nothing_is_taken(data):
+    why = "It was *cut off*."
+    made = rebuilt(data, SubmissionResult(TESTED.exercises, unreadable=why, tests=TESTED.tests))
+    assert texts(made)[:2] == [("markdown", "**Note.** It was &#42;cut off&#42;."), ("a", "")]
+    assert [name for name, _text in texts(made)] == [
+        "markdown",
+        "a",
+        "a-check",
+        "tests",
+        "essay",
+        "given",
+        "markdown",
+    ]
+
+
+def test_what_was_read_when_it_was_graded_is_left_out_where_it_can_t_be_read_now():
+    assert texts(rebuilt(nb.dump(CELLS), limits=Limits(notebook_bytes=10)))[0] == ("a", "")
+
+
+def test_text_beyond_the_limit_is_left_out_and_said():
+    long = {"cell_type": "markdown", "id": "one", "metadata": {}, "source": "x" * MOST_TEXT}
+    said = [text for name, text in texts(rebuilt([long, {**long, "id": "two", "source": "y"}])) if name == "markdown"]
+    assert said[:2] == ["x" * MOST_TEXT, LEFT_OUT]
+
+
+def test_code_in_place_of_text_is_code_and_text_in_place_of_code_is_no_answer():
+    cells = [{**CELLS[3], "cell_type": "code"}, {**CELLS[2], "cell_type": "markdown"}, {**CELLS[5], "cell_type": "raw"}]
+    made = rebuilt(cells)
+    assert [(name, cell["cell_type"]) for (name, _), cell in zip(texts(made), made["cells"], strict=True)] == [
+        ("essay", "markdown"),
+        ("markdown", "markdown"),
+        ("code", "code"),
+        ("a", "code"),
+        ("a-check", "code"),
+        ("tests", "code"),
+        ("given", "markdown"),
+        ("markdown", "markdown"),
+    ]
+
+
+def test_the_bytes_are_a_notebook_and_the_cells_are_the_teacher_s_own():
+    stored = stored_notebook(Outline.of(nb.dump(CELLS)), nb.dump(student(a="é = '\ud800'")), TESTED, RELEASE, Limits())
+    made = nbformat.reads(stored.notebook.decode(), as_version=4)
+    nbformat.validate(made)
+    assert made.cells[0].source == "é = '?'"
+    assert stored.own == {
+        "tests": OwnCell(2.5, unanswered=False),
+        "essay": OwnCell(None, unanswered=False),
+        "given": OwnCell(None, unanswered=False),
+    }

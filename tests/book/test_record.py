@@ -84,9 +84,10 @@ def test_a_mark_by_hand_is_kept_and_worth_a_look_where_the_work_is_another_one(b
 
 def by_hand(book, who: str, name: str, points: float, comment: str = "") -> None:
     """What Formgrader stores of a teacher's mark."""
-    [grade] = [grade for grade in row(book, who).grades if grade.name == name]
+    submitted = row(book, who)
+    [grade] = [grade for grade in submitted.grades if grade.name == name]
     grade.manual_score, grade.needs_manual_grade = points, False
-    for one in row(book, who).comments:
+    for one in submitted.comments:
         if comment and one.name == name.removesuffix("-check"):
             one.manual_comment = comment
     book.db.commit()
@@ -193,7 +194,31 @@ def test_a_database_that_is_locked_is_waited_for_and_a_full_disk_ends_the_comman
     assert lesson.roster() == set()
 
 
-def test_whose_marks_are_all_there(book, lesson):
+def test_a_lesson_with_two_notebooks_has_rows_for_both_and_marks_in_its_own(monkeypatch):
+    with api.Gradebook("sqlite://", "attention") as book:
+        book.add_assignment(LESSON)
+        for name in ("00 before", LESSON, "99 after"):
+            book.add_notebook(name, LESSON)
+            book.add_grade_cell("a-check", name, LESSON, max_score=4, cell_type="code")
+            book.add_solution_cell("a", name, LESSON)
+        opened(monkeypatch, book).store([entry("ann", result())])
+        made = book.find_submission(LESSON, "ann").notebooks
+        assert {one.name: ([g.auto_score for g in one.grades], len(one.comments)) for one in made} == {
+            "00 before": ([None], 1),
+            LESSON: ([4.0], 1),
+            "99 after": ([None], 1),
+        }
+
+
+def test_whose_marks_are_all_there(monkeypatch):
+    with gradebook_in_memory(LESSON, OTHER) as book:
+        first, second = (opened(monkeypatch, book, name) for name in (LESSON, OTHER))
+        first.store([entry("ann", result())])
+        second.store([entry("bo", result())])
+        assert (first.complete(), second.complete()) == ({"ann"}, {"bo"})
+
+
+def test_whoever_lacks_one_mark_is_not_complete(book, lesson):
     lesson.store([entry(who, result()) for who in ("ann", "bo")])
     [grade] = [grade for grade in row(book, "bo").grades if grade.name == "b-check"]
     grade.auto_score = None
@@ -293,7 +318,8 @@ def test_what_feedback_shows_is_each_cell_s_mark_and_comments_and_how_late_it_ca
     assert shown.late == "1 hour late, 1 day begun: 1 at 10 %"
     before = str(shown)
     assert "1 hour late" in before
-    by_hand(book, "ann", "essay", 1.0)
+    by_hand(book, "ann", "essay", 1.25)
+    assert lesson.shown()["ann"][LESSON].score == 9.75
     assert str(lesson.shown()["ann"][LESSON]) != before
 
 

@@ -1,0 +1,173 @@
+"""Which notebook of a submission counts: the one that holds the lesson's exercises, whatever its name. What was odd is
+told. Asked of a folder, not of a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from grader.course.class_directory import Submission
+from grader.course.files import UntrustedFolder
+from grader.errors import CourseError
+from grader.handed_in import hand_in as module
+from grader.handed_in.hand_in import HandIn, ReadNotebook, hand_in, handed_out, lesson_held, of_another_lesson
+from grader.judge.limits import Limits
+from grader.judge.outline import Outline
+from tests.book.test_rebuild import CELLS
+from tools import notebooks as nb
+
+LESSON, OTHER = "00_start_here", "01_self_attention"
+OWN = f"{LESSON}.ipynb"
+RIGHT = "def first_steps(x):\n    return 2 * x + 1"
+SQUARED = "def first_steps(x):\n    return x ** 2 + 1"
+EMPTY = nb.dump([])
+OTHERS = nb.submission(OTHER)
+LIMITS = Limits()
+UNTOUCHED = (Path(__file__).parents[2] / "notebooks" / OWN).read_bytes()
+
+
+def answered(source: str) -> bytes:
+    """A submission with this answer."""
+    return nb.submission(LESSON, first_steps=source)
+
+
+def bare(data: bytes) -> bytes:
+    """Without ids and metadata, as some programs save a notebook."""
+    cells = json.loads(data)["cells"]
+    return nb.dump([{**{k: v for k, v in cell.items() if k != "id"}, "metadata": {}} for cell in cells])
+
+
+# By student: the files, the one that counts, and what is said.
+HANDED_IN = {
+    "empty_beside_full": ({OWN: EMPTY, "w (1).ipynb": answered(RIGHT)}, "w (1).ipynb", "(1).ipynb has this lesson's"),
+    "resubmission": ({"w-1.ipynb": answered(RIGHT)}, "w-1.ipynb", "w-1.ipynb has this lesson's exercises"),
+    "two": ({OWN: UNTOUCHED, "w-1.ipynb": answered(SQUARED)}, "w-1.ipynb", f"lesson: {OWN} (0 answered), w-1"),
+    "as_full": ({OWN: answered(RIGHT), "x.ipynb": answered(SQUARED)}, OWN, f"(1 answered). {OWN} counts."),
+    "same_twice": ({OWN: answered(RIGHT), "copy.ipynb": answered(RIGHT)}, OWN, ""),
+    "accent": ({"leçon.IPYNB": answered(RIGHT)}, "leçon.IPYNB", "leçon.IPYNB has this lesson's exercises"),
+    "translated": ({"00_los.ipynb": bare(answered(RIGHT))}, "00_los.ipynb", "00_los.ipynb has this lesson's"),
+    "in_a_folder": ({f"work/{OWN}": answered(RIGHT)}, f"work/{OWN}", f"work/{OWN} has"),
+    "other_lesson": ({OWN: OTHERS}, OWN, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
+    "untouched": ({OWN: UNTOUCHED, "a.txt": b""}, OWN, f"without an answer to any exercise. Handed in: {OWN}, a.txt."),
+    "both": ({OWN: answered(RIGHT), f"{OTHER}.ipynb": OTHERS}, OWN, ""),
+    "none": ({"essay.pdf": b"%PDF"}, "", f"There is no {OWN} among the files handed in. Handed in: essay.pdf."),
+    "nothing": ({}, "", "Handed in: no file."),
+    "torn": ({OWN: b"{"}, OWN, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
+    "checkpoint": ({OWN: UNTOUCHED, ".ipynb_checkpoints/x.ipynb": answered(RIGHT)}, OWN, "without an answer"),
+    "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, "again.ipynb", "again.ipynb has this"),
+    "browser": ({OWN: EMPTY, "w.ipynb.txt": answered(RIGHT), "w.json": b"{}"}, "w.ipynb.txt", "w.ipynb.txt has this"),
+    "time": ({OWN: answered(RIGHT), "timestamp.txt": b"2026", ".user_info": b"{}"}, OWN, ""),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "ann").mkdir()
+    return tmp_path / "ann"
+
+
+def chosen(folder: Path, files: dict[str, bytes], lesson=None, limits: Limits = LIMITS) -> HandIn:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+    submission = Submission("ann", UntrustedFolder(folder.parent, Path("ann")), LESSON)
+    return hand_in(submission, lesson or handed_out(Outline.of(nb.instructor(LESSON))), limits)
+
+
+@pytest.mark.parametrize("student", HANDED_IN)
+def test_the_notebook_that_was_meant_counts_and_what_was_odd_is_told(folder, student):
+    files, counts, said = HANDED_IN[student]
+    found = chosen(folder, files)
+    told = " ".join(filter(None, (found.unreadable, *found.remarks)))
+    assert found.data == files.get(counts, b"")
+    assert said in told if said else told == ""
+    assert found.of_lesson == (student not in ("other_lesson", "torn"))
+
+
+def test_the_most_answers_count_and_of_equal_ones_the_first(folder):
+    lesson = handed_out(Outline.of(nb.instructor(OTHER)))
+    whole = nb.solved(OTHER)
+    places = [n for n, cell in enumerate(whole) if cell["metadata"].get("course", {}).get("role") == "solution"]
+    one, two = ([cell for n, cell in enumerate(whole) if n not in places[k:]] for k in (1, 2))
+    files = {"b.ipynb": nb.dump(two), "a.ipynb": nb.dump(one), "c.ipynb": nb.dump([*two, *one])}
+    found = chosen(folder, files, lesson)
+    assert found.data == files["b.ipynb"]
+    [said] = found.remarks
+    assert "a.ipynb (1 answered), b.ipynb (2 answered), c.ipynb (2 answered). b.ipynb counts." in said
+
+
+def test_an_answer_is_known_by_its_name_where_its_cell_is_another_one(folder):
+    cell = nb.code(RIGHT)
+    assert handed_out(Outline.of(nb.instructor(LESSON))).answers(ReadNotebook.of(nb.dump([cell]), Limits())) == {
+        "first_steps": True
+    }
+    text = {"cell_type": "markdown", "metadata": {}, "source": RIGHT}
+    assert chosen(folder, {OWN: nb.dump([text])}).of_lesson is False
+
+
+def test_a_teacher_s_own_question_counts_as_an_answer_and_an_untouched_one_does_not(folder):
+    lesson = handed_out(Outline.of(nb.dump(CELLS)))
+    read = lambda cells: lesson.answers(ReadNotebook.of(nb.dump(cells), Limits()))
+    assert read([{**CELLS[3], "source": "So."}, CELLS[0]]) == {"essay": True, "a": True}
+    untouched = {**CELLS[3], "source": "YOUR ANSWER HERE  "}
+    assert read([untouched, {**CELLS[0], "source": " "}, CELLS[1], CELLS[4]]) == {"essay": False, "a": False}
+    assert read([{**CELLS[3], "source": "So."}, untouched]) == {"essay": True}
+    assert read([{**CELLS[5], "source": "def a(): return 1"}]) == {}  # an example's cell isn't an answer's
+
+
+def test_a_lesson_without_exercises_takes_what_has_its_name(folder):
+    lesson = handed_out(Outline.of(nb.dump(CELLS[4:])))
+    assert chosen(folder, {OWN: b"anything", "x.ipynb": answered(RIGHT)}, lesson) == HandIn(b"anything")
+    (folder / OWN).unlink()
+    assert chosen(folder, {}, lesson).unreadable
+
+
+def test_only_so_many_are_looked_at_and_long_lists_are_cut(folder):
+    files = {f"{number:02}.ipynb": EMPTY for number in range(module.MOST)}
+    found = chosen(folder, {**files, "z.ipynb": answered(RIGHT)})
+    assert found.unreadable.endswith(f"05.ipynb, 06.ipynb, 07.ipynb and {module.MOST + 1 - module.LISTED} more.")
+    (folder / "19.ipynb").unlink()
+    assert chosen(folder, {}).data == answered(RIGHT)
+
+
+def test_one_that_is_too_large_is_told(folder):
+    found = chosen(folder, {OWN: answered(RIGHT)}, limits=Limits(notebook_bytes=10))
+    assert (found.data, found.remarks) == (b"", ())
+    assert found.unreadable.startswith("The file has ")
+    assert "Handed in" not in found.unreadable
+
+
+# --- another lesson's -------------------------------------------------------------------------------------------------
+
+
+def class_of(*lessons: str) -> SimpleNamespace:
+    """What of a course is asked; the first is the lesson that is collected."""
+
+    def outline(name: str = lessons[0]) -> Outline:
+        if name == "broken":
+            raise CourseError("broken")
+        return Outline.of(nb.instructor(name))
+
+    return SimpleNamespace(lesson=lessons[0], lessons=lambda: lessons, limits=Limits, outline=outline)
+
+
+def test_another_lesson_s_notebook_is_named_and_not_to_be_run():
+    course, found = class_of(LESSON, "broken", OTHER), HandIn(OTHERS, remarks=("odd",), of_lesson=False)
+    told = of_another_lesson(course, found)
+    assert told.unreadable == f"Not run: the notebook has the exercises of {OTHER} and none of {LESSON}."
+    assert (told.data, told.remarks, told.of_lesson) == (OTHERS, ("odd",), False)
+    for left in (HandIn(OTHERS), HandIn(EMPTY, of_lesson=False), HandIn(answered(RIGHT), of_lesson=False)):
+        assert of_another_lesson(course, left) is left
+
+
+def test_which_lesson_works_are_of():
+    course = class_of(LESSON, OTHER, "02_trainable_attention")
+    later = nb.submission("02_trainable_attention")
+    few = nb.dump([*nb.solved(OTHER)[:1], *json.loads(later)["cells"]])
+    assert lesson_held(course, [OTHERS, b"torn"]) == OTHER
+    assert lesson_held(course, [OTHERS, answered(RIGHT)]) == LESSON
+    assert lesson_held(course, [few]) == "02_trainable_attention"
+    assert lesson_held(course, [EMPTY]) == lesson_held(course, []) == lesson_held(course, [b"torn"]) == ""
