@@ -12,10 +12,10 @@ import sqlalchemy
 
 from grader.course.class_directory import course_layout
 from grader.course.roster import update
-from tests.batch.conftest import _schema, template  # noqa: F401
+from tests.batch.conftest import _schema, command, template  # noqa: F401
 from tests.term.cheap import cheap
-from tests.term.given import PEOPLE
-from tests.term.model import DUE
+from tests.term.given import LESSON, PEOPLE, SECOND
+from tests.term.model import DAY, DUE
 from tests.term.stand_in import stand_in
 
 pytest.register_assert_rewrite("tests.term.machine")
@@ -34,9 +34,13 @@ def ready(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         file.write(SETTINGS)
     layout = course_layout(course)
     update(course, layout.db_url, layout.course_id, PEOPLE)
+    shutil.copytree(course / "source" / LESSON, course / "source" / SECOND)
+    (course / "source" / SECOND / f"{LESSON}.ipynb").rename(course / "source" / SECOND / f"{SECOND}.ipynb")
+    command(course, "nbgrader", "generate_assignment", SECOND)
     engine = sqlalchemy.create_engine(layout.db_url)
     with engine.begin() as db:
-        db.execute(sqlalchemy.text(f"update assignment set duedate = '{DUE}'"))
+        for lesson, due in ((LESSON, DUE), (SECOND, DUE + 2 * DAY)):
+            db.execute(sqlalchemy.text(f"update assignment set duedate = '{due}' where name = '{lesson}'"))
     engine.dispose()
     with pytest.MonkeyPatch.context() as patch:
         stand_in(patch)

@@ -20,6 +20,7 @@ PEOPLE = (
     Person("cy", "Cy", "Roe", moodle="731", canvas_id="503"),
 )
 IDS = tuple(person.id for person in PEOPLE)
+LESSON, SECOND = "00_start_here", "01_the_same_again"  # of one content: nothing but the name tells them apart
 STRANGER = "another Ann Lee"  # who is not on the roster
 NAMESAKES = {STRANGER: "ann"}
 # Moodle's, of this assignment; and Canvas's, which the roster has in some courses.

@@ -1,7 +1,8 @@
 """A term in plain Python: what a course has to hold after each step. It knows nothing of files, zips or databases.
 
 People hand in; a platform shows the last thing that each of them gave it. The teacher collects from a platform, has
-what is in place graded, gives more time and marks by hand, mends the check, and takes steps back.
+what is in place graded, gives more time and marks by hand, mends the check, and takes steps back. There may be several
+lessons, a `Term` each, which share the free days.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class Step:
 
 
 class Term:
-    """The term of one class. `rule` says which of several hand-ins counts: "last", "last-in-time", "first" or "best";
-    `free` how many days of lateness cost nothing. `namesakes` are called as somebody of the class and not in it; the
-    course has the class's own numbers of the platforms `numbered`."""
+    """The term of one class in one lesson. `rule` says which of several hand-ins counts: "last", "last-in-time",
+    "first" or "best"; `free` how many days of lateness cost nothing in all lessons together. `namesakes` are called as
+    somebody of the class and not in it; the course has the class's own numbers of the platforms `numbered`."""
 
     def __init__(
         self,
@@ -68,10 +69,12 @@ class Term:
         free: int = 0,
         namesakes: Mapping[str, str] = MappingProxyType({}),
         numbered: Collection[str] = (),
+        due: datetime = DUE,
     ) -> None:
         self.people = {who: Record() for who in people}
         self.rule, self.free, self.generous = rule, free, 0.0
         self.namesakes, self.numbered = namesakes, numbered
+        self.due, self.others = due, list[Term]()  # other lessons, in which free days may be used up
         self.extended: dict[str, timedelta] = {}
         self.steps: list[Step] = []
         self.collected: Step | None = None
@@ -80,7 +83,7 @@ class Term:
 
     def until(self, who: str) -> datetime:
         """Until when somebody's work is in time."""
-        return DUE + self.extended.get(who, timedelta()) + GRACE
+        return self.due + self.extended.get(who, timedelta()) + GRACE
 
     def days_late(self, who: str, time: datetime | None) -> int:
         """The days begun after that, for work that came at some time."""
@@ -88,7 +91,9 @@ class Term:
 
     def earns(self, who: str, score: float, time: datetime | None) -> float:
         """What is left of a score in points, for work that came at some time."""
-        charged = max(self.days_late(who, time) - self.free, 0)
+        came = [(other.people[who].time, other) for other in self.others]
+        used = sum(other.days_late(who, when) for when, other in came if when and time and when < time)
+        charged = max(self.days_late(who, time) - max(self.free - used, 0), 0)
         penalty = round(score * min(charged * PERCENT_A_DAY / 100, 1.0), 2)
         return round(max(score - penalty, 0.0), 2)
 
