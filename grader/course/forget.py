@@ -114,7 +114,8 @@ def forget(course: Path, student: str) -> Forgotten:
     for step in steps:
         step.do()
     layout = course_layout(course)
-    others = [word for other in Roster.of(course).people.values() for word in _called(other)]
+    people = Roster.of(course).people.values()
+    others = [word for other in people for word in (*_called(other), *_written(other))]
     with Gradebook(layout.db_url, layout.course_id) as book:
         others += [word for other in book.students for word in (other.id, other.email or "")]
     left = mentions([course, _exchange(layout)], _called(person), others)
@@ -123,6 +124,17 @@ def forget(course: Path, student: str) -> Forgotten:
 
 def _called(person: Person) -> set[str]:
     return {name for name in (person.id, person.email, person.full_name, person.name) if name}
+
+
+def _written(person: Person) -> list[str]:
+    """Somebody's names, one of which may be another one's id, as the roster, a database and the log of lists have
+    them."""
+    names = {"first_name": person.first_name, "last_name": person.last_name}
+    return [
+        ",".join([person.id, *names.values()]),
+        "".join([person.id, *names.values()]),
+        *(json.dumps({column: name})[1:-1] for column, name in names.items()),
+    ]
 
 
 def _exchange(layout: Any) -> Path:

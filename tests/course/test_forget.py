@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 
 from grader.cli.main import main
 from grader.course.forget import mentions
-from grader.course.roster import Person, read_list, save
+from grader.course.roster import Person, Roster, read_list, save
 from tests.classroom import LESSON, STUDENTS, answered, solved
 
 ROSTER = "id,first_name,last_name,email\nann,Ann,Lee,ann.lee@example.org\nbo,Bo,Ng,bo@example.org\n"
@@ -159,7 +159,13 @@ def test_whose_work_is_not_graded_yet_has_handed_in(after_a_term, monkeypatch):
 def test_whose_id_holds_another_ones_keeps_everything(classroom, other):
     """In the course, the exchange, the gradebook and the notes on pages; and nothing of theirs is a mention."""
     course, inbound = classroom.course, classroom.root / "exchange" / "attention" / "inbound"
-    save(course, [Person("ann", "A", "X"), Person(other, "B", "Y", f"{other}@uni.example")])
+    people = [Person("ann", "A", "X"), Person(other, "Ann", "Y", f"{other}@uni.example"), Person("zoe", "Zoë", "Ann")]
+    (course.parent / "people.csv").write_text(
+        "Username,First name,Last name,Email address\n"
+        + "".join(f"{person.id},{person.first_name},{person.last_name},{person.email}\n" for person in people)
+    )
+    read = invoke("roster", course, course.parent / "people.csv")
+    assert read.exit_code == 0, read.output
     ours, theirs = [], []
     for who, mine in (("ann", ours), (other, theirs)):
         for end in ("+abc", ""):
@@ -176,6 +182,7 @@ def test_whose_id_holds_another_ones_keeps_everything(classroom, other):
             book.update_or_create_student(who)
     done = invoke("course", "forget", course, "ann", "--yes")
     assert done.exit_code == 0, done.output
+    assert Roster.of(course).people.keys() >= {other, "zoe"}
     assert [path for path in ours if path.exists()] == []
     assert [path for path in theirs if not path.exists()] == []
     assert json.loads((course / ".grader" / "feedback" / f"{LESSON}.json").read_text()) == {other: "2"}
