@@ -979,14 +979,14 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # An encoder needs positions, as you have seen. A decoder can do without them, because its causal mask lets the first
 # token see one token and the tenth see ten. From that a deeper model can learn where each token is (Haviv et al. 2022).
 #
-# **Long texts, as of 2026.** Most large models use rotary positions, and have been taught to read far longer texts than
-# they were first trained on. One way is a larger base. Llama 3 takes 500 000 in place of 10 000, so that the slowest
-# hands don't come round even once in a text of 128 000 tokens (Grattafiori et al. 2024, section 3.2). In YaRN (Peng et
-# al. 2023) the fast hands keep their speeds, the slow ones are slowed down by as much as the text is longer, and a
-# little training follows. Such schemes are called NTK-aware, after the theory that suggested them. ALiBi (Press et al.
-# 2022) is a bias as in section 6, but it isn't learnt, and falls in a straight line with the distance, at a different
-# slope in each head. And some models leave the positions out of some of their layers (*NoPE*) and turn queries and keys
-# in the others (Yang et al. 2025).
+# **Long texts, as of 2026.** Most large models use rotary positions, and many have been taught to read far longer texts
+# than they were first trained on. One way is a larger base. Llama 3 takes 500 000 in place of 10 000 (Grattafiori et al.
+# 2024, section 3.2). With heads 128 wide, its slowest hands would otherwise come round twice in a text of 128 000
+# tokens, and now they need two and a half million tokens for a full turn. In YaRN (Peng et al. 2023) the fast hands keep
+# their speeds, and the slow ones are slowed down by as much as the text is longer, so that they meet no new directions.
+# Then a little training follows. ALiBi (Press et al. 2022) is a bias as in section 6, but it isn't learnt, and falls in
+# a straight line with the distance, at a different slope in each head. And some models leave the positions out of some
+# of their layers (*NoPE*) and turn queries and keys in the others (Yang et al. 2025).
 #
 # ## 9 · Quiz
 #

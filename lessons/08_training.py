@@ -336,10 +336,10 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 # %% [markdown]
 # ## 4 · How fast should it learn?
 #
-# The **learning rate** sets how far one step changes the parameters. In lesson 05 small first steps helped a stack of
-# twenty-four post-norm blocks, at least from some starts. Towards the end, large steps keep jumping over the goal and
-# back. So the rate first rises, during the **warm-up**, and falls afterwards. The paper (section 5.3) has one formula
-# for both:
+# The **learning rate** sets how far one step changes the parameters. In lesson 05 large first steps spoilt a stack of
+# forty-eight post-norm blocks before it had learnt anything. Towards the end, large steps keep jumping over the goal
+# and back. So the rate first rises, during the **warm-up**, and falls afterwards. The paper (section 5.3) has one
+# formula for both:
 #
 # $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
 # \text{warmup}^{-1.5}\right)$$
@@ -798,9 +798,9 @@ compare_guess("08_warm_up", min(my_ends, key=my_ends.get))
 # full rate, and without it the loss stops falling near 1.
 #
 # The rate of 0.02 isn't too high as such, since the first run copes with it for 100 steps. It is too high for a model
-# that has learnt nothing yet. So a warm-up can make larger steps possible, and in lesson 05 it helped a deeper stack,
-# at least from some starts. It isn't a law, since at 0.01 (`rate=0.01`) this model learns just as well without one, and
-# is ahead at first. With two layers (`num_layers=2`) the model won't always cope with 0.02, even after a warm-up.
+# that has learnt nothing yet. So a warm-up can make larger steps possible. It isn't a law, since at 0.01 (`rate=0.01`)
+# this model learns just as well without one, and is ahead at first. With two layers (`num_layers=2`) the model won't
+# always cope with 0.02, even after a warm-up.
 
 # %% [markdown]
 # If a cell of the training raised an error, an exercise isn't finished. To go on all the same with the course's model,
@@ -1254,7 +1254,7 @@ print(f"padding counted, 240 steps: {my_slow_share:.0%} of the dates right")
 
 # %% [markdown]
 # It is only slow, and somebody who trains for long enough never notices this bug. With half the rate, 240 steps aren't
-# enough. How much is right by then depends on the start, which you can try in the cell that defines `run_with`.
+# enough. How much is right by then depends on the start, which you can try in the cell that defines `my_run_with`.
 #
 # ## 11 · Keep what was learnt
 #

@@ -522,7 +522,7 @@ plt.show()
 #
 # The number of scores now grows with the length and no longer with its square. The cache stops growing too, since no
 # query sees further back than the window, so older keys and values can be dropped. But a mask alone saves nothing if
-# the hidden scores are computed all the same (section 10 shows how to skip them).
+# the hidden scores are computed all the same. (The end of the lesson, for those who want more, has a way to skip them.)
 #
 # Is the rest of the text lost? The third picture shows that it isn't, since in layer 1 a token sees tokens that saw
 # others in layer 0.
@@ -1459,7 +1459,7 @@ check(quiz_09, "quiz_09")
 #
 # You can say in bytes what attention and its cache will cost, and make both smaller, with a window, with shared heads,
 # or in pieces. You know what an online softmax keeps, and why a rising maximum means rescaling. Your attention function
-# continues after a cache, with its mask aligned to the bottom right, and you can find out which kernel PyTorch has run.
+# continues after a cache, with its mask aligned to the bottom right, and it has written a tale in a model.
 #
 # **To read next**
 #
@@ -1507,8 +1507,8 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
     print(f"{name:12} {1e3 * spent:7.1f} ms, {held / 1e6:.1f} MB at the peak")
 
 # %% [markdown]
-# At its peak `cat` needs twice the memory, since the old cache and the new one exist at the same time. (The exercises
-# below use `cat` all the same, because it leaves its arguments unchanged, and short caches are cheap to copy.)
+# At its peak `cat` needs twice the memory, since the old cache and the new one exist at the same time. (Exercise 6
+# allows it all the same, because it leaves its arguments unchanged, and short caches are cheap to copy.)
 #
 # ### Which kernel ran?
 #

@@ -354,8 +354,10 @@ print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 # encoder block in three ways. The norm comes before each sub-layer (lesson 05), positions enter as rotations of queries
 # and keys (lesson 06), and the mask hides later tokens (lesson 04).
 #
-# You get what you wrote in lessons 03, 06 and 07, and attention with rotation. Your own code runs if your notebooks of
-# these lessons are in the same folder as this one and pass their checks.
+# You get what you wrote in lessons 03, 06 and 07. Your own code runs if your notebooks of these lessons are in the same
+# folder as this one and pass their checks. `RotaryAttention`, the last cell, is given because you have written its parts
+# too, which are lesson 03's heads, lesson 06's rotation, and the cache and the mask of lesson 09's `attend_with_cache`.
+# Read it with one question in mind. If 5 tokens are in the cache and 3 come, at which positions are the three?
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -1043,7 +1045,7 @@ def generate_with_cache(
 check(generate_with_cache)
 
 # %% [markdown]
-# In your model's tales, whoever is asked also answers. Between step 400 and step 800 something was switched on that
+# In your model's tales, whoever is asked mostly answers. Between step 400 and step 800 something was switched on that
 # makes it do so, but what is it, and does the model really know who is who? (This is the place for a break.)
 
 # %% [markdown]
@@ -1139,7 +1141,23 @@ draw_arcs(my_ids, my_labels, my_weights)
 # name that comes next. Pale ones, where somebody is named for the first time, lead to several words.
 #
 # But lesson 10 has warned you that a head may look somewhere and still not matter, so switch it off. What a head adds
-# comes through its columns of `out_proj`. With zeros there it is silent, and everything else stays as it is.
+# comes through its columns of `out_proj`. With zeros there it is silent, and everything else stays as it is. Write it
+# yourself, if you like. It takes about three lines and earns no points, and the course's version is below yours.
+
+
+# %% role="try"
+# Your version. As it stands here, it leaves the head on.
+def my_without(model, layer, head):
+    """A copy of the model in which one head adds nothing."""
+    return copy.deepcopy(model)
+
+
+# A silent head adds nothing, so it makes no difference if its values double.
+my_muted = my_without(my_gpt, 0, 1)
+my_with = my_muted(test_inputs[:1])
+my_muted.blocks[0].attention.v_proj.weight.data[32:] *= 2
+my_gap = (my_muted(test_inputs[:1]) - my_with).abs().max()
+print("silent" if my_gap < 1e-4 else "not silent yet")
 
 
 # %%
@@ -1174,9 +1192,9 @@ my_right = my_off[my_layer, my_head].asked_right
 compare_guess("11_off", round(100 * my_right))
 
 # %% [markdown] role="answer"
-# Without this one head of four, more names are gone than without any other, at least nearly half of them and often nearly
-# all. If you switch off any other, the loss rises too, because the sentences get worse, but most names stay. You have
-# found the head that copies names, by a measurement and an intervention.
+# Without this one head of four, more names are lost than without any other, at least nearly half of them and often
+# nearly all. If you switch off any other, the loss rises too, because the sentences get worse, but most names stay. You
+# have found the head that copies names, by a measurement and an intervention.
 #
 # <details><summary>Is it always one head?</summary>
 #
@@ -1280,10 +1298,10 @@ print(textwrap.fill(decode(my_ids[0]), 78))
 #
 # ## 8 · Words of letters
 #
-# One layer would have been enough for all this. (Train one with `"num_layers": 1`, and it gets as many of the names
-# right.) What can two layers do? Here is a text in which no distance helps. Each row holds a word of 8 to 24 letters, drawn at random, which is written again and
-# again until the row is full. Once the word begins again, every letter is certain for whoever has read it the first
-# time, but how far back to look is different in every row.
+# One layer would have been enough for all this. (Train one with `"num_layers": 1`, and it gets about as many of the
+# names right.) So here is a text in which no distance helps. Each row holds a word of 8 to 24 letters, drawn at random,
+# which is written again and again until the row is full. Once the word begins again, every letter is certain for whoever
+# has read it the first time, but how far back to look is different in every row.
 #
 # Your `GPT` learns this text twice, once with one layer and once with two. For the first time its embedding and its head
 # don't share their weights, and we come back to why.
@@ -1430,7 +1448,7 @@ show(
 
 # %% [markdown]
 # In layer 0 one head looks at the letter before, whatever it is, and in layer 1 both look at what followed last time. Now
-# switch them off, one by one, and watch what happens to the *other* layer.
+# switch them off, one by one, and watch what happens to the *other* layer. (In the table, (1, 0) is head 0 of layer 1.)
 
 # %%
 predict(
@@ -1467,7 +1485,7 @@ compare_guess("11_trace", my_verdict)
 # sentence ends, and a second layer read that trace. Your GPT has found such a pair on its own, in a text where it pays.
 #
 # Elhage et al. (2021) call the two a *previous-token head* and an **induction head**, and explain why it takes two
-# layers. Olsson et al. (2022) found such pairs in models of all sizes, where they appear suddenly and early, and
+# layers. Olsson et al. (2022) found such heads in models of many sizes, where they appear suddenly and early, and
 # argue that much of what large models learn from their prompt rests on them. Ours differs in that it learns nothing
 # else, from random words, and that its positions are rotations.
 #
@@ -1536,21 +1554,22 @@ print(f", and with LayerNorm and ReLU {my_other:.2f}")
 #
 # ### What the large ones have beyond it
 #
-# GPT-2 small (2019) has 124 million parameters, and its code is nearly yours. The models of 2026 are thousands of times
-# as large, and this is what has been added to keep them affordable.
+# GPT-2 (2019) has nearly your code. The largest models of today are thousands of times as large as its smallest version,
+# and this is what has been added to keep them affordable.
 #
 # | what | in one sentence | source |
 # | --- | --- | --- |
-# | experts | In place of one pair of feed-forward layers there are many, of which a router picks a few for each token, so that only 21 of 236 billion parameters work on a token. | DeepSeek-AI (2024) |
-# | MLA | The cache keeps one short vector per token, from which the keys and values of all heads are computed again, and was 93 % smaller than in the model before. | DeepSeek-AI (2024) |
-# | long contexts | The base of the rotation is 500 000 in place of 10 000, so over 100 000 tokens the slowest pair of columns turns only a small part of a circle. | Grattafiori et al. (2024) |
-# | quantised weights | Each weight is rounded to three or four bits after the training, one column after the other, and the columns that are left make up for the error. | Frantar et al. (2023) |
-# | speculative decoding | A small model writes a few tokens ahead, and the large one checks them all in one pass and keeps those that it accepts, so that what is drawn has the large model's own distribution. | Leviathan et al. (2023) |
-# | LoRA | To adapt a model, its matrices stay as they are, and only a product of two narrow ones that is added to each of them is trained. | Hu et al. (2022) |
+# | experts | Many pairs of feed-forward layers stand side by side, and a router picks a few of them for each token, so that DeepSeek-V2 uses only 21 of its 236 billion parameters for a token. | DeepSeek-AI (2024) |
+# | MLA | In place of the keys and values of all heads the cache keeps a short vector per token from which they are computed, and with DeepSeek-V2 it takes 93 % less memory than with DeepSeek 67B. | DeepSeek-AI (2024) |
+# | long contexts | Llama 3 takes 500 000 in place of 10 000 as the base of the rotation, so that the slowest pair of columns turns only a small part of a circle in 100 000 tokens. | Grattafiori et al. (2024) |
+# | quantised weights | GPTQ rounds each weight to three or four bits after the training, column by column, and changes the columns that are left so that they make up for the error. | Frantar et al. (2023) |
+# | speculative decoding | A small model writes a few tokens ahead, and the large one checks them all in one pass and accepts or refuses them in such a way that the text is distributed as if it had written alone. | Leviathan et al. (2023) |
+# | LoRA | To adapt a model, its matrices stay as they are, and what is trained is a product of two narrow matrices that is added to some of them. | Hu et al. (2022) |
 #
 # A model that was trained on texts alone continues texts, and doesn't answer. So for a **chat** it is trained further,
-# with the same loss, on conversations, with special tokens that separate the speakers. Then people compare pairs of
-# answers, and it is trained towards those that they prefer (Ouyang et al. 2022). The answers still come from `generate`.
+# with the same loss, on conversations, in which special tokens separate the speakers. Then people compare several answers
+# to one question, and it is trained towards those that they prefer (Ouyang et al. 2022). The answers still come from
+# `generate`.
 
 # %% [markdown]
 # ## 10 · Quiz
@@ -1724,7 +1743,7 @@ for my_word in ("the", "called", "lantern", "weather", "Agnes"):
     print(f"{my_word:8} 20 merges: {my_few:26} 200: {my_many}")
 
 # %% [markdown]
-# The commonest words are one token each, and rarer ones are put together from pieces. "Agnes" is made of pieces that the
+# The most common words are one token each, and rarer ones are put together from pieces. "Agnes" is made of pieces that the
 # model knows, so a model with such tokens can copy it piece by piece. But to do so it has to find, in the middle of the
 # name, which piece followed last time, and you know by now what that takes. GPT-2 begins with the 256 bytes instead of
 # characters, so it can write any text in any language. With 50 000 merges and one token for the end of a text, its
