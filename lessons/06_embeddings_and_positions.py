@@ -288,7 +288,8 @@ show(dogs, ["dog bites", "dog is bitten"], title="output")
 # Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart. (Can a
 # model get the two parts back out of their sum? The one that section 8 trains can.)
 #
-# Next we do the same with the sizes from above, in the Transformer tutorial's notation (N and L are our B and T).
+# Next we do the same with the sizes from above, in the notation of a tutorial on the Transformer, which lesson 07 takes
+# apart (N and L are our B and T).
 
 # %%
 torch.manual_seed(0)

@@ -43,7 +43,7 @@ CLAIMS = {
     "sharp_is_not_needed": Claim(
         "the most needed head's place by sharpness, of 16, counted from 0; its cost by that of the sharpest",
         lambda names: (names["place"], max(names["costs"]) / names["cost"][names["by_sharpness"][0]]),
-        lambda place, ratio: place > 4 and ratio > 3,
+        lambda place, ratio: place > 4 and ratio > 1.3,
         HALF_THE_DATES,
         exceptions={"half the dates": lambda place, ratio: ratio > 3},
     ),
