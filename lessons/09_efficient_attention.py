@@ -1403,10 +1403,10 @@ draw_measured(measure(my_ways))
 
 # %% [markdown]
 # The memory that both need should grow in proportion to the length. Many small operations cost time, but small pieces
-# fit into the processor's fast memory, and that saves some. On one machine, with one thread, 2048 tokens took 26 ms
-# naively, 29 ms in chunks, 39 ms online and 24 ms fused, each the best of thirty runs. So on a processor the fused
-# operation saves memory above all. On a graphics card it saves time as well, because there the scores' way to memory
-# and back takes longer than their arithmetic (Dao et al. 2022).
+# fit into the processor's fast memory, and that saves some. How much of each depends on the machine, and on what else it
+# does. On one, with one thread, 2048 tokens took 26 ms naively, 29 ms in chunks, 39 ms online and 24 ms fused, each the
+# best of thirty runs. So on a processor the fused operation saves memory above all. On a graphics card it saves time as
+# well, because there the scores' way to memory and back takes longer than their arithmetic (Dao et al. 2022).
 #
 # ## 11 · Quiz
 #
