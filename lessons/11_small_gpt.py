@@ -1554,8 +1554,8 @@ print(f", and with LayerNorm and ReLU {my_other:.2f}")
 #
 # ### What the large ones have beyond it
 #
-# GPT-2 (2019) has nearly your code. The largest models of today are thousands of times as large as its smallest version,
-# and this is what has been added to keep them affordable.
+# GPT-2, of 2019, has nearly your code. The largest models of today are thousands of times as large as its smallest
+# version, and this is what has been added to keep them affordable.
 #
 # | what | in one sentence | source |
 # | --- | --- | --- |
