@@ -12,7 +12,7 @@ import grader.views
 from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.authoring.links import ANCHOR, CODE, PART, blanked
 from grader.errors import LessonError
-from grader.learner.statements import parse
+from grader.subject.cells import parse_cell
 from website.course import GLOSSARY, Course, line_of
 
 LINK = re.compile(r"(?<!!)\[(?P<words>[^\]]*)\]\((?P<to>[^)\s]+)\)")
@@ -47,7 +47,7 @@ def _problems(course: Course, lesson: Lesson) -> Iterator[Problem]:
 
 
 def _views(lesson: Lesson, cell: LessonCell) -> Iterator[Problem]:
-    for node in ast.walk(parse(cell.source)):
+    for node in ast.walk(parse_cell(cell.source, "<cell>")):
         if isinstance(node, ast.ImportFrom) and node.module == "grader.views":
             for alias in node.names:
                 if alias.name not in grader.views.__all__:

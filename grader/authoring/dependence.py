@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.authoring.lesson import LessonCell
-from grader.learner.statements import statements
+from grader.subject.names import statements
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.learner.predict import CAME_OUT
-from grader.learner.statements import parse
 from grader.spec.exercise import Exercise
+from grader.subject.cells import parse_cell
 
 ASKS, ANSWERS = "predict", "compare_guess"
 # Their outputs are not in the students' notebook.
@@ -140,7 +140,7 @@ def _calls(lesson: Lesson) -> list[Call]:
 
 def _calls_of(cell: LessonCell) -> Iterator[Call]:
     try:
-        body = parse(cell.source).body
+        body = parse_cell(cell.source, "<cell>").body
     except SyntaxError:
         return
     for node in ast.walk(ast.Module(body, [])):

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.authoring.prose import DIFFICULTY, TIME_MARK, unfolded
-from grader.learner.statements import bound, parse, raises_when_defined
 from grader.regions import STUB, cut, has_region, region_errors
 from grader.spec.exercise import Exercise
+from grader.subject.cells import parse_cell
+from grader.subject.names import bound
 
 Exercises = Mapping[str, Exercise]
 Rule = Callable[[Lesson, Exercises], Iterator[Problem]]
@@ -241,7 +242,7 @@ def drawings(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
 def code_lines(source: str) -> list[str]:
     """The lines of a cell without blank ones, comments and docstrings."""
     in_docstrings: set[int] = set()
-    for node in ast.walk(parse(source)):
+    for node in ast.walk(parse_cell(source, "<cell>")):
         body = getattr(node, "body", None)
         first = body[0] if isinstance(body, list) and body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
@@ -269,9 +270,27 @@ def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield Problem(lesson.path, number, "", message)
 
 
+def raises_when_defined(source: str) -> bool:
+    """Whether a `raise` stands outside all functions, in a class's body for example, where it runs at once.
+
+    >>> raises_when_defined("class A:\\n    raise NotImplementedError()")
+    True
+    >>> raises_when_defined("class A:\\n    def f(self):\\n        raise NotImplementedError()")
+    False
+    """
+    waiting: list[ast.AST] = [parse_cell(source, "<cell>")]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Raise):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return False
+
+
 def _syntax_error(source: str) -> SyntaxError | None:
     try:
-        parse(source)
+        parse_cell(source, "<cell>")
     except SyntaxError as error:
         return error
     return None

@@ -16,7 +16,8 @@ from IPython.core.error import InputRejected
 
 from grader.interrupt import not_interrupted
 from grader.learner.earlier_run import shell
-from grader.subject.names import names_of
+from grader.subject.cells import compiled
+from grader.subject.names import Names, changed, names_in, names_of
 
 # What torch's optimizers import at their first use: seconds, and a module whose import is cut off fails from then on.
 OPTIMIZERS_NEED = "torch._dynamo"
@@ -63,11 +64,16 @@ class Unfinished:
         """Return the cell's tree as it is, or raise `NotFinished`. IPython calls it before it runs a cell."""
         text = ast.unparse(tree)
         self._cell = Cell(self._id or text, text.partition("\n")[0][:60])
-        self._touched = touched(tree)
+        try:
+            names = names_of(compiled(tree, "<cell>"))
+        except SyntaxError:  # such as a `return` outside of a function: Python says so when the cell is run
+            self._touched = set()
+            return tree
+        self._touched = touched(tree, names)
         if TRAINS.search(text):
             with not_interrupted():
                 importlib.import_module(OPTIMIZERS_NEED)
-        needed = sorted(name for name in read_from_outside(tree) & self.waiting.keys() if self._waits(name))
+        needed = sorted(name for name in names.takes & self.waiting.keys() if self._waits(name))
         if needed:
             cell = self.waiting[needed[0]]
             self._wait_for(cell)
@@ -96,40 +102,13 @@ class Unfinished:
         self.waiting |= dict.fromkeys(self._touched, cell)
 
 
-def read_from_outside(tree: ast.Module) -> set[str]:
-    """The names that a cell reads and hasn't bound in a statement before."""
-    read: set[str] = set()
-    bound: set[str] = set()
-    for statement in tree.body:
-        names = names_of(compile(ast.Module([statement], []), "<cell>", "exec"))
-        if isinstance(statement, ast.For):
-            bound |= _names(statement.target)
-        read |= names.uses - bound
-        bound |= names.binds
-    return read
-
-
-def touched(tree: ast.AST) -> set[str]:
-    """The names that a cell binds or may change: objects with an attribute or an item assigned, what a call that stands
-    alone is made on or given, what a loop walks over."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        changed = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-        if changed or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-            found |= _names(node)
-        elif isinstance(node, ast.For):
-            found |= _names(node.iter)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
+def touched(tree: ast.Module, names: Names) -> set[str]:
+    """The names that a cell binds or may change, what a loop walks over among them."""
+    walked = [names_in(node.iter) for node in ast.walk(tree) if isinstance(node, ast.For)]
+    found = changed(tree).union(names.binds, *walked)
     known = {**vars(builtins), **getattr(shell(), "user_ns", {})}
     # Functions, classes and modules stay what they are.
     return {name for name in found if not isinstance(known.get(name), type) and not _is_code(known.get(name))}
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def _is_code(thing: object) -> bool:

@@ -27,13 +27,13 @@ from grader.exercises.registry import exercises
 from grader.learner.alike import difference
 from grader.learner.attended import is_attended
 from grader.learner.here import MAX_BYTES
-from grader.learner.statements import Statement, statements
 from grader.regions import has_region
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject.cells import notebook_namespace
 from grader.subject.local import LocalSubject
+from grader.subject.names import Statement, statements
 
 WHY_CHARACTERS = 120
 # By name the course's own and what took its place: a cell may run twice.

@@ -1,33 +1,42 @@
-"""The names that a piece of Python uses and binds, read from its compiled code.
+"""The names that a piece of Python uses, binds and changes, read from its compiled code and its tree.
 
 The build uses it to see whether a worked example needs a student's code, the judge to see which worked examples a
-submission needs, a check to see which earlier functions a function calls.
+submission needs, a check to see which earlier functions a function calls, a notebook to see what waits for a cell that
+was interrupted.
 """
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
 import re
 import unicodedata
+from collections.abc import Container
 from dataclasses import dataclass
 from types import CodeType
 
+from grader.subject.cells import compiled, parse_cell
+
 LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
+COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a piece of code does with names. `uses`: global names that are read, also inside functions and classes.
-    `binds`: names defined once the code has run. `attributes`: names assigned behind a dot, as in `self.num_heads = 2`.
-    `loops`: whether it has a `for`. `numbers`: constants that may be a size or part of one: no axis, no power, nothing
-    very small or large."""
+    """What a piece of code does with names."""
 
-    uses: frozenset[str]
-    binds: frozenset[str]
-    attributes: frozenset[str] = frozenset()
-    loops: bool = False
-    numbers: frozenset[int | float] = frozenset()
+    uses: frozenset[str]  # global names that are read, also inside functions and classes
+    binds: frozenset[str]  # defined once the code has run
+    at_once: frozenset[str]  # read as soon as the code runs, before it binds them
+    attributes: frozenset[str]  # assigned behind a dot, as in `self.num_heads = 2`
+    loops: bool  # whether it has a `for`
+    numbers: frozenset[int | float]  # constants that may be a size or part of one: no axis, no power, none tiny or huge
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The names that it takes from what ran before it."""
+        return self.at_once | (self.uses - self.binds)
 
 
 def names_of(code: CodeType) -> Names:
@@ -55,7 +64,22 @@ def names_of(code: CodeType) -> Names:
         attributes |= {i.argval for i in instructions if i.opname == "STORE_ATTR"}
         loops = loops or any(i.opname == "FOR_ITER" for i in instructions)
         numbers |= {constant for constant in inner.co_consts if _may_be_a_size(constant)}
-    return Names(frozenset(uses), frozenset(binds), frozenset(attributes), loops, frozenset(numbers))
+    at_once = frozenset(_at_once(code))
+    return Names(frozenset(uses), frozenset(binds), at_once, frozenset(attributes), loops, frozenset(numbers))
+
+
+def _at_once(code: CodeType) -> set[str]:
+    """The names that code reads outside of functions and classes, less those that it has bound by then."""
+    found: set[str] = set()
+    bound: set[str] = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "STORE_NAME":
+            bound.add(instruction.argval)
+        elif instruction.opname in LOADS:
+            found |= {instruction.argval} - bound
+        elif inspect.iscode(instruction.argval) and instruction.argval.co_name in COMPREHENSIONS:
+            found |= _at_once(instruction.argval) - bound
+    return found
 
 
 def _may_be_a_size(constant: object) -> bool:
@@ -93,3 +117,72 @@ def _all_codes(code: CodeType) -> list[CodeType]:
     for outer in codes:
         codes += [constant for constant in outer.co_consts if inspect.iscode(constant)]
     return codes
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One top-level statement of a cell."""
+
+    node: ast.stmt
+    uses: frozenset[str]  # names it takes from the statements before it
+    binds: frozenset[str]  # names it leaves behind
+
+    def line_of(self, name: str) -> int:
+        """The line in which it uses a name, counted from 1 within the cell."""
+        lines = [node.lineno for node in ast.walk(self.node) if isinstance(node, ast.Name) and node.id == name]
+        return min(lines, default=self.node.lineno)
+
+
+def statements(source: str) -> list[Statement]:
+    """The top-level statements of a cell; SyntaxError if it isn't Python, magics aside.
+
+    >>> [(sorted(s.uses), sorted(s.binds)) for s in statements("y = f(x)\\nfor i in y:\\n    print(i)")]
+    [(['f', 'x'], ['y']), (['print', 'y'], ['i'])]
+    """
+    every = [(node, names_of(compiled(ast.Module([node], []), "<cell>"))) for node in parse_cell(source, "<cell>").body]
+    return [Statement(node, names.takes, names.binds) for node, names in every]
+
+
+def bound(source: str) -> set[str]:
+    """All names that a cell binds at its top level."""
+    return {name for statement in statements(source) for name in statement.binds}
+
+
+def changed(node: ast.AST, shows: Container[str] = ()) -> set[str]:
+    """The names that may be changed in place: objects with an attribute or an item assigned, and whatever a call that
+    stands alone is made on or given, unless it is called for what it `shows`. The function itself is called, not
+    changed. What a function calls by its own names, its parameters above all, is nobody else's by that name."""
+    found: set[str] = set()
+    for inner in ast.iter_child_nodes(node):
+        found |= changed(inner, shows)
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        found |= names_in(node)
+    elif isinstance(node, ast.Expr) and isinstance(call := node.value, ast.Call) and _name_of(call) not in shows:
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        called_on = [] if isinstance(call.func, ast.Name) else [call.func]
+        found.update(*map(names_in, [*called_on, *given]))
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        found -= _own_names(node)
+    return found
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Every name in a piece of a tree."""
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+
+
+def _own_names(function: ast.AST) -> set[str]:
+    """The parameters of a function and what it binds, unless it says that they are somebody else's."""
+    own, others = set[str](), set[str]()
+    for inner in ast.walk(function):
+        if isinstance(inner, ast.arg):
+            own.add(inner.arg)
+        elif isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
+            own.add(inner.id)
+        elif isinstance(inner, ast.Global | ast.Nonlocal):
+            others.update(inner.names)
+    return own - others
+
+
+def _name_of(call: ast.Call) -> str:
+    return getattr(call.func, "id", getattr(call.func, "attr", ""))

@@ -76,3 +76,16 @@ def test_a_function_of_a_cell_that_waits_is_told_too(run):
 def test_an_ordinary_error_makes_nobody_wait(run):
     assert isinstance(run("losses = []\nlosses[1]"), IndexError)
     assert run("print(losses)") is None
+
+
+def test_what_a_loop_adds_to_waits_too(run):
+    run("total = 0")
+    run(INTERRUPTED.replace("losses.append(step)", "total += step"), "training")
+    assert isinstance(run("for i in range(3):\n    total += i"), NotFinished)
+
+
+@pytest.mark.parametrize("cell", ["return 1", "break", "import asyncio\nawait asyncio.sleep(0)"])
+def test_a_cell_that_is_odd_or_no_cell_ends_no_waiting(run, cell):
+    run(INTERRUPTED, "training")
+    run(cell)
+    assert isinstance(run("print(losses)"), NotFinished)

@@ -10,9 +10,8 @@ from grader.authoring.lesson import read_lesson
 from grader.authoring.model_solutions import LESSONS, cells
 from grader.authoring.samples import submissions
 from grader.judge.needed import needed
-from grader.learner.statements import statements
 from grader.subject.cells import compile_cell
-from grader.subject.names import names_of
+from grader.subject.names import names_of, statements
 from tests.lessons.printed import printed_text
 
 MODULES = ("FeedForward", "TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer")
