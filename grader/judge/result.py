@@ -125,7 +125,7 @@ class TestResult:
         """The points earned, to two decimals, where the cell is worth `points`."""
         if not self.passed:
             return 0.0
-        return points if self.value is None else min(max(self.value, 0.0), points)
+        return round(points if self.value is None else min(max(self.value, 0.0), points), 2)
 
 
 @dataclass(frozen=True)

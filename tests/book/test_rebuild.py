@@ -28,7 +28,8 @@ def own(kind: str, **nbgrader: Any) -> dict[str, Any]:
     ("test", "score"),
     [
         (ResultOfTest("mine", True), 2.0),
-        (ResultOfTest("mine", True, 0.1 + 0.2), 0.1 + 0.2),
+        (ResultOfTest("mine", True, 0.1 + 0.2), 0.3),
+        (ResultOfTest("mine", True, 1 / 3), 0.33),
         (ResultOfTest("mine", True, 9.0), 2.0),
         (ResultOfTest("mine", True, -1.0), 0.0),
         (ResultOfTest("mine", False, 1.0), 0.0),
