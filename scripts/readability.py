@@ -73,17 +73,16 @@ AS_THEY_ARE, INFLECTED = (
 
 
 class Figures(NamedTuple):
-    """Of one lesson: words outside and inside of folds, and the Flesch reading ease; per cent of the sentences with a
-    colon, short, and without a verb; how many listed turns; words in a sentence."""
+    """Of one lesson."""
 
-    words: int
-    folded: int
-    ease: float
-    colons: float
-    short: float
-    verbless: float
-    turns: int
-    mean: float
+    words: int  # outside of folds
+    folded: int  # words inside of folds
+    ease: float  # the Flesch reading ease
+    colons: float  # per cent of the sentences with one
+    short: float  # per cent of the sentences
+    verbless: float  # per cent of the sentences
+    turns: int  # how many listed ones
+    mean: float  # words in a sentence
 
 
 def syllables(word: str) -> int:

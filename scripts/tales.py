@@ -57,24 +57,24 @@ MANNERS = (
 
 @dataclass(frozen=True)
 class Tale:
-    """What a tale is about. `a` has the `thing`, `b` wants it and has an `other`."""
+    """What a tale is about."""
 
-    a: str
-    b: str
-    ka: str
-    kb: str
+    a: str  # who has the `thing`
+    b: str  # who wants it
+    ka: str  # what kind of animal or person `a` is
+    kb: str  # and what `b` is
     thing: str
-    other: str
-    look: str
-    otherlook: str
-    home: str
-    away: str
-    goods: str
-    n: str
-    more: str
-    habit: str
-    bhabit: str
-    manner: str
+    other: str  # what `b` has
+    look: str  # of the `thing`
+    otherlook: str  # of `other`
+    home: str  # where `a` lives
+    away: str  # where `b` comes from
+    goods: str  # what `b` pays with
+    n: str  # how many of them `b` offers
+    more: str  # how many `a` wants
+    habit: str  # of `a`
+    bhabit: str  # of `b`
+    manner: str  # in which `b` comes
 
 
 # Kinds of sentences, each with its wordings. "@x" is "a x" or "an x".

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,6 +139,34 @@ def test_a_class_name_means_one_thing():
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+def explained_above(folder: Path) -> list[str]:
+    """The wide classes of data (six fields or more) whose docstring explains a field, which has a line of its own."""
+    found = []
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ClassDef):
+                fields = {ast.unparse(field.target) for field in node.body if isinstance(field, ast.AnnAssign)}
+                explained = re.findall(r"`(\w+)`(?=(?:, `\w+`)*:)", ast.get_docstring(node) or "")
+                if len(fields) >= 6 and fields & {*explained}:
+                    found.append(f"{path.relative_to(folder).as_posix()}:{node.lineno} {node.name}")
+    return found
+
+
+@pytest.mark.parametrize("folder", OUTSIDE_TESTS)
+def test_a_field_of_many_is_explained_where_it_stands(folder):
+    assert explained_above(ROOT / folder) == []
+
+
+@pytest.mark.parametrize(("fields", "found"), [("abcdef", ["one.py:1 A"]), ("abcde", [])])
+def test_a_field_that_is_explained_above_is_found(tmp_path, fields, found):
+    lines = [
+        '    """What is asked for. `a`, `c`: two figures; `b` is one too."""',
+        *(f"    {name}: int" for name in fields),
+    ]
+    (tmp_path / "one.py").write_text("\n".join(["class A:", *lines]))
+    assert explained_above(tmp_path) == found
 
 
 def test_nothing_outside_the_tests_imports_them():

@@ -23,14 +23,13 @@ SHORTEST = 3  # characters: a shorter output, such as a 2, is in many a question
 
 
 class Call(NamedTuple):
-    """A call of `predict` or `compare_guess` (`function`), in a `cell` and in a `line` of the lesson. `name` and
-    `question` are its first two arguments, "" where they are not written as strings."""
+    """A call of `predict` or `compare_guess`."""
 
-    function: str
-    name: str
-    question: str
+    function: str  # which of them
+    name: str  # its first argument; "" where that isn't written as a string
+    question: str  # its second one, likewise
     cell: LessonCell
-    line: int
+    line: int  # of the lesson
     last: bool  # whether it is the last statement of its cell
 
 

@@ -47,15 +47,13 @@ SUBMISSIONS_A_WORKER = 16
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked for. `scheduler` is a Dask scheduler's address, None for workers of this run's own; `workers` how
-    many, None for one a core at most; `force`: grade again what is graded; `add_students`: those who aren't in the
-    roster are graded too; `students`: whose work is looked at, None for everybody's."""
+    """What is asked for."""
 
-    workers: int | None = None
-    scheduler: str | None = None
-    force: bool = False
-    add_students: bool = False
-    students: frozenset[str] | None = None
+    workers: int | None = None  # how many of this run's own; None for one a core at most
+    scheduler: str | None = None  # the address of a Dask scheduler to be used instead
+    force: bool = False  # grade again what is graded
+    add_students: bool = False  # those who aren't in the roster are graded too
+    students: frozenset[str] | None = None  # whose work is looked at; None for everybody's
 
 
 @dataclass

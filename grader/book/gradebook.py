@@ -23,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
 from grader.book.rebuild import OwnCell
+from grader.book.shown import FeedbackMarks
 from grader.course.lateness import Deadlines
 from grader.course.release import CHECK, Release, exercise_of
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
@@ -125,53 +126,6 @@ class GradebookEntry:
     own: Mapping[str, OwnCell]
     timestamp: datetime | None = None
     kept: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class CellMark:
-    """A mark of one cell: `score` of `points`, with `extra` points of extra credit among the score. `by_hand`: a
-    teacher gave it. `waits`: a teacher is still to look at it."""
-
-    score: float
-    points: float
-    extra: float
-    by_hand: bool
-    waits: bool
-
-
-@dataclass(frozen=True)
-class FeedbackMarks:
-    """What feedback shows of the gradebook for one notebook: by grade_id the marks, and the comments (the judge's, the
-    teacher's). `penalty` is in points; `late` says in words by how much it is late, and whether the due date was moved.
-    """
-
-    marks: dict[str, CellMark]
-    comments: dict[str, tuple[str, str]]
-    penalty: float
-    late: str = ""
-
-    def take(self, row: Any) -> None:
-        """Take in one row (a grade or a comment) of the gradebook."""
-        if isinstance(row, api.Comment):
-            self.comments[row.name] = (row.auto_comment or "", row.manual_comment or "")
-            return
-        by_hand, waits = row.manual_score is not None, bool(row.needs_manual_grade)
-        self.marks[row.name] = CellMark(row.score or 0.0, row.max_score or 0.0, row.extra_credit or 0.0, by_hand, waits)
-
-    @property
-    def score(self) -> float:
-        """The points earned, without the late penalty, as `nbgrader` has it too."""
-        return round(sum(mark.score for mark in self.marks.values()), 2)
-
-    @property
-    def points(self) -> float:
-        """The points that all cells together are worth."""
-        return sum(mark.points for mark in self.marks.values())
-
-    def __str__(self) -> str:
-        """A text that is the same for the same marks, comments and penalty, from which a digest is made."""
-        late = (self.late,) if self.late else ()
-        return repr((sorted(self.marks.items()), sorted(self.comments.items()), self.penalty, *late))
 
 
 class LessonGradebook:

@@ -50,14 +50,14 @@ FORMAT = 2  # 1: `notes` had another name
 class LoggedResult:
     """One line of the log: a graded submission and its result. The top of this module says more of each field."""
 
-    key: str  # of the result
+    key: str  # of the result: what it depends on
     student: str
     lesson: str
-    submission: str
+    submission: str  # the SHA-256 of the notebook's bytes
     graded: str  # the time, UTC
     result: SubmissionResult
-    version: str = ""
-    kept: tuple[str, ...] = ()
+    version: str = ""  # what it was graded by
+    kept: tuple[str, ...] = ()  # the exercises whose earlier mark stayed
 
     @classmethod
     def now(

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.atomic import write_atomically
-from grader.book.gradebook import FeedbackMarks, LessonGradebook
+from grader.book.gradebook import LessonGradebook
+from grader.book.shown import FeedbackMarks
 from grader.course.called import BY_ID, Called
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder

@@ -17,8 +17,8 @@ import nbformat
 from markupsafe import Markup
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
 
-from grader.book.gradebook import CellMark, FeedbackMarks
 from grader.book.rebuild import RESULT, dump
+from grader.book.shown import CellMark, FeedbackMarks
 from grader.course.release import CHECK, exercise_of
 from grader.errors import CourseError
 from grader.feedback.safe_html import page_code, page_markdown

@@ -11,20 +11,19 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use. Seconds are the processor's, since others may keep the machine busy; by the clock,
-    which also counts where code sleeps, each may be `patience` times as long."""
+    """What a submission may use. Seconds are the processor's, since others may keep the machine busy."""
 
-    check_seconds: float = 10.0
-    cell_seconds: float = 20.0
-    submission_seconds: float = 120.0
-    patience: float = 3.0
+    check_seconds: float = 10.0  # of one check
+    cell_seconds: float = 20.0  # of one cell
+    submission_seconds: float = 120.0  # of all
+    patience: float = 3.0  # how many times as long each may be by the clock, which also counts where code sleeps
     memory: int = 1024 * MIB  # bytes, beyond torch's own
     threads: int = 64  # the most that there may be
     file_bytes: int = 32 * MIB  # of one file
     scratch_bytes: int = 64 * MIB  # of all files together
     output_bytes: int = 10_000  # of the text kept of what one exercise prints
-    notebook_bytes: int = 100 * MIB  # the most that there may be, as of cells
-    cells: int = 2000
+    notebook_bytes: int = 100 * MIB  # the most that there may be
+    cells: int = 2000  # the most that there may be
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "patience", max(self.patience, 1.0))

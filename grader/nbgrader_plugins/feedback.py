@@ -9,7 +9,7 @@ from typing import Any, cast
 from nbconvert.exporters import Exporter
 from nbgrader.converters.base import NbGraderException
 
-from grader.book.gradebook import FeedbackMarks
+from grader.book.shown import FeedbackMarks
 from grader.errors import CommandFailed, CourseError
 from grader.feedback.fresh import PageNotes, digest_of, graded_notebooks, shown_by
 from grader.feedback.page import Feedback

@@ -35,7 +35,7 @@ class Request:
     | state | the parameters and buffers of "@handle", what its state_dict holds, buffers that hold a graph |
     | mode | switch "@handle" to train (`args[0]` true) or eval mode and to the dtype that `args[1]` names |
     | get | the value of the name `target`, or of its attribute `args[0]`; "missing" if there is none |
-    | describe | facts about `target`: what it is, its parameters, the names its code uses |
+    | describe | facts about `target` (what it is, its parameters, the names its code uses) |
     """
 
     op: Op

@@ -59,14 +59,12 @@ ANOTHER = (
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """What the command line asks for. `workers`: how many (None: one for each core, at least two); `scheduler`: the
-    address of Dask's; `add_students`: take whoever hands in into the roster; `port`: serve the page there too (0: any
-    that is free, None: not at all)."""
+    """What the command line asks for."""
 
-    workers: int | None = None
-    scheduler: str | None = None
-    add_students: bool = False
-    port: int | None = None
+    workers: int | None = None  # how many; None: one for each core, at least two
+    scheduler: str | None = None  # the address of Dask's
+    add_students: bool = False  # take whoever hands in into the roster
+    port: int | None = None  # serve the page there too; 0: any that is free, None: not at all
 
 
 @dataclass

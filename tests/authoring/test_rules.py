@@ -124,7 +124,11 @@ MISTAKES = {
         "# %%\ndef later():\n    return double(1)\n",
         r"\d+: uses double, which a student",
     ),
-    "uses a try cell in a loop": (EXAMPLE, "# %%\nfor i in range(3):\n    mine += i\n", r"\d+: uses mine, which a role"),
+    "uses a try cell in a loop": (
+        EXAMPLE,
+        "# %%\nfor i in range(3):\n    mine += i\n",
+        r"\d+: uses mine, which a role",
+    ),
     "uses a try cell": (EXAMPLE, "# %%\nmine += 1\n", r'\d+: uses mine, which a role="try" cell makes'),
     "headings out of order": (
         "# # A lesson for the tests of the build",

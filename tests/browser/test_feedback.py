@@ -9,8 +9,8 @@ from contextlib import suppress
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from grader.book.gradebook import CellMark, FeedbackMarks
 from grader.book.rebuild import dump, rebuild
+from grader.book.shown import CellMark, FeedbackMarks
 from grader.course.release import Release
 from grader.feedback.page import Feedback
 from grader.judge.limits import Limits

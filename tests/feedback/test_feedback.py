@@ -17,8 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from grader.book.autograded import Autograded
-from grader.book.gradebook import CellMark, FeedbackMarks, GradebookEntry, LessonGradebook
+from grader.book.gradebook import GradebookEntry, LessonGradebook
 from grader.book.rebuild import RESULT, dump, own_cells, rebuild
+from grader.book.shown import CellMark, FeedbackMarks
 from grader.cli.main import main
 from grader.course.class_directory import ClassDirectory
 from grader.course.release import Release

@@ -88,19 +88,16 @@ def uncentred(x: Tensor, mean: Tensor, divisor: Tensor, gamma: Tensor, beta: Ten
 
 @dataclass(frozen=True)
 class NormVariant:
-    """A normalisation with the given parts changed, called like a student's function. The mean runs over `axis` (None:
-    all axes), the variance over `variance_axis` and divides by n - `correction`. `squares`: "centred"; "raw" (those of
-    x itself) or "summed" (not averaged). `keepdim`: whether the mean and the variance keep their axis. `default` is the
-    eps of a call without one."""
+    """A normalisation with the given parts changed, called like a student's function."""
 
-    axis: Axis
-    correction: int = 0
+    axis: Axis  # over which the mean runs; None: all axes
+    correction: int = 0  # the variance divides by n - this
     divide: Divide = inside
     combine: Combine = scaled_and_shifted
-    variance_axis: Axis | Literal["same"] = "same"
-    squares: str = "centred"
-    keepdim: tuple[bool, bool] = (True, True)
-    default: float = 1e-5
+    variance_axis: Axis | Literal["same"] = "same"  # over which the variance runs
+    squares: str = "centred"  # or "raw" (those of x itself), or "summed" (not averaged)
+    keepdim: tuple[bool, bool] = (True, True)  # whether the mean and the variance keep their axis
+    default: float = 1e-5  # the eps of a call without one
 
     def __call__(self, x: Tensor, gamma: Tensor, beta: Tensor | float = 0.0, eps: float | None = None) -> Tensor:
         eps = self.default if eps is None else eps

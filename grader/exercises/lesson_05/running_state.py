@@ -162,19 +162,16 @@ def weighted(old: Tensor, now: Tensor, momentum: float) -> Tensor:
 
 @dataclass(frozen=True)
 class BatchNormVariant:
-    """A BatchNorm with the given parts changed. `update`: how the running statistics in `updated` come from the old
-    ones and the batch's; `biased`: this batch's variance is divided by n. `moves_in_eval`: they move in eval mode too,
-    "before" or "after" the normalisation. `train_uses_running`: train mode normalises with them, as they are "before"
-    or "after" the update. The last four fields are as in `NormVariant`."""
+    """A BatchNorm with the given parts changed."""
 
-    update: Update = weighted
-    updated: tuple[str, ...] = ("mean", "var")
-    biased: bool = False
+    update: Update = weighted  # how the running statistics come from the old ones and the batch's
+    updated: tuple[str, ...] = ("mean", "var")  # which of them move
+    biased: bool = False  # the variance by which they move is divided by n
     modes_swapped: bool = False
     eval_uses_batch: bool = False
-    moves_in_eval: str = ""
-    train_uses_running: str = ""
-    correction: int = 0
+    moves_in_eval: str = ""  # they move in eval mode too, "before" or "after" the normalisation
+    train_uses_running: str = ""  # train mode normalises with them, as they are "before" or "after" the update
+    correction: int = 0  # this and what follows: as in `NormVariant`
     axis: int = 0
     divide: Divide = inside
     combine: Combine = scaled_and_shifted

@@ -91,20 +91,18 @@ Inputs = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Block:
-    """A `TransformerBlock`, right unless a field is changed. `attends`: the attention's query, key and value; `given`:
-    the order of the arguments; `adds`: what each sub-layer's output is added to ("": nothing); `feeds`: what goes into
-    the second sub-layer; `normed`: pre-norm for key and value too; `at_end`: after the last linear layer."""
+    """A `TransformerBlock`, right unless a field is changed."""
 
-    attends: Inputs = ("query", "key", "value")
-    given: Inputs = ("value", "key", "query")
-    adds: tuple[str, str] = ("query", "x")
-    feeds: str = "x"
+    attends: Inputs = ("query", "key", "value")  # the attention's query, key and value
+    given: Inputs = ("value", "key", "query")  # the order of the arguments
+    adds: tuple[str, str] = ("query", "x")  # what each sub-layer's output is added to; "": nothing
+    feeds: str = "x"  # what goes into the second sub-layer
     first: Layer = Layer("norm1")
     second: Layer = Layer("norm2")
-    normed: bool = False
+    normed: bool = False  # pre-norm for key and value too
     attention: Attention = Attention()
     activation: Function = F.relu
-    at_end: Function | None = None
+    at_end: Function | None = None  # after the last linear layer
 
     def __call__(self, setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
         return self.run(setup.state, setup.init[1], dropper(setup, 3), value, key, query, mask)
@@ -131,18 +129,17 @@ class Block:
 
 @dataclass(frozen=True)
 class DecoderBlock:
-    """A `DecoderBlock`, right unless a field is changed. `masks`: those of the first attention and of the block, "src",
-    "trg", "none", "not src" or "not trg"; `looks_at`: the first attention's key and value, "x" or "memory"; `attends`:
-    the block's value, key and query, each "memory", "query" (the first attention's output) or "x"; `adds`: whether `x`
-    is added to the first attention's output. `first` is the sub-layer of `attention`, and `block` comes after it."""
+    """A `DecoderBlock`, right unless a field is changed."""
 
+    # Those of the first attention and of the block: "src", "trg", "none", "not src" or "not trg".
     masks: tuple[str, str] = ("trg", "src")
-    looks_at: str = "x"
+    looks_at: str = "x"  # the first attention's key and value, or "memory"
+    # The block's value, key and query, each "memory", "query" (the first attention's output) or "x".
     attends: Inputs = ("memory", "memory", "query")
-    adds: bool = True
-    first: Layer = Layer("norm")
+    adds: bool = True  # whether `x` is added to the first attention's output
+    first: Layer = Layer("norm")  # the sub-layer of `attention`
     attention: Attention = Attention()
-    block: Block = field(default_factory=Block)
+    block: Block = field(default_factory=Block)  # what comes after it
 
     def __call__(self, setup: Setup, x: Tensor, memory: Tensor, src_mask: Mask, trg_mask: Mask) -> Tensor:
         return self.run(setup.state, setup.init[1], dropper(setup, 3), x, memory, src_mask, trg_mask)
@@ -171,34 +168,28 @@ INVERTED = (("not trg", "src"), ("trg", "not src"), ("not trg", "not src"))
 
 @dataclass(frozen=True)
 class Stack:
-    """An `Encoder` or a `Decoder` of the given `layer`, right unless a field is changed.
-
-    `positions`: whose rows of the position table are added, those of "tokens", "batch" (by sentence), "from one",
-    "ids", "same" (the first for all) or "none".
-    `scale`: the embedding is multiplied by "one" or "root" (of its width); "root of the sum" multiplies the positions
-    too.
-    `shared`: the number of the layer whose parameters all layers use, None if each has its own.
-    `walk`: "chain" (right), "last" (each layer starts from the embedding), "first" (only the first runs), "none",
-    "added" (each layer's output is added to its input), "memory" (each layer's output is the next one's memory too) or
-    "memory only".
-    `dropped`: what dropout acts on, "embedded" (tokens with positions), "tokens", "nothing" or "end" (the last layer's
-    output too).
-    `last` and `finish`: what becomes of the last layer's output, and of the logits.
-    `head`: what makes the logits, "fc_out", "tokens" (their table, with fc_out's bias) or "table" (without it).
-    `swapped`: the two masks change places; `exchanged`: what each layer works on and its memory do.
-    """
+    """An `Encoder` or a `Decoder`, right unless a field is changed."""
 
     layer: Block | DecoderBlock
+    # Whose rows of the position table are added: of "tokens", "batch" (by sentence), "from one", "ids", "same" (the
+    # first for all) or "none".
     positions: str = "tokens"
+    # What the embedding is multiplied by, "one" or "root" (of its width); "root of the sum": the positions too.
     scale: str = "one"
-    shared: int | None = None
+    shared: int | None = None  # the number of the layer whose parameters all layers use; None: each has its own
+    # "chain" (right), "last" (each layer starts from the embedding), "first" (only the first runs), "none", "added"
+    # (each layer's output is added to its input), "memory" (each layer's output is the next one's memory too) or
+    # "memory only".
     walk: str = "chain"
+    # What dropout acts on: "embedded" (tokens with positions), "tokens", "nothing" or "end" (the last output too).
     dropped: str = "embedded"
-    last: Function = lambda x: x
-    finish: Function = lambda logits: logits
-    head: str = "fc_out"
-    swapped: bool = False
-    exchanged: bool = False
+    last: Function = lambda x: x  # what becomes of the last layer's output
+    finish: Function = lambda logits: logits  # and of the logits
+    head: str = (
+        "fc_out"  # what makes the logits, or "tokens" (their table, with fc_out's bias), or "table" (without it)
+    )
+    swapped: bool = False  # the two masks change places
+    exchanged: bool = False  # what each layer works on and its memory do
 
     def __call__(self, setup: Setup, tokens: Tensor, *args: Any) -> Tensor:
         state, (_, width, layers, heads, *_) = setup.state, setup.init

@@ -62,16 +62,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Observed:
-    """What one call gave: what it returned, the parameters by name and the mode after it, whether a graph is held,
-    whether ids were changed in place, and the model's `events` so far, from the constants in
-    `grader.subject.translator`."""
+    """What one call gave."""
 
     returned: Any
-    parameters: Mapping[str, Tensor]
-    training: bool = True
+    parameters: Mapping[str, Tensor]  # by name, after it
+    training: bool = True  # the mode after it
     graph_held: bool = False
-    arguments_changed: bool = False
-    events: tuple[int, ...] = ()
+    arguments_changed: bool = False  # whether ids were changed in place
+    events: tuple[int, ...] = ()  # the model's so far, from the constants in `grader.subject.translator`
 
 
 def runs(draw: Draw) -> tuple[Run, ...]:
@@ -178,28 +176,18 @@ CUTS: Mapping[str, slice] = {"all": slice(None), "input": slice(None, -1), "labe
 
 @dataclass(frozen=True)
 class Way:
-    """One way to train, right unless a field is changed.
+    """One way to train, right unless a field is changed."""
 
-    `given`, `wanted`: which columns of the target the model reads, and which it should say.
-    `padding`: which labels the loss leaves out, those with the run's "pad_idx" or with id "zero"; None for none.
-    `from_nothing`: when gradients are cleared before a step, "always", "later" (not in the first call) or "never".
-    `loss_after`: the loss is that of the parameters after the step, in train mode unless `mode_after` is False.
-    `summed`: the loss is a sum in place of a mean.
-    `mode`: whether the model is in train mode; None for the mode it came in.
-    `copied`: the model reads each label, since it is given all of the target.
-    `twice`: the logits go through a softmax before the loss, which has one of its own.
-    """
-
-    given: Cut = "input"
-    wanted: Cut = "labels"
-    padding: Literal["pad_idx", "zero"] | None = "pad_idx"
-    from_nothing: Literal["always", "later", "never"] = "always"
-    loss_after: bool = False
-    mode_after: bool = True
-    summed: bool = False
-    mode: bool | None = True
-    copied: bool = False
-    twice: bool = False
+    given: Cut = "input"  # which columns of the target the model reads
+    wanted: Cut = "labels"  # which it should say
+    padding: Literal["pad_idx", "zero"] | None = "pad_idx"  # which labels the loss leaves out; "zero": those with id 0
+    from_nothing: Literal["always", "later", "never"] = "always"  # when gradients are cleared; "later": not at first
+    loss_after: bool = False  # the loss is that of the parameters after the step
+    mode_after: bool = True  # and then whether in train mode
+    summed: bool = False  # the loss is a sum in place of a mean
+    mode: bool | None = True  # whether the model is in train mode; None for the mode it came in
+    copied: bool = False  # the model reads each label, since it is given all of the target
+    twice: bool = False  # the logits go through a softmax before the loss, which has one of its own
 
 
 def simulated(run: Run, way: Way) -> tuple[Observed, ...]:

@@ -42,25 +42,18 @@ Function = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Model:
-    """A `GPT`, right unless a field is changed: ids (B, T) give logits (B, T, V).
+    """A `GPT`, right unless a field is changed: ids (B, T) give logits (B, T, V)."""
 
-    `walk`: "chain" (right), "last" (each block starts from the embedding), "first" (only the first runs), "none" or
-    "added" (each block's output is added to its input).
-    `shared`: the number of the block that does the work of all, None if each does its own.
-    `norm`: where the last norm acts, "end" (right), "start", "both", "nowhere" or "fresh" (at the end, without
-    parameters).
-    `scale`: the embedding is multiplied by the root of d_model. `finish`: what becomes of the logits.
-    `drops`: whether dropout acts in the blocks, and on the embedding. `apart`: whose weight embeds and whose
-    gives the logits with `tied=False`.
-    """
-
+    # "chain" (right), "last" (each block starts from the embedding), "first" (only the first runs), "none" or "added"
+    # (each block's output is added to its input).
     walk: str = "chain"
-    shared: int | None = None
+    shared: int | None = None  # the number of the block that does the work of all; None: each does its own
+    # Where the last norm acts: "end" (right), "start", "both", "nowhere" or "fresh" (at the end, without parameters).
     norm: str = "end"
-    scale: bool = False
-    finish: Function = lambda logits: logits
-    drops: tuple[bool, bool] = (True, False)
-    apart: tuple[str, str] = ("token_embedding", "head")
+    scale: bool = False  # the embedding is multiplied by the root of d_model
+    finish: Function = lambda logits: logits  # what becomes of the logits
+    drops: tuple[bool, bool] = (True, False)  # whether dropout acts in the blocks, and on the embedding
+    apart: tuple[str, str] = ("token_embedding", "head")  # whose weight embeds and whose makes logits with `tied=False`
 
     def __call__(self, setup: Setup, tokens: Tensor) -> Tensor:
         state, (_, width, layers, heads, *_) = setup.state, setup.init

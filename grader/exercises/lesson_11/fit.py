@@ -52,30 +52,26 @@ WRONG_STEP = (
 
 @dataclass(frozen=True)
 class Run:
-    """A model that is built once and trained by one or two calls. `data`: the model's; `ids`: the text, (N,); `calls`:
-    each call's `starts`, (steps, B), where its pieces of `block_size` tokens begin. `max_norm` None: the argument isn't
-    given."""
+    """A model that is built once and trained by one or two calls."""
 
     name: str
-    data: Mapping[str, Any]
-    ids: Tensor
-    calls: tuple[Tensor, ...]
-    block_size: int
-    max_norm: float | None = FREE
+    data: Mapping[str, Any]  # the model's
+    ids: Tensor  # the text, (N,)
+    calls: tuple[Tensor, ...]  # of each its `starts`, (steps, B): where the pieces begin
+    block_size: int  # tokens in a piece
+    max_norm: float | None = FREE  # None: the argument isn't given
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What one call gave: what it returned, the parameters by name and the mode after it, whether a graph is held,
-    whether ids were changed in place, and the model's `events` so far, from the constants in
-    `grader.subject.translator`."""
+    """What one call gave."""
 
     returned: Any
-    parameters: Mapping[str, Tensor]
-    training: bool = True
+    parameters: Mapping[str, Tensor]  # by name, after it
+    training: bool = True  # the mode after it
     graph_held: bool = False
-    arguments_changed: bool = False
-    events: tuple[int, ...] = ()
+    arguments_changed: bool = False  # whether ids were changed in place
+    events: tuple[int, ...] = ()  # the model's so far, from the constants in `grader.subject.translator`
 
 
 def runs(draw: Draw) -> tuple[Run, ...]:
@@ -179,26 +175,20 @@ def _facts(outcome: Outcome, state: Outcome) -> Observed:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to train, right unless a field is changed.
+    """One way to train, right unless a field is changed."""
 
-    `row`: whose pieces a step takes, "each" (its own), "first", "last" or "backwards" (from the last row to the first).
-    `labels`: how many places after the inputs the labels begin.
-    `from_nothing`: when gradients are cleared before a step, "always", "later" (not before the very first), "calls"
-    (only before the first of a call) or "never".
-    `clips`: whether gradients are clipped; `max_norm`: to which norm, None for what the call says.
-    `loss_after`: each loss is that of the parameters after its step. `steps`: how many, None for all.
-    `mode`: whether the model is in train mode; None for the mode it came in.
-    `logits`: what becomes of them before the loss, "twice" for a softmax too many, "reshaped" for (B, V, T) by `view`.
-    """
-
+    # Whose pieces a step takes: "each" (its own), "first", "last" or "backwards" (from the last row to the first).
     row: Literal["each", "first", "last", "backwards"] = "each"
-    labels: int = 1
+    labels: int = 1  # how many places after the inputs they begin
+    # When gradients are cleared before a step: "always", "later" (not before the very first), "calls" (only before the
+    # first of a call) or "never".
     from_nothing: Literal["always", "later", "calls", "never"] = "always"
-    clips: bool = True
-    max_norm: float | None = None
-    loss_after: bool = False
-    steps: int | None = None
-    mode: bool | None = True
+    clips: bool = True  # whether gradients are clipped
+    max_norm: float | None = None  # to which norm; None for what the call says
+    loss_after: bool = False  # each loss is that of the parameters after its step
+    steps: int | None = None  # how many; None for all
+    mode: bool | None = True  # whether the model is in train mode; None for the mode it came in
+    # What becomes of them before the loss: "twice" for a softmax too many, "reshaped" for (B, V, T) by `view`.
     logits: Literal["", "twice", "reshaped"] = ""
 
 

@@ -43,23 +43,19 @@ def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
 
 @dataclass(frozen=True)
 class Looks:
-    """How heads are compared, right unless a field is changed.
+    """How heads are compared, right unless a field is changed."""
 
-    `past`: which occurrences count, "so far" (the place itself too), "before" it or "all"; `known`: among which of them
-    there has to be one for a place to count.
-    `of`: whose occurrences are looked for, those of the "labels", of the "ids" (each place's own token) or of the
-    "next" token (also where there is no label); `by`: which ids count as an occurrence.
-    `only`: just the "first" or "last" occurrence counts, or the "largest" weight on one; "" for the sum.
-    `turned`: rows and columns change places; `most`: a head's largest share counts in place of its average.
-    """
-
+    # Which occurrences count, "so far" (the place itself too), "before" it or "all".
     past: Literal["so far", "before", "all"] = "so far"
-    known: Literal["so far", "before", "all"] = "so far"
+    known: Literal["so far", "before", "all"] = "so far"  # among which there has to be one for a place to count
+    # Whose occurrences are looked for: of the "labels", of the "ids" (each place's own token) or of the "next" token
+    # (also where there is no label).
     of: Literal["labels", "ids", "next"] = "labels"
-    by: Callable[[Tensor, Tensor], Tensor] = torch.eq
+    by: Callable[[Tensor, Tensor], Tensor] = torch.eq  # which ids count as an occurrence
+    # Only the "first" or "last" occurrence counts, or the "largest" weight on one; "" for the sum.
     only: Literal["", "first", "last", "largest"] = ""
-    turned: bool = False
-    most: bool = False
+    turned: bool = False  # rows and columns change places
+    most: bool = False  # a head's largest share counts in place of its average
 
     def places(self, labels: Tensor, ids: Tensor) -> Tensor:
         """A boolean matrix (T, T) from labels (T,) and ids (T,): which columns count in which rows."""

@@ -55,32 +55,23 @@ def _kept(chances: Tensor, stay: list[int]) -> Tensor:
 
 @dataclass(frozen=True)
 class Sampler:
-    """The distribution (..., V), right unless a field is changed.
+    """The distribution (..., V), right unless a field is changed."""
 
-    `heat`: what temperature does, "divides", "multiplies", "nothing", "probabilities" (they are divided) or "twice"
-    (they are divided and go through a softmax again); `cold`: whether temperature 0 is treated on its own.
-    `descending`: the order in which tokens stay; `more_k`, `more_p`: how many more stay; `at_least`: the fewest that
-    top-p keeps.
-    `threshold`: top-p is compared with each probability; `together`: top-p doesn't know of top-k.
-    `ends`: what becomes of the others after top-k and after top-p, "divided" (by the sum of the rest), "left" or "zero
-    logit".
-    `back`: how the order of the vocabulary comes back, "right", "never" or "gather"; `back_from`: after which steps it
-    is lost, "any", "k", "p" or "always".
-    `result`: what is made of the result.
-    """
-
+    # What temperature does: "divides", "multiplies", "nothing", "probabilities" (they are divided) or "twice" (they are
+    # divided and go through a softmax again).
     heat: str = "divides"
-    cold: bool = True
-    descending: bool = True
-    more_k: int = 0
-    more_p: int = 0
-    at_least: int = 1
-    threshold: bool = False
-    together: bool = False
+    cold: bool = True  # whether temperature 0 is treated on its own
+    descending: bool = True  # the order in which tokens stay
+    more_k: int = 0  # how many more than top-k stay
+    more_p: int = 0  # and than top-p
+    at_least: int = 1  # the fewest that top-p keeps
+    threshold: bool = False  # top-p is compared with each probability
+    together: bool = False  # top-p doesn't know of top-k
+    # What becomes of the rest after top-k and after top-p: "divided" (by their sum), "left" or "zero logit".
     ends: tuple[str, str] = ("divided", "divided")
-    back: str = "right"
-    back_from: str = "any"
-    result: Callable[[Tensor], Tensor] = lambda chances: chances
+    back: str = "right"  # how the order of the vocabulary comes back, or "never", or "gather"
+    back_from: str = "any"  # after which steps it is lost, or "k", "p" or "always"
+    result: Callable[[Tensor], Tensor] = lambda chances: chances  # what is made of the result
 
     def __call__(
         self, logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None

@@ -38,19 +38,17 @@ Write = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Run:
-    """A model by its `table` (K, V), a prompt (B, T) and how the next tokens are drawn. `training`: the model's first
-    mode; `drawn`: how many numbers came out of the generator before the call; `sampling`: the keywords, such as
-    temperature."""
+    """A model by its table, a prompt, and how the next tokens are drawn."""
 
     name: str
-    table: Tensor
-    prompt: Tensor
+    table: Tensor  # (K, V)
+    prompt: Tensor  # (B, T)
     new_tokens: int
     max_length: int = 64
-    training: bool = False
+    training: bool = False  # the model's first mode
     seed: int = 5
-    drawn: int = 0
-    sampling: Mapping[str, Any] = field(default_factory=dict)
+    drawn: int = 0  # how many numbers came out of the generator before the call
+    sampling: Mapping[str, Any] = field(default_factory=dict)  # the keywords, such as temperature
 
     @property
     def exact(self) -> bool:
@@ -112,21 +110,15 @@ def _sure(draw: Draw, words: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Writing:
-    """A way to write, right unless a field is changed: a prompt (B, T) gives (B, T + new_tokens).
+    """A way to write, right unless a field is changed: a prompt (B, T) gives (B, T + new_tokens)."""
 
-    `reads`: the position whose logits count. `given`: what the model gets, "end" (the last max_length tokens), "start",
-    "all", "last" (one token) or "prompt".
-    `eval`: whether it is in eval mode. `draws`: "each", "argmax" or "once" (one token for all rows). `sampled`: whether
-    `sampling` is used.
-    `returns`: "all", "new" or "window" (what the model got last, and the last token).
-    """
-
-    reads: int = -1
+    reads: int = -1  # the position whose logits count
+    # What the model gets: "end" (the last max_length tokens), "start", "all", "last" (one token) or "prompt".
     given: str = "end"
-    eval: bool = True
-    draws: str = "each"
-    sampled: bool = True
-    returns: str = "all"
+    eval: bool = True  # whether it is in eval mode
+    draws: str = "each"  # or "argmax", or "once" (one token for all rows)
+    sampled: bool = True  # whether `sampling` is used
+    returns: str = "all"  # or "new", or "window" (what the model got last, and the last token)
 
     def __call__(
         self, model: Any, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: Any
