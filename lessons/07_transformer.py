@@ -558,8 +558,8 @@ print(f"in train mode: {(my_dropped - block_output).abs().max():.1f}")
 # ### Step 15 · Block after block
 #
 # The encoder consists of steps 4 and 5 and then `num_layers` blocks. Each block gets the output of the one before it as
-# value, key and query. In lesson 02 the word "it" couldn't do with one layer. In the first it took in the end of the
-# sentence, and in the second it could use that to look for its noun.
+# value, key and query. In lesson 02 one layer wasn't enough for the word "it". In the first layer it took in the end of
+# the sentence, and in the second it used that to look for its noun.
 
 # %% role="try"
 # Try it: two of your blocks. Are the two vectors of "the" still apart?

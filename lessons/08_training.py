@@ -64,7 +64,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · The dates
 #
-# Nobody has to collect this data, since a few lines of code write it, in six forms. The last form gives no day, and ISO
+# Nobody has to collect this data. A few lines of code write it, in six forms. The last form gives no day, and ISO
 # 8601 then stops after the month, so the answers aren't all equally long.
 
 # %%
@@ -356,8 +356,8 @@ print(f"{sequence_loss(my_logits, my_labels, PAD):.2f}")
 #
 # <details><summary>"unsupported operand" or "must be Tensor, not int"</summary>
 #
-# No tensor is needed, since Python's own `**` and `min` work on numbers, and `x**-0.5` is 1 divided by the square root
-# of x.
+# No tensor is needed, because Python's own `**` and `min` work on numbers, and `x**-0.5` is 1 divided by the square
+# root of x.
 #
 # </details>
 
@@ -612,10 +612,10 @@ def short_training(model, rates, step, data=None):
 
 # %% [markdown]
 # **How many dates come out exactly right?** To find out, we would have to let the model write them, token by token.
-# There is a shorter way, since a date is written without a mistake if and only if every guess is right *given the right
-# beginning*. If the first token is right, the second is guessed from the right beginning too, and so on. Testing this
-# takes one call, with teacher forcing. The shortcut works as long as no position sees what comes after it, and you will
-# meet that condition again.
+# There is a shorter way, because a date is written without a mistake if and only if every guess is right *given the
+# right beginning*. If the first token is right, the second is guessed from the right beginning too, and so on. Testing
+# this takes one call, with teacher forcing. The shortcut works as long as no position sees what comes after it, and you
+# will meet that condition again.
 #
 # Now and then, the model does write a whole date, so that we can watch it get better. In **greedy** decoding, as this
 # is called, it is given bos and picks the likeliest token. Then it is given that as well and picks the next one, and so
@@ -798,7 +798,7 @@ compare_guess("08_warm_up", min(my_ends, key=my_ends.get))
 # full rate, and without it the loss stops falling near 1.
 #
 # The rate of 0.02 isn't too high as such, since the first run copes with it for 100 steps. It is too high for a model
-# that has learnt nothing yet. So a warm-up can make larger steps possible. It isn't a law, since at 0.01 (`rate=0.01`)
+# that has learnt nothing yet. So a warm-up can make larger steps possible. It isn't a law. At 0.01 (`rate=0.01`)
 # this model learns just as well without one, and is ahead at first. With two layers (`num_layers=2`) the model won't
 # always cope with 0.02, even after a warm-up.
 
@@ -936,7 +936,7 @@ compare_guess("08_year", my_outcomes[round(2 * my_far_share)])
 
 # %% [markdown] role="answer"
 # In all that it has read, a year begins with 19 or 20, and so do the years that it writes. It has learnt the dates of
-# two centuries, not what a year is. Our test can't show that, since all its dates are from the same two centuries.
+# two centuries, not what a year is. Our test can't show that, because all its dates are from the same two centuries.
 
 # %% [markdown]
 # ### Exercise 6: `exact_match`
@@ -1018,9 +1018,9 @@ AlignmentView(album_pairs, album)
 # 3. *After, one head at a time:* the heads share the work. For the month, see which letters it is read from, since a
 #    few that differ from month to month are enough.
 #
-# It is tempting to conclude that the model wrote a 5 *because* of what it looked at. Be careful, since the weights only
-# show where a layer took its information from. How it is used is decided elsewhere, and the encoder has already mixed
-# the characters, as you will see in lesson 10.
+# It is tempting to conclude that the model wrote a 5 *because* of what it looked at. Be careful, because the weights
+# only show where a layer took its information from. How it is used is decided elsewhere, and the encoder has already
+# mixed the characters, as you will see in lesson 10.
 #
 # ## 9 · Dropout and label smoothing
 #
@@ -1056,7 +1056,7 @@ for my_mode in ("eval", "train"):
 # %% [markdown]
 # In train mode the logits differ on every call, and more dates are wrong. Forgetting `model.eval()` before a model is
 # used is one of the most common slips, and there is no warning. Another is to forget `model.train()` afterwards, and
-# that is why your functions had to put the mode back. (Ours needn't, since our model has no dropout.)
+# that is why your functions had to put the mode back. (Ours needn't, because our model has no dropout.)
 #
 # Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of them,
 # each once. A model that sees no example twice can hardly learn any by heart, but with little data it is another

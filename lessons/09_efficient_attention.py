@@ -200,7 +200,7 @@ for my_length in (1000, 8000, 64_000):
 # ## 2 · A batch at once
 #
 # A batch of sequences needs no loop in Python, because `@` and `.mT` work on the last two axes and keep the others, as
-# with the heads of lesson 03. A loop would be slower, since each call of a torch function costs a few microseconds
+# with the heads of lesson 03. A loop would be slower, because each call of a torch function costs a few microseconds
 # before it computes anything.
 #
 # One rule must hold for every batch: **the output of a sequence is the same whether it is alone or in a batch.**
@@ -401,7 +401,7 @@ print(f"{total_cached:.2f} ms with a cache")
 # the last of its points. Without a cache the points climb, more and more steeply as the text grows. With a cache they
 # climb only a little, because such a step has so little arithmetic that most of its time goes into calling torch.
 #
-# A cache has a cost, too, since it grows with every token, in every layer, and must stay in memory as long as the text
+# A cache has a cost, too. It grows with every token, in every layer, and must stay in memory as long as the text
 # is being written.
 #
 # ### Exercise 3: `kv_cache_bytes`
@@ -520,7 +520,7 @@ plt.show()
 # diagonal and everywhere below it. The window is a band of three diagonals, the main one and the two below it. After
 # two layers the band is five diagonals wide.
 #
-# The number of scores now grows with the length and no longer with its square. The cache stops growing too, since no
+# The number of scores now grows with the length and no longer with its square. The cache stops growing too, because no
 # query sees further back than the window, so older keys and values can be dropped. But a mask alone saves nothing if
 # the hidden scores are computed all the same. (The end of the lesson, for those who want more, has a way to skip them.)
 #
@@ -619,7 +619,7 @@ for query_head, key_head in ((1, 0), (2, 1)):
     print(f"    output {(weights @ two_values[key_head]).item():.2f}")
 
 # %% [markdown]
-# The outputs show which head was read, since those between 10 and 20 come from key head 0, and those between 30 and 40
+# The outputs show which head was read. Those between 10 and 20 come from key head 0, and those between 30 and 40
 # from key head 1. One way to compute all heads at once is to repeat the key heads until there is one for each query
 # head. Here `repeat_interleave(2)` makes 0, 0, 1, 1 out of the heads 0, 1, as it should be, while `repeat(2)` makes 0,
 # 1, 0, 1, which raises no error and gives the right shape.
@@ -1027,7 +1027,7 @@ show(my_rows, ["their mean", "trained on"], ["loss", "bytes"])
 # query, and softmax works row by row, so no row needs another one.
 #
 # So take a chunk of queries, make *its* rows, keep the output, throw the rows away, and take the next chunk. Only
-# `chunk_size` rows of the matrix exist at any time, but the keys stay whole, since a softmax needs its complete row.
+# `chunk_size` rows of the matrix exist at any time, but the keys stay whole, because a softmax needs its complete row.
 # With `chunk_size=32`, as in the tutorial, there are 32 rows, however long the text is.
 #
 # Look closely at how a sequence is cut into pieces, because the last piece may be shorter. A slice that reaches past
@@ -1116,8 +1116,8 @@ for my_size in (1, 4, 6, 32):
 # ## 9 · A few keys at a time
 #
 # A chunk still has Tk columns, so for a million keys a single row takes 4 MB. Can a row be cut as well? Softmax seems
-# to forbid it, since it divides by the sum over *all* keys, and before that it subtracts the maximum over all of them.
-# Here is one row of six scores, with one value for each key.
+# to forbid it, because it divides by the sum over *all* keys, and before that it subtracts the maximum over all of
+# them. Here is one row of six scores, with one value for each key.
 
 # %%
 row = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 0.0])
@@ -1507,7 +1507,7 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
     print(f"{name:12} {1e3 * spent:7.1f} ms, {held / 1e6:.1f} MB at the peak")
 
 # %% [markdown]
-# At its peak `cat` needs twice the memory, since the old cache and the new one exist at the same time. (Exercise 6
+# At its peak `cat` needs twice the memory, because the old cache and the new one exist at the same time. (Exercise 6
 # allows it all the same, because it leaves its arguments unchanged, and short caches are cheap to copy.)
 #
 # ### Which kernel ran?

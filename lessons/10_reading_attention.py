@@ -245,7 +245,7 @@ for name, weights in suspects.items():
 # in eval mode. In training, attention weights are often dropped at random and the others enlarged, so that a row sums
 # to one only on average.
 #
-# Two are accepted, since a matrix that shows the future and one that is far too sharp still hold valid weights. They
+# Two are accepted, because a matrix that shows the future and one that is far too sharp still hold valid weights. They
 # aren't the right ones, though, and in section 7 you find such mistakes.
 
 # %% [markdown]
@@ -555,9 +555,9 @@ for my_name, my_layers in my_models.items():
         print(f"{my_name:9} layer {my_layer}:", *my_words)
 
 # %% [markdown]
-# After training all of them are "other", since our list has no name for what such a head does, and that is fine. Before
-# training every row is nearly even. With a wide tolerance your function calls some of these heads uniform, and with a
-# narrow one it calls them "other" too. Both can pass the check.
+# After training all of them are "other", because our list has no name for what such a head does, and that is fine.
+# Before training every row is nearly even. With a wide tolerance your function calls some of these heads uniform, and
+# with a narrow one it calls them "other" too. Both can pass the check.
 #
 # ## 5 · Through the layers
 #
@@ -765,7 +765,7 @@ compare_guess("10_switched_off", outcome)
 
 # %% [markdown] role="answer"
 # The head attended to the 6, and yet the model writes a 6 without it, as surely as before. The table of weights shows a
-# possible reason, since other heads attend to the 6 as well. (Not every date is so lucky. With "August 6, 1939" in
+# possible reason, because other heads attend to the 6 as well. (Not every date is so lucky. With "August 6, 1939" in
 # `date`, the course's model gets another character wrong without the head chosen there, though not the 6.)
 
 # %% [markdown]
@@ -898,7 +898,7 @@ compare_guess("10_kind", names.get(kind, "the cross-attention"))
 #
 # A head that gives nearly all of its weight to one key looks important. We measure sharpness by the mean largest weight
 # of a row, but two things could mislead us. Rows of padding have no meaning, and in a causal matrix the first rows are
-# sharp whatever the head has learnt, since they see so few keys.
+# sharp whatever the head has learnt, because they see so few keys.
 
 # %%
 uniform, past = torch.ones(11, 11) / 11, torch.ones(11, 11).tril()
@@ -1001,7 +1001,7 @@ compare_guess("10_together", f"by {how_much} this total")
 # that knows nothing has 2.64.
 
 # %% [markdown]
-# An ablation has limits too, since it only shows what *this* model needs. If the model had been trained without the
+# An ablation has limits too. It only shows what *this* model needs. If the model had been trained without the
 # head, it might have found another way. Besides, the next layers were never trained with zeros there, so some authors
 # put the head's mean output in its place.
 #
@@ -1407,7 +1407,8 @@ check(quiz_10, "quiz_10")
 #
 # The paper decoded with **beam search**, because greedy decoding takes the likeliest next token and can't change it
 # later. A beam of 4 keeps four beginnings, extends each by every token, and keeps the four likeliest of all these. At
-# the end it takes the likeliest complete text, with a correction for length, since a long text has a small probability.
+# the end it takes the likeliest complete text, with a correction for length, because a long text has a small
+# probability.
 #
 # **Next:** in lesson 11 you build a decoder alone, the kind of model that people chat with today, and make it write
 # tales. Then you investigate what it has learnt, with the tools of this lesson.
