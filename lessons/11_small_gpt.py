@@ -1492,9 +1492,10 @@ compare_guess("11_trace", my_verdict)
 # <details><summary>Is it always such a pair, and why are the weights not shared here?</summary>
 #
 # With these sizes it was, in all five of our starts. With half the steps 91 and 97 % were right, and both heads of
-# layer 0 still shared the work. With four heads per layer 99 %, and without the head that looks one back 35 and 53 %, because others share in its work. With `d_model` 32
-# the model got 94 %, and both heads of layer 0 looked back a little. With shared weights two starts reached 91 and 51 %
-# after twice the steps. Perhaps that is because a trace that means "a q stood here" then also asks for a q as output.
+# layer 0 still shared the work. With four heads per layer 99 %, and without the head that looks one back 35 and 53 %,
+# because others share in its work. With `d_model` 32 the model got 94 %, and both heads of layer 0 looked back a
+# little. With shared weights two starts reached 91 and 51 % after twice the steps. Perhaps that is because a trace that
+# means "a q stood here" then also asks for a q as output.
 #
 # </details>
 
@@ -1881,7 +1882,8 @@ compare_with_course(FromMemory)
 # ### How large GPT-2 is
 #
 # GPT-2 small (2019) has 12 layers, 12 heads, vectors of 768 components (3072 inside the feed-forward layers), a
-# vocabulary of 50 257 and a learnt vector for each of 1024 positions. Most of its parameters are in the blocks and in the embedding.
+# vocabulary of 50 257 and a learnt vector for each of 1024 positions. Most of its parameters are in the blocks and in
+# the embedding.
 
 # %%
 predict(
