@@ -727,7 +727,7 @@ monitor
 # %% role="try" timed=true claim="names_come_late_and_suddenly"
 # Your model learns.
 my_gpt = go_on(my_run, monitor=monitor)
-shown(my_run, (0, 50, 100, 200, 400, 800, 1200), slice(2))
+shown(my_run, (0, 50, 100, 200, 400, 800, my_run.done), slice(2))
 print(f"best table: {best_table:.2f} nats")
 
 # %% [markdown]
@@ -739,9 +739,11 @@ print(f"best table: {best_table:.2f} nats")
 def draw_ladder(run, bigram):
     """The curves of a training; the losses of the tables as level lines."""
     _, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    smooth = torch.tensor(run.losses).unfold(0, 50, 50).mean(dim=1)
+    span = min(50, run.done)
+    smooth = torch.tensor(run.losses).unfold(0, span, span).mean(dim=1)
+    middles = [span * (i + 0.5) for i in range(len(smooth))]
     dark, light = {"color": "#00204c"}, {"color": "#a59c74", "lw": 1}
-    axes.plot(range(25, run.done, 50), smooth, ":", label="training", **dark)
+    axes.plot(middles, smooth, ":", label="training", **dark)
     for name, style, label in (
         ("loss", "-", "held out"),
         ("asked_loss", "--", "held out, names named before"),
@@ -799,7 +801,7 @@ def draw_curves(scores):
 
 # %% role="try" timed=true claim="a_rule_beats_the_model"
 # Try it: the names, at last with a hint that a name is due; then the curves.
-shown(my_run, range(0, my_run.done + 1, 200), slice(2, 4))
+shown(my_run, (*range(0, my_run.done, 200), my_run.done), slice(2, 4))
 with torch.no_grad():
     my_logits = my_gpt(test_inputs)[again].masked_fill(~is_name, -math.inf)
 my_told = (my_logits.argmax(dim=-1) == test_labels[again]).float().mean().item()
