@@ -345,7 +345,7 @@ while len(tokens) < 90:
 print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 
 # %% [markdown]
-# Every sentence is fluent, but who visits whom, and who has the thing?
+# Any four words in a row sound right. But sentences turn into others halfway, and who visits whom, and who has the thing?
 #
 # ## 3 · The block
 #
@@ -992,7 +992,7 @@ print(textwrap.fill(decode(my_ids[0]), 78))
 
 # %% [markdown]
 # What your model writes isn't a copy, since the names, things and habits are put together in new ways. It has learnt
-# from the text alone how a quotation closes, that somebody answers, and how a tale ends.
+# from the text alone how a quotation opens and closes, and that somebody who is spoken to answers.
 #
 # For each new token, `generate` sends the whole text through the model, although only the last token is new. Lesson
 # 09's cache keeps the keys and values of every layer. Then only the new token goes through, and its query meets all the
@@ -1296,7 +1296,7 @@ my_ids = generate(my_silent, my_prompt, 90, my_seed, temperature=0.7)
 print(textwrap.fill(decode(my_ids[0]), 78))
 
 # %% [markdown]
-# Without its head it writes as the table did, fluently, but its people change their names from sentence to sentence.
+# Without its head it writes much as the table did, and its people change their names from sentence to sentence.
 #
 # ## 8 · Words of letters
 #
