@@ -345,7 +345,7 @@ while len(tokens) < 90:
 print(textwrap.fill(decode(torch.tensor(tokens)), 78))
 
 # %% [markdown]
-# Any four words in a row sound right. But sentences turn into others halfway, and who visits whom, and who has the thing?
+# Any four words in a row sound right. But sentences turn into others halfway, and who visits whom?
 #
 # ## 3 · The block
 #
