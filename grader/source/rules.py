@@ -190,7 +190,12 @@ def _is_own(lesson: CourseLesson, index: int, name: str, root: Path) -> bool:
     `index`."""
     try:
         text = text_in(root, name)
-        return text is not None and name in exercises(((name, text),))
+        own = {} if text is None else exercises(((name, text),))
+        here = dict(checked_exercises(lesson.notebook)).get(name)
+        if name in own and here not in (None, own[name].points):
+            said = f"{name} has {own[name].points:g} points in {file_of(name)}, but nbgrader gives {here:g} here"
+            lesson.add(index, said, note=True)
+        return name in own
     except CourseError as error:
         lesson.add(index, error.message)
         return True

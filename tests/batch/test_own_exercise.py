@@ -250,3 +250,11 @@ def test_a_quiz_of_ones_own(room):
     assert "`first_key` (a whole number)" in "".join(heading["source"])
     assert solution["metadata"]["course"]["kind"] == "answers"
     assert "".join(check_cell["source"]) == 'check(quiz_exam, "quiz_exam")'
+
+
+def test_points_that_were_filled_in_after_the_cells_are_told(room):
+    written(room)
+    assert "points in exercises/centred.py" not in grader(room.root, "course", "check", "attention").output
+    (room.root / SPECIFICATION).write_text(FILES[SPECIFICATION].replace("points=2", "points=3"))
+    checked = grader(room.root, "course", "check", "attention").output
+    assert "centred has 3 points in exercises/centred.py, but nbgrader gives 2 here" in checked
