@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import itertools
 import logging
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -22,6 +21,7 @@ from grader.course.release import Release
 from grader.errors import CommandFailed, CourseError, SchedulerLost
 from grader.interrupt import children_hear_no_interrupt, not_interrupted
 from grader.judge.fingerprint import GradingSettings, version_for
+from grader.subject.held_folder import held_folder
 
 # Task lists for each worker under way: more than one, so that none waits for the command; few, because submissions lie
 # in memory.
@@ -29,7 +29,7 @@ LISTS_UNDER_WAY = 3
 # Several submissions make one Dask task: Dask takes as long over a task as a quarter of a submission does. Not so many
 # that one worker is still busy when the others are done.
 MOST_IN_A_LIST, LISTS_A_WORKER = 8, 8
-CONNECT_SECONDS = 20
+CONNECT_SECONDS, DASK = 20, "attention-dask-"
 KILLED = "Every worker that tried to grade this hand-in died."
 SETTINGS: dict[str, Any] = {
     # A submission may keep its worker busy for minutes; that is no reason to believe the worker dead.
@@ -53,7 +53,7 @@ def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
     with (
         # Dask takes a predictable folder in the shared temporary folder, and puts it first in sys.path. Whoever makes
         # it first could have their code run here.
-        tempfile.TemporaryDirectory(prefix="attention-dask-") as folder,
+        held_folder(DASK) as folder,
         dask.config.set({**SETTINGS, "temporary-directory": folder}),
         _client(scheduler, workers) as client,
     ):

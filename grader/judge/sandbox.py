@@ -8,19 +8,16 @@ of the same one, and the child knows nothing of it.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import json
 import os
 import platform
 import shutil
 import site
-import stat
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -34,7 +31,7 @@ from grader.subject import landlock, seccomp
 from grader.subject.confine import NULL, URANDOM, Confinement
 from grader.subject.errors import ZygoteGone
 from grader.subject.forked import ForkedSubject
-from grader.subject.scratch import empty
+from grader.subject.held_folder import held_folder
 from grader.subject.zygote import ONE_THREAD, Zygote
 
 PACKAGE = Path(grader.__file__).parent
@@ -48,7 +45,6 @@ ISOLATION = (
 )
 NOT_INSTALLED = "bubblewrap is not installed"
 SCRATCH, SCRATCH_FILES = "attention-course-", 4096
-NEW = 60.0  # seconds in which a scratch folder may be without its lock
 START_SECONDS = 120.0
 
 
@@ -62,15 +58,20 @@ class Sandbox(Zygote):
     def __init__(self, limits: Limits | None = None, unsafe: bool = False) -> None:
         self.limits = limits or Limits()
         self.no_bubblewrap = ""
-        _remove_left_over()
-        self.folder, self._held = _new_folder()
+        self._stack = contextlib.ExitStack()
+        try:
+            self.folder = self._stack.enter_context(held_folder(SCRATCH))
+        except FileNotFoundError as error:
+            raise SandboxUnavailable(
+                f"there is no folder for temporary files ({error}), so name one in TMPDIR"
+            ) from None
         try:
             self._confinement = confinement(self.limits, "" if unsafe else self.folder)
             self.confinement = UNSAFE if unsafe else self._started_in_bubblewrap()
             if self.confinement != IN_BUBBLEWRAP:
                 self._start_behind([])
         except BaseException as error:
-            self._remove_folder()
+            self._stack.close()
             if isinstance(error, ZygoteGone):
                 raise SandboxUnavailable(f"the sandbox's process doesn't start: {error}") from None
             raise
@@ -124,15 +125,7 @@ class Sandbox(Zygote):
 
     def close(self) -> None:
         super().close()
-        self._remove_folder()
-
-    def _remove_folder(self) -> None:
-        with contextlib.suppress(OSError):
-            empty(self.folder)
-            os.rmdir(self.folder)
-        held, self._held = self._held, -1
-        if held >= 0:
-            os.close(held)
+        self._stack.close()
 
 
 def confinement(limits: Limits, scratch: str) -> Confinement:
@@ -162,34 +155,6 @@ def landlock_abi() -> int:
         return landlock.abi()
     except OSError as error:
         raise SandboxUnavailable(landlock.why_missing(error)) from None
-
-
-def _new_folder() -> tuple[str, int]:
-    """A new folder for what submissions write, and a descriptor of it, which holds a lock until this process ends,
-    however it does."""
-    try:
-        folder = os.path.realpath(tempfile.mkdtemp(prefix=SCRATCH))
-    except FileNotFoundError as error:
-        raise SandboxUnavailable(f"there is no folder for temporary files ({error}), so name one in TMPDIR") from None
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    fcntl.flock(held, fcntl.LOCK_SH)
-    return folder, held
-
-
-def _remove_left_over() -> None:
-    """Remove the folders of processes of this user that were killed. One that is new may not be locked yet."""
-    for place in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
-        with contextlib.suppress(OSError):
-            about = place.lstat()
-            if about.st_uid != os.geteuid() or not stat.S_ISDIR(about.st_mode) or time.time() - about.st_mtime < NEW:
-                continue
-            held = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                empty(str(place))
-                os.rmdir(place)
-            finally:
-                os.close(held)
 
 
 def bubblewraps() -> Iterator[list[str]]:

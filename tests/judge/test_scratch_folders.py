@@ -1,4 +1,4 @@
-"""Scratch folders of processes that were killed are removed by the next, and nobody else's."""
+"""Folders of processes that were killed are removed by the next, and nobody else's: a judge's and Dask's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import time
 
 import pytest
 
-from grader.judge import sandbox
+from grader.batch.cluster import DASK
+from grader.judge.sandbox import SCRATCH
+from grader.subject.held_folder import NEW, held_folder
 
 
 @pytest.fixture
@@ -18,33 +20,33 @@ def place(tmp_path, monkeypatch):
 
 
 def aged(folder):
-    os.utime(folder, (time.time() - 2 * sandbox.NEW,) * 2)
+    os.utime(folder, (time.time() - 2 * NEW,) * 2)
     return folder
 
 
-def test_what_a_killed_process_left_is_removed(place):
+@pytest.mark.parametrize("prefix", [SCRATCH, DASK])
+def test_what_a_killed_process_left_is_removed(place, prefix):
     """Its lock ended with it, as a lock does that was never taken."""
-    left = place / f"{sandbox.SCRATCH}killed"
+    left = place / f"{prefix}killed"
     (left / "deep" / "er").mkdir(parents=True)
     (left / "deep" / "er" / "x").write_text("x")
     aged(left)
-    sandbox._remove_left_over()
-    assert not left.exists()
+    with held_folder(prefix) as folder:
+        assert not left.exists()
+    assert not os.path.exists(folder)
 
 
 def test_what_somebody_uses_or_has_just_made_or_put_there_stays(place, tmp_path_factory):
-    folder, held = sandbox._new_folder()
-    aged(folder)
-    new = place / f"{sandbox.SCRATCH}new"
+    new = place / f"{SCRATCH}new"
     new.mkdir()
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "mine").write_text("x")
-    (place / f"{sandbox.SCRATCH}link").symlink_to(elsewhere)
-    (place / f"{sandbox.SCRATCH}file").write_text("x")
-    sandbox._remove_left_over()
-    assert os.path.isdir(folder)
+    (place / f"{SCRATCH}link").symlink_to(elsewhere)
+    (place / f"{SCRATCH}file").write_text("x")
+    with held_folder(SCRATCH) as used:
+        aged(used)
+        with held_folder(SCRATCH):
+            assert os.path.isdir(used)
+    assert not os.path.exists(used)
     assert new.is_dir()
     assert (elsewhere / "mine").exists()
-    os.close(held)
-    sandbox._remove_left_over()
-    assert not os.path.exists(folder)
