@@ -139,6 +139,9 @@ def _texts(node: ast.stmt, function: ast.FunctionDef) -> Iterator[str]:
 def _changes(node: ast.AST, scope: mutations.Scope) -> Iterator[Any]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq) and not _is_number(node):
+        yield ast.Compare(node.left, [TWIN_OF[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+        return
     yield from mutations.operators(node, scope)
     yield from mutations.constants(node, scope)
     yield from mutations.slices(node, scope)
@@ -152,6 +155,12 @@ def _changes(node: ast.AST, scope: mutations.Scope) -> Iterator[Any]:
         yield ast.comprehension(node.target, node.iter, node.ifs[1:], node.is_async)
 
 
+def _is_number(node: ast.Compare) -> bool:
+    """Whether something is compared with a number: of texts and states none comes before another."""
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, int | float) for part in node.comparators)
+
+
+TWIN_OF: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 TWINS = {"max": "min", "min": "max", "any": "all", "all": "any", "sum": "max", "sorted": "list", "round": "int"}
 
 

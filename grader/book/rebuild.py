@@ -146,7 +146,7 @@ class _Cells:
         if cell.kind == "markdown":
             self.text += len(source)
             source = source if self.text <= MOST_TEXT else LEFT_OUT
-        found = self.outline.match(cell) if cell.kind in ("markdown", "code") else None
+        found = self.outline.match(cell)  # an answer in text may have become a raw cell
         if found is not None and self._is_graders(found) and found not in self.placed and self._fits(found, cell):
             self._place(found, source)
         elif cell.kind == "markdown":

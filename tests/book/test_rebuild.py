@@ -205,10 +205,27 @@ def test_what_was_read_when_it_was_graded_is_left_out_where_it_can_t_be_read_now
     assert texts(rebuilt(nb.dump(CELLS), limits=Limits(notebook_bytes=10)))[0] == ("a", "")
 
 
+def test_an_answer_in_text_that_became_a_raw_cell_is_an_answer():
+    made = rebuilt([{**CELLS[3], "cell_type": "raw", "source": "So."}])
+    assert texts(made)[0] == ("essay", "So.")
+    assert made["cells"][0]["cell_type"] == "markdown"
+
+
+def test_each_test_shows_its_own_result():
+    other = instructors("code", "assert yours()", "other", points=1, grade=True, locked=True)
+    results = (ResultOfTest("tests", False, None), ResultOfTest("other", True, 0.5))
+    outline = Outline.of(nb.dump([CELLS[2], other]))
+    made = rebuild(outline, nb.dump([]), SubmissionResult((), tests=results), Release(), LIMITS)
+    assert [cell["outputs"][0]["data"]["text/plain"] for cell in made["cells"][:2]] == ["0.0", "0.5"]
+    assert "kernelspec" not in made["metadata"]
+
+
 def test_text_beyond_the_limit_is_left_out_and_said():
     long = {"cell_type": "markdown", "id": "one", "metadata": {}, "source": "x" * MOST_TEXT}
     said = [text for name, text in texts(rebuilt([long, {**long, "id": "two", "source": "y"}])) if name == "markdown"]
     assert said[:2] == ["x" * MOST_TEXT, LEFT_OUT]
+    code = nb.code("x" * (MOST_TEXT + 1))
+    assert ("code", code["source"]) in texts(rebuilt([code, long]))
 
 
 def test_code_in_place_of_text_is_code_and_text_in_place_of_code_is_no_answer():
@@ -228,6 +245,12 @@ def test_code_in_place_of_text_is_code_and_text_in_place_of_code_is_no_answer():
 
 def test_the_bytes_are_a_notebook_and_the_cells_are_the_teacher_s_own():
     stored = stored_notebook(Outline.of(nb.dump(CELLS)), nb.dump(student(a="é = '\ud800'")), TESTED, RELEASE, Limits())
+    plain = json.loads(stored.notebook)
+    assert plain["cells"][0]["source"] == ["é = '?'"]
+    assert [len(cell["source"]) for cell in plain["cells"]] == [1] * 7
+    assert all(isinstance(text, list) for text in plain["cells"][1]["outputs"][0]["data"].values())
+    assert stored.notebook.count(b'"cells"') == 1
+    assert type(plain["cells"][3]["metadata"]["nbgrader"]["points"]) is int
     made = nbformat.reads(stored.notebook.decode(), as_version=4)
     nbformat.validate(made)
     assert made.cells[0].source == "é = '?'"

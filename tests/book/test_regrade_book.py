@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from nbgrader import api
 from sqlalchemy.exc import OperationalError
 
 from grader.book import regrade_book
@@ -86,12 +87,16 @@ def test_the_rows_of_those_who_handed_in(lesson):
 
 
 def test_points_by_hand_count_and_the_sentence_is_in_the_first_cells_comment(book, lesson):
-    with lesson.override("bo", {"tests": 1.5, "essay": 2.0, "b": 3.0}, "Read by hand.") as diff:
-        assert (diff.before["bo"].score, diff.after["bo"].score) == (0.0, 6.5)
+    with lesson.override("bo", {"tests": 1.5, "essay": 2.0, "b": 3.0, "task": 1.0}, "Read by hand.") as diff:
+        assert (diff.before["bo"].score, diff.after["bo"].score) == (0.0, 7.5)
         assert diff.rows_after["bo"]["grade"]["essay"] == [None, 2.0, False]
     found = grades(book, "bo")
     assert (found["a-check"], found["b-check"]) == ((0.0, None, False), (0.0, 3.0, False))
-    assert (found["essay"], found["tests"]) == ((None, 2.0, False), (None, 1.5, False))
+    assert {name: found[name] for name in ("essay", "tests", "task")} == {
+        "essay": (None, 2.0, False),
+        "tests": (None, 1.5, False),
+        "task": (None, 1.0, False),
+    }
     said = {comment.name: comment.manual_comment for comment in row(book, "bo").comments}
     assert said == {"a": None, "b": None, "essay": "Read by hand.", "task": None}
     with lesson.override("bo", {"essay": 3.0}, "Read again."):
@@ -158,6 +163,14 @@ def test_what_is_newer_stays_and_is_told(book, lesson):
     assert [c.manual_comment for c in row(book, "bo").comments if c.name == "essay"] == ["Well written."]
 
 
+def test_what_was_changed_for_several_is_taken_back_for_all(book, lesson):
+    better = [entry(who, result(1.0, 1.0), None, own=ESSAY) for who in ("ann", "bo")]
+    before, diff = everything(book, "ann", "bo"), lesson.trial(better, {})
+    lesson.store(better)
+    assert lesson.restore(diff.rows_before, diff.rows_after) == {}
+    assert everything(book, "ann", "bo") == before
+
+
 def test_a_cell_that_was_not_there_before_or_after_is_left(book, lesson):
     was, became = changed(lesson)
     del was["bo"]["grade"]["a-check"], became["bo"]["grade"]["b-check"], was["bo"]["comment"]
@@ -181,6 +194,8 @@ def test_a_hand_in_that_is_taken_back_takes_its_marks_with_it_in_this_lesson_onl
             lesson.store([entry("ann", result())])
         first.withdraw("ann")
         assert (first.marks(), second.marks()["ann"].score) == ({}, 7.0)
+        kinds = (api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.Comment)
+        assert [book.db.query(kind).count() for kind in kinds] == [1, 1, 5, 4]
 
 
 @pytest.mark.parametrize("name", ["trial", "override", "restore", "set_times", "withdraw"])

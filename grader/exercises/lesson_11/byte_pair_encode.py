@@ -196,6 +196,24 @@ def _restarting(symbols: Sequence[str], merges: Merges) -> list[str]:
     return word
 
 
+def _in_text(best: Callable[[list[Pair], Merges], Pair] | None) -> Encode:
+    """Each merge is joined in a text with blanks between the tokens, in turn or by `best`. There a pair is also found
+    where only the end of a token and the beginning of the next are its letters."""
+
+    def encode(symbols: Sequence[str], merges: Merges) -> list[str]:
+        text, before = " ".join(symbols), ""
+        while text != before:
+            known = [pair for pair in merges if " ".join(pair) in text]
+            before, chosen = text, merges if best is None else [best(known, merges)] if known else []
+            for pair in chosen:
+                text = text.replace(" ".join(pair), "".join(pair))
+            if best is None:
+                break
+        return text.split(" ")
+
+    return encode
+
+
 # --- the parts --------------------------------------------------------------------------------------------------------
 
 
@@ -326,5 +344,6 @@ EXERCISE = Exercise(
             "not-from-the-earliest-again",
             recognise=_as(_restarting),
         ),
+        mistake("borders-ignored", recognise=_as(_in_text(None), _in_text(_earliest))),
     ),
 )

@@ -42,6 +42,8 @@ class Looks:
     of_next: bool = False  # whether occurrences of the token to come are looked for, not of the one at t
     rows: Literal["come again", "all"] = "come again"  # over which places t the mean is taken
     shared: bool = False  # whether a place's weight is the mean over its occurrences, not their sum
+    largest: bool = False  # whether a place's weight is the largest of them
+    pairs: bool = False  # whether the sum is divided by the number of pairs of a place and an occurrence, not of places
     summed: bool = False  # whether places are summed, not averaged
     turned: bool = False  # whether rows and columns change places
 
@@ -53,12 +55,15 @@ class Looks:
         behind = behind[:, 1 : 1 + length]
         weights = weights.mT if self.turned else weights
         looking = (weights * behind).sum(-1)
+        if self.largest:
+            looking = (weights * behind).amax(-1)
         if self.shared:
             looking = looking / behind.sum(-1).clamp(min=1)
         counted = torch.ones(length, dtype=torch.bool) if self.rows == "all" else places.any(1)
         if not counted.any():
             return weights.new_zeros(weights.shape[:2])
-        return looking[..., counted].sum(-1) if self.summed else looking[..., counted].mean(-1)
+        total = looking[..., counted].sum(-1)
+        return total if self.summed else total / (places.sum() if self.pairs else counted.sum())
 
     def _occurrences(self, ids: Tensor) -> Tensor:
         """A boolean matrix (T, T) from ids (T,): which places s count for which places t."""
@@ -154,6 +159,8 @@ EXERCISE = Exercise(
         mistake("looks-for-the-next-token", (_ways(of_next=True, by=0), _ways(of_next=True))),
         mistake("later-occurrences-counted", (_ways(later=True), _ways(later=True, own=True))),
         mistake("averaged-over-occurrences", (_ways(shared=True),)),
+        mistake("averaged-over-pairs", (_ways(pairs=True),)),
+        mistake("largest-only", (_ways(largest=True),)),
         mistake("summed-over-places", (_ways(summed=True),)),
         mistake("no-place-divided", recognise=_divided_by_nothing),
     ),

@@ -327,3 +327,21 @@ def byte_pair_encode(symbols, merges):
                 made.append(word[i])
                 i += 1
         word = made
+
+
+# %% wrong borders-ignored: replaced in a text with blanks
+def byte_pair_encode(symbols, merges):
+    text = " ".join(symbols)
+    for a, b in merges:
+        text = text.replace(f"{a} {b}", a + b)
+    return text.split()
+
+
+# %% wrong borders-ignored: the earliest that is in the text
+def byte_pair_encode(symbols, merges):
+    text = " ".join(symbols)
+    while True:
+        pair = next((pair for pair in merges if " ".join(pair) in text), None)
+        if pair is None:
+            return text.split(" ")
+        text = text.replace(" ".join(pair), "".join(pair))

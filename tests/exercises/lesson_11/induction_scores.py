@@ -255,7 +255,23 @@ def induction_scores(weights, ids):
     return weights[:, :, t, s + 1].sum(-1) / len(t.unique())
 
 
-# %% wrong -: the largest weight, not the sum
+# %% wrong averaged-over-pairs: the mean of all pairs
+def induction_scores(weights, ids):
+    t, s = ids.unsqueeze(1).eq(ids.unsqueeze(0)).tril(-1).nonzero(as_tuple=True)
+    if len(t) == 0:
+        return weights.new_zeros(weights.shape[:2])
+    return weights[:, :, t, s + 1].mean(-1)
+
+
+# %% wrong averaged-over-pairs: divided by how many ones the mask has
+def induction_scores(weights, ids):
+    same = (ids == ids[:, None]).tril(-1)
+    behind = torch.zeros_like(same)
+    behind[:, 1:] = same[:, :-1]
+    return (weights * behind).sum((-1, -2)) / behind.sum().clamp(min=1)
+
+
+# %% wrong largest-only: amax for sum
 def induction_scores(weights, ids):
     looks = []
     for t in range(len(ids)):
@@ -263,3 +279,21 @@ def induction_scores(weights, ids):
         if behind:
             looks.append(weights[:, :, t, behind].amax(-1))
     return torch.stack(looks).mean(0) if looks else weights.new_zeros(weights.shape[:2])
+
+
+# %% wrong largest-only: the largest in a row of the mask
+def induction_scores(weights, ids):
+    same = (ids == ids[:, None]).tril(-1)
+    behind = torch.zeros_like(same)
+    behind[:, 1:] = same[:, :-1]
+    looking = (weights * behind).max(-1).values
+    counted = same.any(1)
+    return looking[..., counted].sum(-1) / counted.sum().clamp(min=1)
+
+
+# %% wrong -: one place for the whole text
+def induction_scores(weights, ids):
+    t, s = ids.unsqueeze(1).eq(ids.unsqueeze(0)).tril(-1).nonzero(as_tuple=True)
+    if len(t) == 0:
+        return weights.new_zeros(weights.shape[:2])
+    return weights[:, :, t[-1], s[-1] + 1]
