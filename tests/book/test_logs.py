@@ -98,6 +98,8 @@ def test_a_line_in_which_something_is_missing_is_told(tmp_path, log):
         assert [said.partition(".jsonl:")[2][:1] for said in again.unreadable_lines] == ["2", "3", "4"]
         assert ({*again.records}, again.stored, again.bases) == ({"k1"}, {}, {})
     assert ({*latest(tmp_path, LESSON)}, stored_keys(tmp_path, LESSON)) == ({"ann"}, {})
+    with pytest.raises(OSError, match="Bad file"):
+        os.fstat(again._file)
 
 
 def test_whether_somebody_else_has_written(tmp_path, log):

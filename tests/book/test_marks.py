@@ -24,6 +24,7 @@ from grader.book.marks import (
     Mark,
     Marks,
     marks_of,
+    pseudonymous,
     total,
 )
 from grader.cli.main import main
@@ -32,6 +33,7 @@ from grader.course.forget import steps_to_forget
 from grader.course.roster import Person, update
 from grader.course.settings import CourseSettings
 from grader.course.to_settle import save_to_settle, unsettled
+from grader.course.withdraw import withdraw
 from grader.errors import CourseError
 from grader.platforms.canvas import COLUMNS
 from grader.platforms.registry import by_key
@@ -101,6 +103,33 @@ def test_a_mark_is_the_gradebooks_less_the_penalty_and_blanks_are_told_apart(cou
     assert marks.marks["bo"] == {ONE: Mark(OPEN), TWO: Mark(MISSING)}
     assert marks.marks["cy"] == {ONE: Mark(MARKED, 10.0), TWO: Mark(EXCUSED)}
     assert marks.totals == {"ann": 80.0, "bo": None, "cy": 100.0, "di": 0.0}
+
+
+def test_a_mark_by_hand_is_a_mark_and_whoever_has_left_has_none(course):
+    """bo's has to be marked by hand, and then is; zoe is in the gradebook only; di has left."""
+    layout = course_layout(course)
+    with Gradebook(layout.db_url, "attention") as book:
+        book.update_or_create_student("zoe", last_name="Ash")
+        [grade] = book.find_submission(ONE, "bo").notebooks[0].grades
+        grade.manual_score, grade.needs_manual_grade = 4.256, False
+        [other] = add_submission(book, TWO, "bo").notebooks[0].grades
+        other.manual_score, other.needs_manual_grade = 2.5, False
+        book.db.commit()
+    shutil.rmtree(course / "autograded")
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write(f"\nc.CourseMarks.excused = {{'cy': ['{TWO}'], 'zoe': ['{ONE}']}}\n")
+    withdraw(course, "di")
+    marks = found(course)
+    assert marks.marks["bo"] == {ONE: Mark(MARKED, 4.26), TWO: Mark(MARKED, 2.5)}
+    assert marks.marks["zoe"] == {ONE: Mark(EXCUSED), TWO: Mark(MISSING)}
+    assert marks.marks["cy"][TWO] == Mark(EXCUSED)
+    assert [*marks.people] == ["ann", "bo", "cy", "zoe"]
+    assert marks.people["zoe"] == Person("zoe", "", "Ash", "")
+    names = pseudonymous(marks, b"secret")
+    assert [len(name) for name in names.people] == [16] * 4
+    assert sorted(names.totals.values()) == sorted(marks.totals.values())
+    assert [*names.people] == sorted(names.people)
+    assert names.possible == marks.possible
 
 
 def due(course, lesson, when):

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 from nbgrader import api
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from grader.book.gradebook import LessonGradebook, record
+from grader.book.gradebook import LessonGradebook, cause, record
 from grader.book.rebuild import OwnCell
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
 from grader.judge.result import TestResult as ResultOfTest
@@ -251,9 +251,9 @@ def test_the_marks_are_those_of_the_gradebook_less_the_penalty(monkeypatch, book
     }
     assert (mark.points, mark.penalty, mark.score, mark.by_hand) == (15.0, 0.65, 9.1, ("task",))
     assert lesson.marks()["bo"].score == 0.0
-    row(book, "bo").late_submission_penalty = 3.0
+    row(book, "bo").late_submission_penalty = 3.126
     book.db.commit()
-    assert lesson.marks()["bo"].score == 0.0
+    assert (lesson.marks()["bo"].score, lesson.marks()["bo"].penalty) == (0.0, 3.13)
     assert lesson.marks()["bo"].by_hand == ("essay", "task", "tests")
 
 
@@ -321,6 +321,11 @@ def test_what_feedback_shows_is_each_cell_s_mark_and_comments_and_how_late_it_ca
     by_hand(book, "ann", "essay", 1.25)
     assert lesson.shown()["ann"][LESSON].score == 9.75
     assert str(lesson.shown()["ann"][LESSON]) != before
+
+
+def test_what_a_database_says_is_one_line_of_it():
+    assert cause(OperationalError("", {}, RuntimeError(" locked\nmore"))) == "locked"
+    assert cause(SQLAlchemyError("no room\nmore")) == "no room"
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------

@@ -81,6 +81,28 @@ def test_free_days_go_by_when_a_hand_in_came_not_by_which_lesson_it_was(tmp_path
     assert earns(course(tmp_path, **EXAMPLE), [first, second]) == [0, 16]
 
 
+def test_more_late_days_than_are_free_cost_no_more_than_they_are(tmp_path):
+    works = handed_in(timedelta(days=5), TWENTY_HOURS)
+    works[0].timestamp = works[0].assignment.duedate + timedelta(days=5)
+    assert earns(course(tmp_path, **EXAMPLE), works) == [11.2, 14.4]
+
+
+def test_other_work_takes_free_days_only_where_it_was_late(tmp_path):
+    deadlines = course(tmp_path, **EXAMPLE | {"free_days": 1})
+    early, unknown, mine = handed_in(timedelta(), timedelta(), timedelta(days=1, hours=20))
+    early.assignment.duedate = None
+    unknown.timestamp = None  # an extension alone
+    assert deadlines.late(mine).free == 1
+    assert (deadlines.late(early).days, deadlines.late(unknown).days) == (0, 0)
+
+
+def test_how_late_is_said_where_lateness_has_no_price_by_the_day(tmp_path):
+    deadlines = course(tmp_path)
+    assert deadlines.late(handed_in(timedelta(days=1, hours=2, minutes=3))[0]).words(deadlines.rule) == (
+        "1 day 2 hours late"
+    )
+
+
 def test_the_grace_is_no_part_of_a_day(tmp_path):
     deadlines = course(tmp_path, **EXAMPLE | {"free_days": 0})
     minute = timedelta(minutes=1)
@@ -127,6 +149,7 @@ def test_a_lesson_without_a_due_date_is_never_late(tmp_path):
 def test_within_the_grace_a_hand_in_is_in_time():
     times = [DUE, DUE + FIVE_MINUTES, DUE + TWENTY_HOURS]
     assert last_in_time(times, DUE + timedelta(minutes=10), lambda time: time) == DUE + FIVE_MINUTES
+    assert last_in_time(times, DUE - FIVE_MINUTES, lambda time: time) == DUE + TWENTY_HOURS
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,15 @@ def bare(data: bytes) -> bytes:
     return nb.dump([{**{k: v for k, v in cell.items() if k != "id"}, "metadata": {}} for cell in cells])
 
 
+ALONE = f"There is no {OWN} among the files handed in. w-1.ipynb has this lesson's exercises"
 # By student: the files, the one that counts, and what is said.
 HANDED_IN = {
     "empty_beside_full": ({OWN: EMPTY, "w (1).ipynb": answered(RIGHT)}, "w (1).ipynb", "(1).ipynb has this lesson's"),
-    "resubmission": ({"w-1.ipynb": answered(RIGHT)}, "w-1.ipynb", "w-1.ipynb has this lesson's exercises"),
+    "resubmission": (
+        {"w-1.ipynb": answered(RIGHT)},
+        "w-1.ipynb",
+        f"There is no {OWN} among the files handed in. w-1.ipynb has this lesson's exercises",
+    ),
     "two": ({OWN: UNTOUCHED, "w-1.ipynb": answered(SQUARED)}, "w-1.ipynb", f"lesson: {OWN} (0 answered), w-1"),
     "as_full": ({OWN: answered(RIGHT), "x.ipynb": answered(SQUARED)}, OWN, f"(1 answered). {OWN} counts."),
     "same_twice": ({OWN: answered(RIGHT), "copy.ipynb": answered(RIGHT)}, OWN, ""),
@@ -59,6 +64,8 @@ HANDED_IN = {
     "checkpoint": ({OWN: UNTOUCHED, ".ipynb_checkpoints/x.ipynb": answered(RIGHT)}, OWN, "without an answer"),
     "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, "again.ipynb", "again.ipynb has this"),
     "browser": ({OWN: EMPTY, "w.ipynb.txt": answered(RIGHT), "w.json": b"{}"}, "w.ipynb.txt", "w.ipynb.txt has this"),
+    "no_notebook": ({OWN: UNTOUCHED, "w.json": answered(RIGHT)}, OWN, "without an answer"),
+    "long_name": ({"w" * 200: b""}, "", f"Handed in: {'w' * 120}."),
     "time": ({OWN: answered(RIGHT), "timestamp.txt": b"2026", ".user_info": b"{}"}, OWN, ""),
 }
 
@@ -100,10 +107,10 @@ def test_the_most_answers_count_and_of_equal_ones_the_first(folder):
 
 
 def test_an_answer_is_known_by_its_name_where_its_cell_is_another_one(folder):
-    cell = nb.code(RIGHT)
-    assert handed_out(Outline.of(nb.instructor(LESSON))).answers(ReadNotebook.of(nb.dump([cell]), Limits())) == {
-        "first_steps": True
-    }
+    lesson = handed_out(Outline.of(nb.instructor(LESSON)))
+    cell, example = nb.code(f"{RIGHT}\n\ndef helper(): pass"), nb.code(RIGHT, "example", "", "unknown")
+    assert lesson.answers(ReadNotebook.of(nb.dump([cell]), LIMITS)) == {"first_steps": True}
+    assert lesson.answers(ReadNotebook.of(nb.dump([example]), LIMITS)) == {}
     text = {"cell_type": "markdown", "metadata": {}, "source": RIGHT}
     assert chosen(folder, {OWN: nb.dump([text])}).of_lesson is False
 

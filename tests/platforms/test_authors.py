@@ -10,7 +10,16 @@ import pytest
 from grader.errors import CourseError
 from grader.platforms import registry
 from grader.platforms.gradescope import LISTING, MAX_LISTING
-from grader.platforms.platform import Author, ClassMarks, Found, Source, number, splits
+from grader.platforms.platform import (
+    Author,
+    ClassMarks,
+    Found,
+    Source,
+    is_notebook,
+    number,
+    splits,
+    without_ending,
+)
 from grader.platforms.registry import authors, by_key, known_headings, of_list, platforms, worksheet
 
 NOON = datetime(2026, 11, 22, 12)
@@ -57,6 +66,14 @@ def test_groups_are_before_every_name_or_before_none():
     assert moodle("G-Eve", "G-Cy") == [("", ("G-Eve",)), ("", ("G-Cy",))]  # nobody is known
     assert moodle("G-Ann Lee", "G-Eve") == [("G", ("Ann Lee",)), ("G", ("Eve",))]
     assert moodle() == []
+
+
+def test_of_two_ways_to_read_a_name_that_are_as_likely_the_shorter_group_counts():
+    assert moodle("G-1-Ann Lee", known=("Ann Lee", "1-Ann Lee")) == [("G", ("1-Ann Lee",))]
+    assert moodle("G-1-Ann Lee", "G-1-Bo", known=("Ann Lee", "1-Ann Lee", "Bo")) == [
+        ("G-1", ("Ann Lee",)),
+        ("G-1", ("Bo",)),
+    ]
 
 
 def test_whoever_calls_themselves_by_a_hyphen_and_anothers_name_is_not_them():
@@ -150,6 +167,8 @@ def test_moodle_gets_the_key_that_most_people_have():
     assert made.rows == [["ID number", "01_self_attention", "02"], ["1007", "0", ""]]
     assert (made.key, made.left_out) == ("ID number", ("1009",))
     assert by_key("moodle").marks(class_of(person("bo"), person("cy")), (), "").key == "Username"
+    same = by_key("moodle").marks(class_of(person("1007", moodle="1007"), person("1008", moodle="1008")), (), "")
+    assert [row[0] for row in same.rows] == ["ID number", "1007", "1008"]
 
 
 # --- Canvas -----------------------------------------------------------------------------------------------------------
@@ -157,7 +176,7 @@ def test_moodle_gets_the_key_that_most_people_have():
 
 def test_a_name_in_canvas_s_zip():
     top = "leeann_LATE_501_9001_w_1.ipynb"
-    found = said("canvas", top, "oneilbo_502_9002_w.ipynb", "leeann_501_9001_w/", "w.ipynb")
+    found = said("canvas", top, "leeann_501_9001_w/", "w.ipynb", "oneilbo_502_9002_w.ipynb")
     assert [*found] == [top, "oneilbo_502_9002_w.ipynb"]
     assert found[top] == Author(
         "canvas", top, "leeann_501", "501", (("canvas_id", "501"),), names=("leeann",), late=True
@@ -207,6 +226,13 @@ def test_canvas_gets_its_rows_and_columns_back_with_our_marks():
         ["Ng, Cy", "cy", "", "1", ""],
     ]
     assert (made.key, made.left_out) == ("", ("Doe, Eve",))
+
+
+def test_canvas_s_third_number_is_known_too():
+    heads = ["Student", "ID", "SIS User ID", "01 (7)"]
+    people = class_of(person("ann", sis_user_id="s1"), person("s2"), ann=1.0, s2=2.0)
+    made = canvas(["Lee, Ann", "501", "s1", ""], ["Two", "502", "s2", ""], marks=people, heads=heads)
+    assert [row[3] for row in made.rows[2:]] == ["1", "2"]
 
 
 def test_a_number_that_canvas_has_for_one_is_nobody_elses_id():
@@ -364,6 +390,7 @@ def test_repositories_are_known_by_the_assignment_that_most_begin_with():
         "a-b-bo",
         "a-bo",
     ]
+    assert said("github", "01-ann-main.zip/") == {}
     zips = said("github", "01-ann-main.zip", "01-bo-master (2).zip", "w.zip")
     assert {top: author.words for top, author in zips.items()} == {
         "01-ann-main.zip": ("01-ann", "ann"),
@@ -372,11 +399,12 @@ def test_repositories_are_known_by_the_assignment_that_most_begin_with():
 
 
 def test_a_plain_name_is_an_id_or_how_a_file_begins():
-    found = said("folder", "ann lee/", "bo_w-1.ipynb", "cy.zip")
+    found = said("folder", "ann lee/", "bo_w-1.ipynb", "cy.zip", "d 1.ipynb")
     assert {top: author.words for top, author in found.items()} == {
         "ann lee": ("ann lee",),
         "bo_w-1.ipynb": ("bo_w-1", "bo_w", "bo"),
         "cy.zip": ("cy",),
+        "d 1.ipynb": ("d 1", "d"),
     }
 
 
@@ -400,6 +428,7 @@ def test_of_several_platforms_that_know_a_name_the_first_counts():
     ("heads", "whose"),
     [
         (("student", "id", "section"), "canvas"),
+        (("student", "id"), "canvas"),
         (("id", "first_name"), "nbgrader"),
         (("username", "first name"), "moodle"),
         (("anything",), "moodle"),
@@ -407,6 +436,25 @@ def test_of_several_platforms_that_know_a_name_the_first_counts():
 )
 def test_whose_a_list_of_people_is(heads, whose):
     assert of_list(heads).key == whose
+
+
+def test_where_a_file_lies_and_what_a_platform_lacks():
+    found = Found("given.zip", PurePosixPath("ann/w.zip"), NOON, 1, bytes, inside=PurePosixPath("sub/w.ipynb"))
+    assert (str(found.whole_path), found.name) == ("ann/w.zip/sub/w.ipynb", "given.zip: ann/w.zip/sub/w.ipynb")
+    plain = by_key("folder")
+    assert (plain.is_nobody({}), plain.is_test({}), plain.feedback_name("x", "01")) == (False, False, "")
+    assert (plain.key_of("x"), plain.worksheet([["x"]]), by_key("prairielearn").authors(source("ann/"))) == (
+        ("", ""),
+        {},
+        {},
+    )
+    assert [is_notebook(name) for name in ("w.ipynb", "w.IPYNB (1).txt", "w.json", "ipynb")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [without_ending(name) for name in ("w.ipynb.json", "w.zip", "w")] == ["w", "w", "w"]
 
 
 def test_what_is_known_of_headings_and_numbers(monkeypatch):
