@@ -64,7 +64,9 @@ COVERED = """svg => [...svg.querySelectorAll("g")].filter(group => {
   const onMark = word.x + word.width > sign.x && sign.y + sign.height > word.y + 3; // 3: what no letter reaches
   return onMark || word.x < box.x || word.x + word.width > box.x + box.width;
 }).map(group => group.textContent)"""
-TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# Of the page, and of what its text stands in, which would be pushed sideways as a whole.
+TOO_WIDE = """() => Math.max(...[document.documentElement, ...document.querySelectorAll(".bd-article-container")].map(
+  one => one.scrollWidth - one.clientWidth))"""
 LIVE = """figure => figure.dataset.live && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
   () => done(true))))"""
 
@@ -473,6 +475,18 @@ def test_a_page_fits_320_pixels_and_what_scrolls_in_its_box_can_be_reached(page:
     rule = {"type": "rule", "values": ["scrollable-region-focusable"]}
     result = page.evaluate("rule => window.axe.run(document, { runOnly: rule })", rule)
     assert [node["html"] for violation in result["violations"] for node in violation["nodes"]] == []
+
+
+def test_no_page_is_wider_than_320_pixels(page: Page, address: str, site: Path):
+    page.set_viewport_size({"width": 320, "height": 700})
+    wide = {}
+    for path in sorted(site.rglob("*.html")):
+        name = path.relative_to(site).as_posix()
+        if not name.startswith("_static/"):
+            page.goto(f"{address}/{name}")
+            if by := page.evaluate(TOO_WIDE):
+                wide[name] = by
+    assert wide == {}
 
 
 def test_a_box_that_goes_on_to_the_right_shows_it_until_its_end_is_seen(page: Page, address: str):
