@@ -53,6 +53,16 @@ def as_plain(value: object) -> Any:
     return stored(value) if isinstance(value, str) else value
 
 
+def dict_in(value: object) -> dict[str, Any]:
+    """A value of JSON that nobody vouches for, if it is an object; else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_in(value: object) -> list[Any]:
+    """A value of JSON that nobody vouches for, if it is a list; else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def _made_of_fields(kind: Any, data: Mapping[str, object], place: str) -> Any:
     missing = [field.name for field in fields(kind) if field.default is MISSING and field.name not in data]
     if missing:

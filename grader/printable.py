@@ -4,7 +4,7 @@ are shown as escapes."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 import click
@@ -29,6 +29,16 @@ def say(text: object, *, nl: bool = True, err: bool = False, file: IO[Any] | Non
 def joined(names: Iterable[str]) -> str:
     """Names in one line, each `printable`."""
     return ", ".join(map(printable, names))
+
+
+def shortened(lines: Sequence[str], most: int, rest: str = "and {} more") -> list[str]:
+    """The first `most` of these lines, and where there are others a last one that says how many.
+
+    >>> shortened(["a", "b", "c", "d"], 2)
+    ['a', 'b', 'and 2 more']
+    """
+    more = len(lines) - most
+    return [*lines[:most], *([rest.format(more)] if more > 0 else [])]
 
 
 def json_text(data: object, ascii: bool = True) -> str:

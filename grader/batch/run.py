@@ -246,9 +246,7 @@ class ClassRun:
         """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
         results, tests = record.result.exercises, record.result.tests
         names = {result.name for result in results} | {test.grade_id for test in tests}
-        return names >= {*self.exercises, *self.tests} and not any(
-            [*(result.broken for result in results), *(test.broken for test in tests)]
-        )
+        return names >= {*self.exercises, *self.tests} and not record.result.broken
 
     def _store_again(
         self, submissions: dict[str, Submission], files: Autograded, store: Store, book: LessonGradebook
@@ -347,8 +345,7 @@ class ClassRun:
             if record is None:
                 self.outcome.problems.setdefault(student, self.outcome.stopped or "Not graded.")
                 continue
-            broken = [exercise.name for exercise in record.result.exercises if exercise.broken]
-            broken += [test.grade_id for test in record.result.tests if test.broken]
+            broken = record.result.broken
             if record.result.unreadable:
                 self.outcome.problems.setdefault(student, record.result.unreadable)
             elif broken:

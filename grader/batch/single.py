@@ -59,8 +59,7 @@ class SingleResult:
     @property
     def problem(self) -> str:
         """Why the marks aren't what they should be; "" if they are."""
-        broken = [exercise.name for exercise in self.result.exercises if exercise.broken]
-        broken += [test.grade_id for test in self.result.tests if test.broken]
+        broken = self.result.broken
         return self.result.unreadable or (NOT_RUN.format(", ".join(broken)) if broken else "")
 
     @property

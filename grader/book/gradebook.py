@@ -46,8 +46,6 @@ def record(
     stay as they are, and all that have a mark by hand, which was given to this very work.
     """
     exercises = {exercise.name: exercise for exercise in result.exercises}
-    broken = {exercise.name for exercise in result.exercises if exercise.broken}
-    broken |= {test.grade_id for test in result.tests if test.broken}
     stay = _staying(submitted, kept)
     for grade in submitted.grades:
         name = exercise_of(grade.name)
@@ -61,7 +59,7 @@ def record(
             grade.auto_score = own[grade.name].score if grade.name in own else None
         # A mark given by hand is kept, but was given to something else: worth a look, as nbgrader has it.
         by_hand = grade.auto_score is None or grade.manual_score is not None
-        grade.needs_manual_grade = by_hand or name in broken
+        grade.needs_manual_grade = by_hand or name in result.broken
     for comment in submitted.comments:
         if comment.name in stay:
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from grader.course.called import BY_ID, Called
-from grader.printable import printable
+from grader.printable import printable, shortened
 
 LISTED = 1000  # of a kind, on a terminal
 FOLDED = 10  # names of those who handed in nothing, or nothing new
@@ -38,9 +38,8 @@ class Collected:
         name that is nobody's; `people` are the students."""
         known = set(people)
         for who, names in sorted(others.items()):
-            more = [f"and {len(names) - NAMED} more"] if names[NAMED:] else []
             is_work = who in known and who not in with_notebook
-            (self.no_notebook if is_work else self.passed_over)[who] = [*names[:NAMED], *more]
+            (self.no_notebook if is_work else self.passed_over)[who] = shortened(names, NAMED)
 
 
 def as_text(outcome: Collected, everybody: bool = False, called: Called = BY_ID) -> str:
@@ -76,7 +75,7 @@ def _listed(title: str, entries: list[str], most: int, where: str) -> list[str]:
     says where the rest is to be seen."""
     if not entries:
         return []
-    more = len(entries) - most
-    head = f"{title + ':':28} {len(entries)}" + (f" ({where})" if most == 0 else "")
-    shown = [f"    {printable(entry)}" for entry in entries[:most]]
-    return [head, *shown, *([f"    and {more} more ({where})"] if most and more > 0 else [])]
+    head = f"{title + ':':28} {len(entries)}"
+    if most == 0:
+        return [f"{head} ({where})"]
+    return [head, *shortened([f"    {printable(entry)}" for entry in entries], most, f"    and {{}} more ({where})")]

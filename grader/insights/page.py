@@ -11,7 +11,7 @@ from markupsafe import Markup
 from grader.insights.similarity import MODEL, WORD_FOR_WORD, Pair
 from grader.insights.summary import StopRow, Summary
 from grader.markup import render
-from grader.printable import joined, printable
+from grader.printable import joined, printable, shortened
 
 SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
 
@@ -82,19 +82,19 @@ def _exercises(summary: Summary, parts: bool = True) -> list[str]:
 def _mistakes(summary: Summary) -> list[str]:
     if not summary.mistakes:
         return []
-    rows = [f"{row.count:5}  {row.mistake:32} {row.exercise}" for row in summary.mistakes[:SHOWN]]
-    more = len(summary.mistakes) - SHOWN
-    return ["", "times  mistake                          exercise", *rows, *([f"       and {more} more"] * (more > 0))]
+    rows = [f"{row.count:5}  {row.mistake:32} {row.exercise}" for row in summary.mistakes]
+    return ["", "times  mistake                          exercise", *shortened(rows, SHOWN, "       and {} more")]
 
 
 def _stops(stops: Sequence[StopRow]) -> list[str]:
     if not stops:
         return []
-    lines = ["", "lines at which cells stopped, and which cost points"]
-    for row in stops[:SHOWN]:
-        lines.append(f"{len(row.students):5}  {printable(row.line)}: {printable(row.why)}")
-        lines.append(f"       in {joined(row.exercises)}; {joined(tuple(map(printable, row.students)))}")
-    return [*lines, *([f"       and {len(stops) - SHOWN} more"] * (len(stops) > SHOWN))]
+    rows = [
+        f"{len(row.students):5}  {printable(row.line)}: {printable(row.why)}\n"
+        f"       in {joined(row.exercises)}; {joined(row.students)}"
+        for row in stops
+    ]
+    return ["", "lines at which cells stopped, and which cost points", *shortened(rows, SHOWN, "       and {} more")]
 
 
 def _pairs(pairs: Sequence[Pair]) -> list[str]:
@@ -103,9 +103,8 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
     lines = ["", "look alike (a reason to look, not a verdict)"]
     models = [pair for pair in pairs if pair.right in (MODEL, WORD_FOR_WORD)]
     for kind, what in ((models, "like the model solution"), ([pair for pair in pairs if pair not in models], "pairs")):
-        rows = [(percent(pair.share), printable(pair.left), printable(pair.right)) for pair in kind[:SHOWN]]
-        lines += [f"{share:>6}  {left}  {right}" for share, left, right in rows]
-        lines += [f"        and {len(kind) - SHOWN} more {what}"] * (len(kind) > SHOWN)
+        rows = [f"{percent(pair.share):>6}  {printable(pair.left)}  {printable(pair.right)}" for pair in kind]
+        lines += shortened(rows, SHOWN, f"        and {{}} more {what}")
     return lines
 
 

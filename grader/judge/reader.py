@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from grader.errors import Unreadable
+from grader.plain import dict_in, list_in
 
 MIB = 2**20
 # Characters of all cells together. One cell that is too long for its process is left out when it is its turn.
@@ -127,16 +128,8 @@ def _raw_cells(document: Any) -> list[Any]:
             return document["cells"]
         sheets = document.get("worksheets")  # format 3, from before 2015
         if isinstance(sheets, list) and sheets:
-            return [cell for sheet in sheets for cell in _list(_dict(sheet).get("cells"))]
+            return [cell for sheet in sheets for cell in list_in(dict_in(sheet).get("cells"))]
     raise Unreadable("The file is not a notebook, since it has no cells.")
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _word(value: Any) -> str:
@@ -152,8 +145,8 @@ def cell_of(raw: Any) -> NotebookCell | None:
         source = "".join(line for line in source if isinstance(line, str))
     if not isinstance(source, str):
         return None
-    metadata = _dict(raw.get("metadata"))
-    course, nbgrader = _dict(metadata.get("course")), _dict(metadata.get("nbgrader"))
+    metadata = dict_in(raw.get("metadata"))
+    course, nbgrader = dict_in(metadata.get("course")), dict_in(metadata.get("nbgrader"))
     return NotebookCell(
         kind=raw["cell_type"],
         source=source,

@@ -158,6 +158,12 @@ class SubmissionResult:
         return round(sum(exercise.mark for exercise in self.exercises), 2)
 
     @property
+    def broken(self) -> tuple[str, ...]:
+        """The names of the exercises and of the teacher's own tests whose check itself failed."""
+        tests = (test.grade_id for test in self.tests if test.broken)
+        return (*(exercise.name for exercise in self.exercises if exercise.broken), *tests)
+
+    @property
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)
 

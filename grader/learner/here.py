@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from grader.plain import dict_in, list_in
+
 MAX_BYTES = 100 * 2**20
 
 
@@ -20,9 +22,9 @@ def points() -> dict[str, float]:
     """The points of the exercises whose check cells are in this notebook, by name; empty where nbgrader doesn't know
     them."""
     found: dict[str, float] = {}
-    for cell in _list(_notebook().get("cells")):
-        metadata = _dict(_dict(cell).get("metadata"))
-        course, graded = _dict(metadata.get("course")), _dict(metadata.get("nbgrader"))
+    for cell in list_in(_notebook().get("cells")):
+        metadata = dict_in(dict_in(cell).get("metadata"))
+        course, graded = dict_in(metadata.get("course")), dict_in(metadata.get("nbgrader"))
         if course.get("role") == "check" and graded.get("grade") is True:
             found |= _numbers({course.get("exercise"): graded.get("points")})
     return found
@@ -30,8 +32,8 @@ def points() -> dict[str, float]:
 
 def course() -> dict[str, float]:
     """All exercises of the course by name, with their points; empty where the notebook doesn't say."""
-    metadata = _dict(_notebook().get("metadata"))
-    return _numbers(_dict(_dict(metadata.get("course")).get("exercises")))
+    metadata = dict_in(_notebook().get("metadata"))
+    return _numbers(dict_in(dict_in(metadata.get("course")).get("exercises")))
 
 
 def _notebook() -> dict[str, Any]:
@@ -43,17 +45,9 @@ def _notebook() -> dict[str, Any]:
     try:
         if path.suffix != ".ipynb" or path.stat().st_size > MAX_BYTES:
             return {}
-        return _dict(json.loads(path.read_text("utf-8")))
+        return dict_in(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, RecursionError):
         return {}
-
-
-def _dict(value: Any) -> dict[Any, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _numbers(values: dict[Any, Any]) -> dict[str, float]:
