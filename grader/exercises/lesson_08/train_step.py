@@ -15,25 +15,22 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import LESSON, close, no_plain_number, plain_number
+from grader.exercises.lesson_08.training import Judge, Observed, Training, has_no_gradients, same_parameters
 from grader.sentences import say
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
-from grader.subject import Given, Outcome, Request
+from grader.subject import Given
 from grader.subject.translator import BACKWARD, FORWARD, STEP, STEP_WITHOUT_GRADIENTS, Trainee
-from grader.tolerance import Tolerance
 
 mistake = Words(__file__)
-
-Judge = Callable[[Session], Finding | None]
 
 NAME = "train_step"
 BOS, EOS = 1, 2
 USUAL, FROM_EVAL, OTHER = "a model in train mode", "a model in eval mode", "another pad_idx"
 LEFTOVER = "a model with gradients from before"
-CLOSE = Tolerance(relative=1e-4, absolute=1e-6)
 # Where no mistake is known.
 WRONG_LOSS = (
     "The loss depends on what the model is given, on the mode it runs in, and on what its logits are compared with.",
@@ -43,6 +40,10 @@ WRONG_STEP = (
     "The loss is right, so the fault comes after it.",
     "Which lines change `.grad` or the parameters? In which order do they run, and how often does each?",
 )
+
+
+GRAPH_HELD = "After the call the graph of the loss is still held, so no step would free its memory."
+IDS_CHANGED = "`{name}` changed `src` or `trg` in place. Make a new tensor instead."
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,12 @@ class Run:
         """The id of the padding in source and target."""
         return int(self.data["pad_idx"])
 
-
-@dataclass(frozen=True)
-class Observed:
-    """What one call gave."""
-
-    returned: Any
-    parameters: Mapping[str, Tensor]  # by name, after it
-    training: bool = True  # the mode after it
-    graph_held: bool = False
-    arguments_changed: bool = False  # whether ids were changed in place
-    events: tuple[int, ...] = ()  # the model's so far, from the constants in `grader.subject.translator`
+    @property
+    def given(self) -> list[dict[str, Any]]:
+        """The arguments of each call, by name."""
+        here = {"handle": self.name}
+        known = {"model": Given("built", here), "optimizer": Given("optimizer", here)}
+        return [{**known, "src": src, "trg": trg, "pad_idx": self.pad_idx} for src, trg in self.batches]
 
 
 def runs(draw: Draw) -> tuple[Run, ...]:
@@ -110,62 +106,6 @@ def _with_leftover(draw: Draw, run: Run) -> Run:
     """The run with its first batch only, on a model whose parameters have gradients from before."""
     leftover = {f"{name}.grad": draw.normal(run.data[name].shape, 0.1) for name in ("source", "target", "output")}
     return replace(run, data={**run.data, **leftover}, batches=run.batches[:1])
-
-
-def _cases(draw: Draw) -> list[Case]:
-    """A case for each run: what its first call gets. Their outputs aren't compared: `observed` makes all calls."""
-    return [Case(run.name, _arguments(run, 0), comparable=False) for run in runs(draw)]
-
-
-def _arguments(run: Run, call: int) -> dict[str, Any]:
-    here, (src, trg) = {"handle": run.name}, run.batches[call]
-    model, optimizer = Given("built", here), Given("optimizer", here)
-    return {"model": model, "optimizer": optimizer, "src": src, "trg": trg, "pad_idx": run.pad_idx}
-
-
-# --- the student's ----------------------------------------------------------------------------------------------------
-
-
-def observed(session: Session) -> dict[str, tuple[Run, tuple[Observed, ...], Finding | None]]:
-    """By a run's name: the run, what the student's function did call by call, and the finding that stopped it, None if
-    nothing did."""
-    return session.once("runs", lambda: _observe_all(session))
-
-
-def _observe_all(session: Session) -> dict[str, tuple[Run, tuple[Observed, ...], Finding | None]]:
-    found: dict[str, tuple[Run, tuple[Observed, ...], Finding | None]] = {}
-    watched = True  # until a graph is found to be held: to find out takes long
-    for run in runs(session.draw):
-        seen, finding = _observe(session, run, watched)
-        found[run.name] = run, seen, finding
-        watched = watched and not any(call.graph_held for call in seen)
-    return found
-
-
-def _observe(session: Session, run: Run, watched: bool) -> tuple[tuple[Observed, ...], Finding | None]:
-    data = {**run.data, "watched": watched}
-    session.ask(Request("build", handle=run.name, args=(Given("trainee", data),)))
-    seen: list[Observed] = []
-    for call in range(len(run.batches)):
-        outcome = session.ask(Request("call", NAME, tuple(_arguments(run, call).values())))
-        state = session.ask(Request("state", f"@{run.name}")) if outcome.ok else outcome
-        finding = compare.run_error(state, session.exercise)
-        if finding is not None:
-            return tuple(seen), finding
-        seen.append(_facts(outcome, state))
-    return tuple(seen), None
-
-
-def _facts(outcome: Outcome, state: Outcome) -> Observed:
-    events = state.value["buffers"].get("events")
-    return Observed(
-        outcome.value,
-        {name: tensor for name, tensor in state.value["parameters"].items() if isinstance(tensor, Tensor)},
-        state.value["training"],
-        0 in outcome.changed,
-        any(place > 1 for place in outcome.changed),
-        tuple(events.tolist()) if isinstance(events, Tensor) else (),
-    )
 
 
 # --- what is right, and what is wrong on purpose ----------------------------------------------------------------------
@@ -233,9 +173,6 @@ def _loss(model: Trainee, src: Tensor, trg: Tensor, run: Run, way: Way) -> Tenso
     return total if way.summed else total / counted.sum()
 
 
-# --- judging ----------------------------------------------------------------------------------------------------------
-
-
 def number(value: object) -> float | None:
     """The loss as it was returned, from a tensor of one number too; None for anything else."""
     if isinstance(value, Tensor) and value.numel() == 1:
@@ -243,17 +180,19 @@ def number(value: object) -> float | None:
     return plain_number(value)
 
 
-def _same_parameters(got: Observed, expected: Observed) -> bool:
-    return all(
-        name in got.parameters
-        and got.parameters[name].shape == right.shape
-        and CLOSE.all_close(got.parameters[name].double(), right)
-        for name, right in expected.parameters.items()
-    )
+def _same_loss(got: Observed, expected: Observed) -> bool:
+    return close(number(got.returned), expected.returned)
 
 
-def _right(session: Session, run: Run) -> tuple[Observed, ...]:
-    return session.once(("right", run.name), lambda: simulated(run, Way()))
+def _hints(got: object, right: float) -> tuple[str, ...]:
+    return WRONG_STEP if close(number(got), right) else WRONG_LOSS
+
+
+TRAINING = Training(NAME, "trainee", runs, USUAL, simulated, Way(), _same_loss, _hints)
+trained, changes, observed = TRAINING.trained, TRAINING.changes, TRAINING.observed
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
 
 
 def _returns(name: str, call: int) -> Judge:
@@ -264,7 +203,7 @@ def _returns(name: str, call: int) -> Judge:
         run, seen, finding = observed(session)[name]
         if len(seen) <= call:
             return finding
-        got, right = seen[call].returned, _right(session, run)[call].returned
+        got, right = seen[call].returned, TRAINING.expected(session, run)[call].returned
         if got is None:
             return compare.returned_none(session.exercise)
         if plain_number(got) is None:
@@ -284,50 +223,15 @@ def _returns(name: str, call: int) -> Judge:
     return judge
 
 
-# By the number of the call.
-UNMOVED = (
-    "After the first call no parameter has changed ({run}).",
-    "After the second call no parameter has changed ({run}).",
-)
-MOVED_ELSEWHERE = (
-    "After the first call the parameters are not the expected ones ({run}).",
-    "After the second call the parameters are not the expected ones ({run}).",
-)
-# By the mode after a call.
-CHANGED_MODE = {
-    False: "The model was in train mode before the call and is in eval mode after it.",
-    True: "The model was in eval mode before the call and is in train mode after it.",
-}
-
-
-def _changes(name: str, call: int) -> Judge:
-    """A judge: whether the parameters are right after call number `call`, from 0, of the run `name`."""
-
-    def judge(session: Session) -> Finding | None:
-        run, seen, finding = observed(session)[name]
-        if len(seen) <= call:
-            return finding
-        if _same_parameters(seen[call], _right(session, run)[call]):
-            return None
-        before = seen[call - 1].parameters if call else run.data
-        if all(torch.equal(tensor, before[place]) for place, tensor in seen[call].parameters.items()):
-            return Finding("wrong-parameters", say(UNMOVED[call], run=say(name)))
-        message = say(MOVED_ELSEWHERE[call], run=say(name))
-        loss_is_right = close(number(seen[call].returned), _right(session, run)[call].returned)
-        return Finding("wrong-parameters", message, hints=WRONG_STEP if loss_is_right else WRONG_LOSS)
-
-    return judge
-
-
 def _second_step(session: Session) -> Finding | None:
     """Whether the second call's parameters are right, and its loss, where the first call's is."""
-    finding = _changes(USUAL, 1)(session)
+    finding = changes(USUAL, 1)(session)
     return finding or (_returns(USUAL, 1)(session) if _returns(USUAL, 0)(session) is None else None)
 
 
 def _learns(name: str) -> Judge:
     """A judge: whether the parameters are right after both calls of the run `name`."""
-    return lambda session: next((found for call in (0, 1) if (found := _changes(name, call)(session))), None)
+    return lambda session: next((found for call in (0, 1) if (found := changes(name, call)(session))), None)
 
 
 def _once(earlier: Judge, later: Judge) -> Judge:
@@ -352,54 +256,7 @@ def _after_values(judge: Judge) -> Judge:
     return later
 
 
-def _keeps_mode(session: Session) -> Finding | None:
-    for run, seen, finding in observed(session).values():
-        if finding is not None:
-            return finding
-        for call in seen:
-            if call.training is not bool(run.data["training"]):
-                return Finding("changes-mode", say(CHANGED_MODE[call.training]))
-    return None
-
-
-def _lets_go(session: Session) -> Finding | None:
-    if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
-        message = "After the call the graph of the loss is still held, so no step would free its memory."
-        return Finding("graph-held", message)
-    return None
-
-
-def _leaves_ids(session: Session) -> Finding | None:
-    if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
-        said = say("`{name}` changed `src` or `trg` in place. Make a new tensor instead.", name=NAME)
-        return Finding("changes-argument", said)
-    return None
-
-
 # --- recognised -------------------------------------------------------------------------------------------------------
-
-
-def trained(*ways: Way) -> Callable[[Session], bool]:
-    """A recogniser that says whether losses and parameters of all runs are right or those of one way, and at least one
-    is only the way's."""
-
-    def recognise(session: Session) -> bool:
-        found = list(observed(session).values())
-        return all(seen for _, seen, _ in found) and any(_explains(session, way) for way in ways)
-
-    return recognise
-
-
-def _explains(session: Session, way: Way) -> bool:
-    differs = False
-    for run, seen, _ in observed(session).values():
-        for got, wrong, right in zip(seen, simulated(run, way), _right(session, run), strict=False):
-            fits = _same_parameters(got, wrong) and close(number(got.returned), wrong.returned)
-            good = _same_parameters(got, right) and close(number(got.returned), right.returned)
-            if not fits and not good:
-                return False
-            differs = differs or not good
-    return differs
 
 
 def _happened(*accepted: tuple[int, ...]) -> Callable[[Session], bool]:
@@ -407,27 +264,23 @@ def _happened(*accepted: tuple[int, ...]) -> Callable[[Session], bool]:
     changed."""
 
     def recognise(session: Session) -> bool:
-        run, seen, _ = observed(session)[USUAL]
-        return bool(seen) and seen[0].events in accepted and not _has_changed(run, seen[0])
+        seen = TRAINING.first(session)
+        return seen is not None and seen.events in accepted and not TRAINING.has_changed(session)
 
     return recognise
 
 
-def _has_changed(run: Run, seen: Observed) -> bool:
-    return any(not torch.equal(tensor, run.data[place]) for place, tensor in seen.parameters.items())
-
-
 def _by_hand(session: Session) -> bool:
     """Whether the parameters change, though the optimiser took no step."""
-    run, seen, _ = observed(session)[USUAL]
-    steps = (STEP, STEP_WITHOUT_GRADIENTS)
-    return bool(seen) and _has_changed(run, seen[0]) and not any(event in steps for event in seen[0].events)
+    seen = TRAINING.first(session)
+    took_a_step = seen is not None and {STEP, STEP_WITHOUT_GRADIENTS} & {*seen.events}
+    return seen is not None and TRAINING.has_changed(session) and not took_a_step
 
 
 def _several_steps(session: Session) -> bool:
     """Whether the first call took more than one step."""
-    _, seen, _ = observed(session)[USUAL]
-    return bool(seen) and seen[0].events.count(STEP) > 1
+    seen = TRAINING.first(session)
+    return seen is not None and seen.events.count(STEP) > 1
 
 
 def _multiplied(session: Session) -> bool:
@@ -435,8 +288,8 @@ def _multiplied(session: Session) -> bool:
     of real labels."""
     counts: dict[str, list[bool]] = {"sequences": [], "labels": [], "real labels": []}
     for run, seen, _ in observed(session).values():
-        for (_, trg), got, right in zip(run.batches, seen, _right(session, run), strict=False):
-            if not _same_parameters(got, right):
+        for (_, trg), got, right in zip(run.batches, seen, TRAINING.expected(session, run), strict=False):
+            if not same_parameters(got, right):
                 return False
             labels = trg[:, 1:]
             times = (len(trg), labels.numel(), int((labels != run.pad_idx).sum()))
@@ -447,32 +300,9 @@ def _multiplied(session: Session) -> bool:
 
 def _order(session: Session) -> bool:
     """Whether the first call took a step before its backward pass had made gradients."""
-    _, seen, _ = observed(session)[USUAL]
-    events = seen[0].events if seen else ()
+    seen = TRAINING.first(session)
+    events = seen.events if seen else ()
     return STEP_WITHOUT_GRADIENTS in events and BACKWARD in events[events.index(STEP_WITHOUT_GRADIENTS) :]
-
-
-def _mode_left(training: bool) -> Callable[[Session], bool]:
-    """A recogniser that says whether models that came in the other mode are left in this one, and all others as they
-    came."""
-
-    def recognise(session: Session) -> bool:
-        found = observed(session).values()
-        left = [run for run, seen, _ in found if any(call.training is not bool(run.data["training"]) for call in seen)]
-        return bool(left) and all(bool(run.data["training"]) is not training for run in left)
-
-    return recognise
-
-
-def _holds_graph(session: Session) -> bool:
-    """Whether a graph is held after the call: a tensor was returned, or it is kept in another way."""
-    seen = observed(session)[USUAL][1]
-    return bool(seen) and seen[0].graph_held
-
-
-def _no_gradients(session: Session) -> bool:
-    words = ("does not require grad", "'float' object has no attribute 'backward'")
-    return any(word in raised.message for raised in session.raised for word in words)
 
 
 def _exchanged(session: Session) -> bool:
@@ -494,20 +324,25 @@ EXERCISE = Exercise(
     lesson=LESSON,
     points=4,
     signature=("model", "optimizer", "src", "trg", "pad_idx"),
-    cases=_cases,
+    cases=TRAINING.cases,
     parts=(
         Part("returns the loss before the step", 2, _returns(USUAL, 0)),
-        Part("changes the parameters by one step", 3, _changes(USUAL, 0)),
-        Part("starts the second step afresh", 1, _once(_changes(USUAL, 0), _second_step)),
+        Part("changes the parameters by one step", 3, changes(USUAL, 0)),
+        Part("starts the second step afresh", 1, _once(changes(USUAL, 0), _second_step)),
         Part("starts the first step afresh too", 1, _once(_learns(USUAL), _learns(LEFTOVER))),
         Part("trains in train mode", 2, _once(_learns(USUAL), _learns(FROM_EVAL))),
         Part("leaves out padding, whatever its id", 1, _once(_learns(USUAL), _learns(OTHER))),
-        Part("leaves the model in the mode it was in", 1.5, _after_values(_keeps_mode), compares_values=False),
-        Part("holds no graph after the call", 0.5, _after_values(_lets_go), compares_values=False),
-        Part("leaves `src` and `trg` as they were", 0.5, _after_values(_leaves_ids), compares_values=False),
+        Part("leaves the model in the mode it was in", 1.5, _after_values(TRAINING.keeps_mode), compares_values=False),
+        Part("holds no graph after the call", 0.5, _after_values(TRAINING.lets_go(GRAPH_HELD)), compares_values=False),
+        Part(
+            "leaves `src` and `trg` as they were",
+            0.5,
+            _after_values(TRAINING.leaves_arguments(IDS_CHANGED)),
+            compares_values=False,
+        ),
     ),
     mistakes=(
-        mistake("gradients-off", recognise=_no_gradients),
+        mistake("gradients-off", recognise=has_no_gradients),
         mistake("source-and-target-exchanged", recognise=_exchanged),
         mistake("backward-twice", recognise=_graph_freed),
         mistake("step-before-backward", recognise=_order),
@@ -528,9 +363,9 @@ EXERCISE = Exercise(
         mistake("softmax-applied-twice", recognise=trained(Way(twice=True))),
         mistake("mode-not-switched", recognise=trained(Way(mode=None))),
         mistake("trains-in-eval-mode", recognise=trained(Way(mode=False))),
-        mistake("left-in-train-mode", recognise=_mode_left(True)),
-        mistake("left-in-eval-mode", recognise=_mode_left(False)),
-        mistake("keeps-the-graph", recognise=_holds_graph),
+        mistake("left-in-train-mode", recognise=TRAINING.mode_left(True)),
+        mistake("left-in-eval-mode", recognise=TRAINING.mode_left(False)),
+        mistake("keeps-the-graph", recognise=TRAINING.holds_graph),
     ),
     builds_on=("shift_target", "sequence_loss"),
     seconds=30,  # an optimiser of torch's own imports torch's compiler, which takes seconds

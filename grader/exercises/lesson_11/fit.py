@@ -16,18 +16,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import close, plain_number
-from grader.exercises.lesson_08.train_step import CHANGED_MODE, CLOSE, MOVED_ELSEWHERE, UNMOVED
+from grader.exercises.lesson_08.training import Judge, Observed, Training, has_no_gradients, same_parameters
 from grader.exercises.lesson_11.shared import LESSON
 from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.spec.words import Words
-from grader.subject import Given, Outcome, Request
+from grader.subject import Given
 from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Speaker
-
-Judge = Callable[[Session], Finding | None]
 
 mistake = Words(__file__)
 
@@ -50,6 +48,10 @@ WRONG_STEP = (
 )
 
 
+GRAPH_HELD = "After the call the graph of a loss is still held, so the memory of every step would stay in use."
+TEXT_CHANGED = "`{name}` changed `ids` or `starts` in place. Make a new tensor instead."
+
+
 @dataclass(frozen=True)
 class Run:
     """A model that is built once and trained by one or two calls."""
@@ -61,17 +63,13 @@ class Run:
     block_size: int  # tokens in a piece
     max_norm: float | None = FREE  # None: the argument isn't given
 
-
-@dataclass(frozen=True)
-class Observed:
-    """What one call gave."""
-
-    returned: Any
-    parameters: Mapping[str, Tensor]  # by name, after it
-    training: bool = True  # the mode after it
-    graph_held: bool = False
-    arguments_changed: bool = False  # whether ids were changed in place
-    events: tuple[int, ...] = ()  # the model's so far, from the constants in `grader.subject.translator`
+    @property
+    def given(self) -> list[dict[str, Any]]:
+        """The arguments of each call, by name."""
+        here = {"handle": self.name}
+        known = {"model": Given("built", here), "optimizer": Given("optimizer", here), "ids": self.ids}
+        last = {"block_size": self.block_size} | ({} if self.max_norm is None else {"max_norm": self.max_norm})
+        return [{**known, "starts": starts, **last} for starts in self.calls]
 
 
 def runs(draw: Draw) -> tuple[Run, ...]:
@@ -110,64 +108,6 @@ def _scaled(data: Mapping[str, Any], by: float) -> dict[str, Any]:
 def _steep(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data with a model that is so sure of nonsense that its gradients are longer than 1."""
     return {**data, "output": 6 * data["output"]}
-
-
-def _cases(draw: Draw) -> list[Case]:
-    """A case for each run: what its first call gets. Their outputs aren't compared: `observed` makes all calls."""
-    return [Case(run.name, _arguments(run, 0), comparable=False) for run in runs(draw)]
-
-
-def _arguments(run: Run, call: int) -> dict[str, Any]:
-    here = {"handle": run.name}
-    text = {"ids": run.ids, "starts": run.calls[call], "block_size": run.block_size}
-    given = {"model": Given("built", here), "optimizer": Given("optimizer", here), **text}
-    return given if run.max_norm is None else {**given, "max_norm": run.max_norm}
-
-
-# --- the student's ----------------------------------------------------------------------------------------------------
-
-Seen = tuple[Run, tuple[Observed, ...], Finding | None]
-
-
-def observed(session: Session) -> dict[str, Seen]:
-    """By a run's name: the run, what the student's function did call by call, and the finding that stopped it, None if
-    nothing did."""
-    return session.once("runs", lambda: _observe_all(session))
-
-
-def _observe_all(session: Session) -> dict[str, Seen]:
-    found: dict[str, Seen] = {}
-    watched = True  # until a graph is found to be held: to find out takes long
-    for run in runs(session.draw):
-        seen, finding = _observe(session, run, watched)
-        found[run.name] = run, seen, finding
-        watched = watched and not any(call.graph_held for call in seen)
-    return found
-
-
-def _observe(session: Session, run: Run, watched: bool) -> tuple[tuple[Observed, ...], Finding | None]:
-    session.ask(Request("build", handle=run.name, args=(Given("speaker", {**run.data, "watched": watched}),)))
-    seen: list[Observed] = []
-    for call in range(len(run.calls)):
-        outcome = session.ask(Request("call", NAME, tuple(_arguments(run, call).values())))
-        state = session.ask(Request("state", f"@{run.name}")) if outcome.ok else outcome
-        finding = compare.run_error(state, session.exercise)
-        if finding is not None:
-            return tuple(seen), finding
-        seen.append(_facts(outcome, state))
-    return tuple(seen), None
-
-
-def _facts(outcome: Outcome, state: Outcome) -> Observed:
-    events = state.value["buffers"].get("events")
-    return Observed(
-        outcome.value,
-        {name: tensor for name, tensor in state.value["parameters"].items() if isinstance(tensor, Tensor)},
-        state.value["training"],
-        0 in outcome.changed,
-        any(place > 1 for place in outcome.changed),
-        tuple(events.tolist()) if isinstance(events, Tensor) else (),
-    )
 
 
 # --- what is right, and what is wrong on purpose ----------------------------------------------------------------------
@@ -232,9 +172,6 @@ def _loss(model: Speaker, run: Run, starts: Tensor, way: Way) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
 
 
-# --- judging ----------------------------------------------------------------------------------------------------------
-
-
 def _losses(value: object) -> list[float] | None:
     """The losses as they were returned, tensors too; None if what came back is not a list, a tuple or a vector of
     numbers."""
@@ -251,17 +188,16 @@ def _same_losses(got: Observed, expected: Observed) -> bool:
     return losses is not None and len(losses) == len(right) and all(map(close, losses, right))
 
 
-def _same_parameters(got: Observed, expected: Observed) -> bool:
-    return all(
-        name in got.parameters
-        and got.parameters[name].shape == right.shape
-        and CLOSE.all_close(got.parameters[name].double(), right)
-        for name, right in expected.parameters.items()
-    )
+def _hints(got: object, right: list[float]) -> tuple[str, ...]:
+    losses = _losses(got)
+    return WRONG_STEP if losses and close(losses[0], right[0]) else WRONG_LOSS
 
 
-def _right(session: Session, run: Run) -> tuple[Observed, ...]:
-    return session.once(("right", run.name), lambda: simulated(run, Way()))
+TRAINING = Training(NAME, "speaker", runs, USUAL, simulated, Way(), _same_losses, _hints)
+trained, changes, observed = TRAINING.trained, TRAINING.changes, TRAINING.observed
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
 
 
 def _returns(name: str) -> Judge:
@@ -272,7 +208,7 @@ def _returns(name: str) -> Judge:
         run, seen, finding = observed(session)[name]
         if not seen:
             return finding
-        got, right = seen[0].returned, _right(session, run)[0].returned
+        got, right = seen[0].returned, TRAINING.expected(session, run)[0].returned
         if got is None:
             return compare.returned_none(session.exercise)
         found = _not_floats(got)
@@ -296,7 +232,7 @@ def _returns(name: str) -> Judge:
             run=say(name),
             steps=len(right),
         )
-        trains = _same_parameters(seen[0], _right(session, run)[0])
+        trains = same_parameters(seen[0], TRAINING.expected(session, run)[0])
         return Finding("wrong-values", message, hints=WRONG_RETURN if trains else WRONG_STEP if wrong else WRONG_LOSS)
 
     return judge
@@ -311,33 +247,13 @@ def _not_floats(value: object) -> str:
     return "" if all(plain_number(item) is not None for item in value) else compare.in_words(value)
 
 
-def _changes(name: str, call: int = 0) -> Judge:
-    """A judge: whether the parameters are right after call number `call`, from 0, of the run `name`."""
-
-    def judge(session: Session) -> Finding | None:
-        run, seen, finding = observed(session)[name]
-        if len(seen) <= call:
-            return finding
-        if _same_parameters(seen[call], _right(session, run)[call]):
-            return None
-        before = seen[call - 1].parameters if call else run.data
-        if all(torch.equal(tensor, before[place]) for place, tensor in seen[call].parameters.items()):
-            return Finding("wrong-parameters", say(UNMOVED[call], run=say(name)))
-        message = say(MOVED_ELSEWHERE[call], run=say(name))
-        first = _losses(seen[call].returned)
-        loss_is_right = bool(first) and close((first or [0.0])[0], _right(session, run)[call].returned[0])
-        return Finding("wrong-parameters", message, hints=WRONG_STEP if loss_is_right else WRONG_LOSS)
-
-    return judge
-
-
 def _once(later: Judge) -> Judge:
     """The judge `later`, whose findings stay unsaid while the usual run's parameters aren't right: the same fault isn't
     told twice."""
 
     def judge(session: Session) -> Finding | None:
         finding = later(session)
-        return not_judged("values-first") if finding is not None and _changes(USUAL)(session) is not None else finding
+        return not_judged("values-first") if finding is not None and changes(USUAL)(session) is not None else finding
 
     return judge
 
@@ -347,69 +263,12 @@ def _after_values(judge: Judge) -> Judge:
 
     def later(session: Session) -> Finding | None:
         finding = observed(session)[USUAL][2] or judge(session)
-        return not_judged("values-first") if _changes(USUAL)(session) is not None else finding
+        return not_judged("values-first") if changes(USUAL)(session) is not None else finding
 
     return later
 
 
-def _keeps_mode(session: Session) -> Finding | None:
-    for run, seen, finding in observed(session).values():
-        if finding is not None:
-            return finding
-        for call in seen:
-            if call.training is not bool(run.data["training"]):
-                return Finding("changes-mode", say(CHANGED_MODE[call.training]))
-    return None
-
-
-def _lets_go(session: Session) -> Finding | None:
-    if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
-        message = "After the call the graph of a loss is still held, so the memory of every step would stay in use."
-        return Finding("graph-held", message)
-    return None
-
-
-def _leaves_text(session: Session) -> Finding | None:
-    if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
-        said = say("`{name}` changed `ids` or `starts` in place. Make a new tensor instead.", name=NAME)
-        return Finding("changes-argument", said)
-    return None
-
-
 # --- recognised -------------------------------------------------------------------------------------------------------
-
-
-def trained(*ways: Way, losses: bool = True) -> Callable[[Session], bool]:
-    """A recogniser that says whether all runs are right or those of one way, and one at least is only the way's.
-    `losses`: what is returned has to be the way's as well."""
-
-    def recognise(session: Session) -> bool:
-        found = list(observed(session).values())
-        return all(seen for _, seen, _ in found) and any(_explains(session, way, losses) for way in ways)
-
-    return recognise
-
-
-def _explains(session: Session, way: Way, losses: bool) -> bool:
-    differs = False
-    for run, seen, _ in observed(session).values():
-        for got, wrong, right in zip(seen, simulated(run, way), _right(session, run), strict=False):
-            fits = _same_parameters(got, wrong) and (not losses or _same_losses(got, wrong))
-            good = _same_parameters(got, right) and (not losses or _same_losses(got, right))
-            if not fits and not good:
-                return False
-            differs = differs or not good
-    return differs
-
-
-def _usual(session: Session) -> Observed | None:
-    _, seen, _ = observed(session)[USUAL]
-    return seen[0] if seen else None
-
-
-def _has_changed(session: Session) -> bool:
-    run, seen, _ = observed(session)[USUAL]
-    return any(not torch.equal(tensor, run.data[place]) for place, tensor in seen[0].parameters.items())
 
 
 def _happens(*events: int, changes: bool = False) -> Callable[[Session], bool]:
@@ -417,22 +276,22 @@ def _happens(*events: int, changes: bool = False) -> Callable[[Session], bool]:
     parameters changed just if `changes`."""
 
     def recognise(session: Session) -> bool:
-        seen = _usual(session)
-        return seen is not None and set(seen.events) == set(events) and _has_changed(session) is changes
+        seen = TRAINING.first(session)
+        return seen is not None and set(seen.events) == set(events) and TRAINING.has_changed(session) is changes
 
     return recognise
 
 
 def _order(session: Session) -> bool:
     """Whether the first step of the first call was taken before its backward pass had made gradients."""
-    seen = _usual(session)
+    seen = TRAINING.first(session)
     events = seen.events if seen else ()
     return events[:2] in ((FORWARD, STEP_WITHOUT_GRADIENTS), (STEP_WITHOUT_GRADIENTS, FORWARD)) and BACKWARD in events
 
 
 def _cleared_too_late(session: Session) -> bool:
     """Whether gradients are cleared after the backward pass, so that a step finds none."""
-    seen = _usual(session)
+    seen = TRAINING.first(session)
     return seen is not None and seen.events[:3] == (FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS)
 
 
@@ -442,37 +301,14 @@ def _summed(session: Session) -> bool:
     run, seen, _ = observed(session)[USUAL]
     got = _losses(seen[0].returned) if seen else None
     labels = run.calls[0].shape[1] * run.block_size
-    return bool(got) and close((got or [0.0])[0], labels * _right(session, run)[0].returned[0])
+    return bool(got) and close((got or [0.0])[0], labels * TRAINING.expected(session, run)[0].returned[0])
 
 
 def _one_number(session: Session) -> bool:
     """Whether a single number comes back in place of a list."""
-    seen = _usual(session)
+    seen = TRAINING.first(session)
     value = seen.returned if seen else None
     return (plain_number(value) is not None) or (isinstance(value, Tensor) and value.numel() == 1)
-
-
-def _mode_left(training: bool) -> Callable[[Session], bool]:
-    """A recogniser that says whether models that came in the other mode are left in this one, and all others as they
-    came."""
-
-    def recognise(session: Session) -> bool:
-        found = observed(session).values()
-        left = [run for run, seen, _ in found if any(call.training is not bool(run.data["training"]) for call in seen)]
-        return bool(left) and all(bool(run.data["training"]) is not training for run in left)
-
-    return recognise
-
-
-def _holds_graph(session: Session) -> bool:
-    """Whether a graph is held after the call: tensors were returned, or it is kept in another way."""
-    seen = _usual(session)
-    return seen is not None and seen.graph_held
-
-
-def _no_gradients(session: Session) -> bool:
-    words = ("does not require grad", "'float' object has no attribute 'backward'")
-    return any(word in raised.message for raised in session.raised for word in words)
 
 
 EXERCISE = Exercise(
@@ -480,111 +316,55 @@ EXERCISE = Exercise(
     lesson=LESSON,
     points=4,
     signature=("model", "optimizer", "ids", "starts", "block_size", "max_norm=1.0"),
-    cases=_cases,
+    cases=TRAINING.cases,
     parts=(
         Part("returns the loss before each step", 2, _returns(USUAL)),
-        Part("changes the parameters step by step", 3, _changes(USUAL)),
-        Part("goes on where it stopped when it is called again", 1, _once(_changes(USUAL, 1))),
-        Part("starts the first step afresh", 1, _once(_changes(LEFTOVER))),
-        Part("clips the gradients before the step", 1.5, _once(_changes(CLIPPED))),
-        Part("clips to a norm of 1 if none is given", 0.5, _once(_changes(DEFAULT))),
-        Part("trains in train mode", 1, _once(_changes(FROM_EVAL))),
+        Part("changes the parameters step by step", 3, changes(USUAL)),
+        Part("goes on where it stopped when it is called again", 1, _once(changes(USUAL, 1))),
+        Part("starts the first step afresh", 1, _once(changes(LEFTOVER))),
+        Part("clips the gradients before the step", 1.5, _once(changes(CLIPPED))),
+        Part("clips to a norm of 1 if none is given", 0.5, _once(changes(DEFAULT))),
+        Part("trains in train mode", 1, _once(changes(FROM_EVAL))),
         Part("takes one step with one piece", 0.5, _once(_returns(ONE))),
-        Part("leaves the model in the mode it was in", 1, _after_values(_keeps_mode), compares_values=False),
-        Part("holds no graph after the call", 0.5, _after_values(_lets_go), compares_values=False),
-        Part("leaves `ids` and `starts` as they were", 0.5, _after_values(_leaves_text), compares_values=False),
+        Part("leaves the model in the mode it was in", 1, _after_values(TRAINING.keeps_mode), compares_values=False),
+        Part("holds no graph after the call", 0.5, _after_values(TRAINING.lets_go(GRAPH_HELD)), compares_values=False),
+        Part(
+            "leaves `ids` and `starts` as they were",
+            0.5,
+            _after_values(TRAINING.leaves_arguments(TEXT_CHANGED)),
+            compares_values=False,
+        ),
     ),
     mistakes=(
-        mistake(
-            "gradients-off",
-            recognise=_no_gradients,
-        ),
+        mistake("gradients-off", recognise=has_no_gradients),
         mistake(
             "backward-forgotten",
             recognise=lambda session: _happens(FORWARD, STEP_WITHOUT_GRADIENTS)(session) or _happens(FORWARD)(session),
         ),
+        mistake("step-forgotten", recognise=_happens(FORWARD, BACKWARD)),
+        mistake("gradients-cleared-too-late", recognise=_cleared_too_late),
+        mistake("step-before-backward", recognise=_order),
+        mistake("optimizer-not-used", recognise=_happens(FORWARD, BACKWARD, changes=True)),
+        mistake("one-step-only", recognise=trained(Way(steps=1), returned=False)),
+        mistake("same-batch-every-step", recognise=trained(Way(row="first"), Way(row="last"), returned=False)),
+        mistake("rows-backwards", recognise=trained(Way(row="backwards"), returned=False)),
+        mistake("labels-not-shifted", recognise=trained(Way(labels=0), returned=False)),
+        mistake("softmax-applied-twice", recognise=trained(Way(logits="twice"), returned=False)),
+        mistake("reshaped-instead-of-transposed", recognise=trained(Way(logits="reshaped"), returned=False)),
+        mistake("summed", recognise=_summed),
+        mistake("clipped-after-the-step", recognise=trained(Way(clips=False), returned=False)),
+        mistake("max-norm-ignored", recognise=trained(Way(max_norm=1.0), returned=False)),
+        mistake("gradients-from-before", recognise=trained(Way(from_nothing="later"), returned=False)),
         mistake(
-            "step-forgotten",
-            recognise=_happens(FORWARD, BACKWARD),
+            "gradients-add-up", recognise=trained(Way(from_nothing="never"), Way(from_nothing="calls"), returned=False)
         ),
-        mistake(
-            "gradients-cleared-too-late",
-            recognise=_cleared_too_late,
-        ),
-        mistake(
-            "step-before-backward",
-            recognise=_order,
-        ),
-        mistake(
-            "optimizer-not-used",
-            recognise=_happens(FORWARD, BACKWARD, changes=True),
-        ),
-        mistake(
-            "one-step-only",
-            recognise=trained(Way(steps=1), losses=False),
-        ),
-        mistake(
-            "same-batch-every-step",
-            recognise=trained(Way(row="first"), Way(row="last"), losses=False),
-        ),
-        mistake(
-            "rows-backwards",
-            recognise=trained(Way(row="backwards"), losses=False),
-        ),
-        mistake(
-            "labels-not-shifted",
-            recognise=trained(Way(labels=0), losses=False),
-        ),
-        mistake("softmax-applied-twice", recognise=trained(Way(logits="twice"), losses=False)),
-        mistake("reshaped-instead-of-transposed", recognise=trained(Way(logits="reshaped"), losses=False)),
-        mistake(
-            "summed",
-            recognise=_summed,
-        ),
-        mistake(
-            "clipped-after-the-step",
-            recognise=trained(Way(clips=False), losses=False),
-        ),
-        mistake(
-            "max-norm-ignored",
-            recognise=trained(Way(max_norm=1.0), losses=False),
-        ),
-        mistake(
-            "gradients-from-before",
-            recognise=trained(Way(from_nothing="later"), losses=False),
-        ),
-        mistake(
-            "gradients-add-up",
-            recognise=trained(Way(from_nothing="never"), Way(from_nothing="calls"), losses=False),
-        ),
-        mistake(
-            "loss-after-the-step",
-            recognise=trained(Way(loss_after=True)),
-        ),
-        mistake(
-            "mode-not-switched",
-            recognise=trained(Way(mode=None), losses=False),
-        ),
-        mistake(
-            "trains-in-eval-mode",
-            recognise=trained(Way(mode=False), losses=False),
-        ),
-        mistake(
-            "one-number-returned",
-            recognise=_one_number,
-        ),
-        mistake(
-            "keeps-the-graph",
-            recognise=_holds_graph,
-        ),
-        mistake(
-            "left-in-train-mode",
-            recognise=_mode_left(True),
-        ),
-        mistake(
-            "left-in-eval-mode",
-            recognise=_mode_left(False),
-        ),
+        mistake("loss-after-the-step", recognise=trained(Way(loss_after=True))),
+        mistake("mode-not-switched", recognise=trained(Way(mode=None), returned=False)),
+        mistake("trains-in-eval-mode", recognise=trained(Way(mode=False), returned=False)),
+        mistake("one-number-returned", recognise=_one_number),
+        mistake("keeps-the-graph", recognise=TRAINING.holds_graph),
+        mistake("left-in-train-mode", recognise=TRAINING.mode_left(True)),
+        mistake("left-in-eval-mode", recognise=TRAINING.mode_left(False)),
     ),
     builds_on=("language_batch",),
     seconds=30,  # an optimiser of torch's own imports torch's compiler, which takes seconds
