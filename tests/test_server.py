@@ -59,7 +59,8 @@ def displayed() -> list[dict[str, str]]:
 
 
 def lines() -> list[str]:
-    return [f"{f.word} {f.title}: {f.detail}" for f in doctor().findings if "Jupyter" in f.title or "pict" in f.title]
+    found = [one for one in doctor().findings if "Jupyter" in one.title or "pict" in one.title]
+    return [f"{one.standing} {one.title}: {one.detail}" for one in found]
 
 
 def test_a_server_with_the_same_widgets_draws_the_view(served):

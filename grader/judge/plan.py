@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from grader.judge.outline import EXAMPLES, SKIPPED, Outline, normal
 from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell
+from grader.sentences import say
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,11 @@ def as_code(outline: Outline, cells: Sequence[NotebookCell]) -> tuple[list[Noteb
         if kind and place is not None and place not in found and _was_code(outline, place, cell, cells):
             found.add(place)
             own = outline.cells[place]
-            name = f"the answer `{own.exercise or own.grade_id}`" if own.role in ANSWERS else "the course's"
-            notes.append(f"A cell of {name} was a {kind} cell, and its text was run as code.")
+            if own.role in ANSWERS:
+                said = "A cell of the answer `{name}` was a {kind} cell, and its text was run as code."
+                notes.append(say(said, name=own.exercise or own.grade_id, kind=kind))
+            else:
+                notes.append(say("A cell of the course's was a {kind} cell, and its text was run as code.", kind=kind))
             cell = replace(cell, kind="code")
         made.append(cell)
     return made, notes
@@ -125,7 +129,7 @@ class _Planner:
         steps += [CheckStep(name) for name in after.get(len(self.cells), ())]
         for own in self.outline.cells:
             if own.role == OWN_TEST and not any(isinstance(s, TestStep) and s.grade_id == own.grade_id for s in steps):
-                self.notes.append(f"The test cell `{own.grade_id}` was missing and was put back.")
+                self.notes.append(say("The test cell `{name}` was missing and was put back.", name=own.grade_id))
                 steps.append(TestStep(own.grade_id, own.source))
         return Plan(tuple(steps), tuple(dict.fromkeys(self.notes)))
 
@@ -138,15 +142,15 @@ class _Planner:
             return [RunStep(own.source)] if first and own.kind == "code" else []
         if role == OWN_TEST and found is not None:
             if not unchanged:
-                self.notes.append(
-                    f"The test cell `{self.outline.cells[found].grade_id}` was changed, so the original was used."
-                )
+                said = "The test cell `{name}` was changed, so the original was used."
+                self.notes.append(say(said, name=self.outline.cells[found].grade_id))
             first = self.matches.index(found) == i
             return [TestStep(self.outline.cells[found].grade_id, self.outline.cells[found].source)] if first else []
         if role == "check" and unchanged:
             return []
         if role == "check":
-            self.notes.append(f"The check cell of `{exercise}` was changed, so the course's own check was used.")
+            said = "The check cell of `{name}` was changed, so the course's own check was used."
+            self.notes.append(say(said, name=exercise))
         example = unchanged and role in EXAMPLES
         if role in SKIPPED and (role != "try" or unchanged):
             return [RunStep(cell.source, definitions=True, example=example)]
@@ -163,7 +167,8 @@ class _Planner:
             mine = [i for i, role in enumerate(self.roles) if role == ("check", name)]
             defined = [i for i, role in enumerate(self.roles) if role == ("solution", name) or name in self.names[i]]
             if len(mine) > 1:
-                self.notes.append(f"The check cell of `{name}` appears {len(mine)} times, and only one of them counts.")
+                said = "The check cell of `{name}` appears {count} times, and only one of them counts."
+                self.notes.append(say(said, name=name, count=len(mine)))
             usable = [i for i in mine if not defined or i >= defined[0]]
             if usable:
                 place = self._original(usable)
@@ -171,11 +176,10 @@ class _Planner:
                 self._note_copies(name, [i for i in defined if not self._unchanged(i)], place)
                 continue
             if mine:
-                self.notes.append(
-                    f"The check cell of `{name}` comes before its exercise, so it was run later, after the exercise."
-                )
+                said = "The check cell of `{name}` comes before its exercise, so it was run later, after the exercise."
+                self.notes.append(say(said, name=name))
             else:
-                self.notes.append(f"The check cell of `{name}` was missing and was put back.")
+                self.notes.append(say("The check cell of `{name}` was missing and was put back.", name=name))
             after.setdefault(defined[-1] if defined else len(self.cells), []).append(name)
         return before, after
 
@@ -184,14 +188,10 @@ class _Planner:
         at `place`."""
         earlier = [i for i in defined if i <= place]
         if earlier and earlier != defined:
-            self.notes.append(
-                f"`{name}` is defined again below its check. The check used the definition above it, but the cells "
-                "below, and the checks of later exercises, use the one that was run last."
-            )
+            self.notes.append(say(DEFINED_BELOW, name=name))
         elif len(earlier) > 1:
-            self.notes.append(
-                f"`{name}` is defined in {len(earlier)} cells above its check, which used the last of them."
-            )
+            said = "`{name}` is defined in {count} cells above its check, which used the last of them."
+            self.notes.append(say(said, name=name, count=len(earlier)))
 
     def _original(self, places: list[int]) -> int:
         """The place, of those of copies, of the one that still has the cell's own id; the first if none has."""
@@ -208,6 +208,12 @@ class _Planner:
                 earlier = [i for i, found in enumerate(self.matches) if found is not None and found < k]
                 places.setdefault(max(earlier, default=-1), []).append(RunStep(own.source))
         return places
+
+
+DEFINED_BELOW = (
+    "`{name}` is defined again below its check. The check used the definition above it, but the cells below, and the "
+    "checks of later exercises, use the one that was run last."
+)
 
 
 # A name at the top level that a cell's text defines, gives a value to, or imports: in an import, any of its words.

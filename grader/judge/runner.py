@@ -12,6 +12,7 @@ from typing import Any
 
 from grader.judge.limits import Limits
 from grader.judge.plan import RunStep, TestStep
+from grader.sentences import say
 from grader.spec.evaluate import SECONDS
 from grader.spec.exercise import Exercise
 from grader.subject import Outcome, Raised, Request
@@ -22,7 +23,12 @@ from grader.subject.zygote import Zygote
 # Under this there is no use in starting anything.
 LEAST_SECONDS = 0.05
 # Why a cell did not come to its end.
-WHY = {"time-limit": "ran out of time", "died": "ended the process", "too-large": "is too long"}
+WHY = {
+    "time-limit": "A cell ran out of time and was left out: {line}",
+    "died": "A cell ended the process and was left out: {line}",
+    "too-large": "A cell is too long and was left out: {line}",
+}
+STOPPED = "A cell ran out of time and was stopped: {line}"
 
 
 class Timed:
@@ -106,8 +112,8 @@ class Runner:
         outcome = self.subject.ask(request)
         self.timed_out = self.timed_out or outcome.status == "time-limit"
         if outcome.status in WHY:
-            left = "stopped" if outcome.status == "time-limit" and not self._child.ended else "left out"
-            self.notes.append(f"A cell {WHY[outcome.status]} and was {left}: {_first_line(step.source)}")
+            stopped = outcome.status == "time-limit" and not self._child.ended
+            self.notes.append(say(STOPPED if stopped else WHY[outcome.status], line=_first_line(step.source)))
         if outcome.status == "too-large" or (self._child.ended and outcome.status != "not-run"):
             return
         if step.exercise and not step.definitions:
@@ -132,13 +138,14 @@ class Runner:
         return outcome, value.value if value.ok else None
 
     def _note(self, exercise: str, outcome: Outcome) -> None:
-        said = outcome.output
+
+        lines = [outcome.output]
         if outcome.status == "time-limit":
-            said += "\nThis cell did not finish in time and was stopped."
+            lines.append(say("This cell did not finish in time and was stopped."))
         if outcome.raised is not None and outcome.raised.name != "NotImplementedError":
             raised = outcome.raised
-            said += f"\nThis cell raised {raised.name}: {raised.message}"
-        self._printed[exercise] = said.strip()
+            lines.append(say("This cell raised {error}: {message}", error=raised.name, message=raised.message))
+        self._printed[exercise] = "\n".join(lines).strip()
 
     def printed_by(self, exercise: str) -> str:
         """What an exercise's own cell printed when it ran, and how it failed if it did; "" if it printed nothing or

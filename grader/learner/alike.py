@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader.sentences import say
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise
 
@@ -38,9 +39,9 @@ def _signatures(own: Any, course: Any) -> str:
         return ""
     for name, parameter in theirs.items():
         if name not in mine:
-            return f"yours has no argument `{name}`"
+            return say("yours has no argument `{name}`", name=name)
         if parameter.default is not parameter.empty and mine[name].default is parameter.empty:
-            return f"yours has no default for `{name}`"
+            return say("yours has no default for `{name}`", name=name)
     return ""
 
 
@@ -51,18 +52,20 @@ def _built(case: Case, own: Callable[..., nn.Module], course: Callable[..., nn.M
     mine, theirs = own(*case.setup.init), course(*case.setup.init)
     for name in sorted(vars(theirs).keys() - vars(mine).keys() - UNREAD):
         if not hasattr(mine, name):
-            return f"yours has no `{name}`"
+            return say("yours has no `{name}`", name=name)
     stored, needed = mine.state_dict(), theirs.state_dict()
     for name in stored | needed:
         if name not in needed:
-            return f"yours has a parameter or buffer `{name}`, which the course's doesn't have"
+            return say("yours has a parameter or buffer `{name}`, which the course's doesn't have", name=name)
         if name not in stored:
-            return f"yours has no parameter `{name}`"
+            return say("yours has no parameter `{name}`", name=name)
     mine.load_state_dict(needed)
     shapes = _seen(mine, case)
     for name, seen in _seen(theirs, case).items():
         if shapes.get(name) != seen:
-            return f"yours calls its `{name}` differently, and later lessons look at what this part returns"
+            return say(
+                "yours calls its `{name}` differently, and later lessons look at what this part returns", name=name
+            )
     return ""
 
 

@@ -24,6 +24,7 @@ from grader.learner.earlier_run import RUNS, shell, watch_cells
 from grader.report import PartReport, Report
 from grader.report.html import as_html
 from grader.report.text import HOW_TO_SAVE, as_text, file_name
+from grader.sentences import say, together
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 
@@ -41,11 +42,11 @@ class ShownReport(Report):
     def save(self, path: str = "") -> None:
         """Write the file for a teacher: your code of this exercise, this report and the versions, without your name."""
         if not self.file:
-            print("There is nothing to save, because this report has nothing for a teacher to look at.")
+            print(say("There is nothing to save, because this report has nothing for a teacher to look at."))
             return
         path = path or file_name(self)
         Path(path).write_bytes(self.file)
-        print(f"Saved as {path}. Give this file to your teacher.")
+        print(say("Saved as {path}. Give this file to your teacher.", path=path))
 
     def __str__(self) -> str:
         return as_text(self) + (f"\n{HOW_TO_SAVE}" if self.file else "")
@@ -95,11 +96,14 @@ def check(
 def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> Report:
     known = exercises()
     if seconds is not None and (type(seconds) not in (int, float) or not 0 < seconds <= DAY):  # type: ignore[operator]
-        return _refused("check", f"`seconds` should be a number above 0 and at most a day, but is {_short(seconds)}.")
+        said = "`seconds` should be a number above 0 and at most a day, but is {what}."
+        return _refused("check", say(said, what=_short(seconds)))
     if name is not None and not isinstance(name, str):
-        return _refused("check", f"The second argument should be the exercise's name, a string, but is {_short(name)}.")
+        said = "The second argument should be the exercise's name, a string, but is {what}."
+        return _refused("check", say(said, what=_short(name)))
     if type(obj) is str and name is None:
-        return _refused(obj, f'Pass the thing itself, not only its name: `check({obj})` or `check({obj}, "{obj}")`.')
+        said = 'Pass the thing itself, not only its name: `check({name})` or `check({name}, "{name}")`.'
+        return _refused(obj, say(said, name=obj))
     wanted = name if name is not None else _safely(lambda: obj.__name__)  # type: ignore[attr-defined]
     if name is None and callable(obj) and not (isinstance(wanted, str) and wanted in known):
         # A lambda, a partial, a function that has been given the exercise's name.
@@ -109,7 +113,7 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         try:
             known = exercises(files_for(wanted, lambda name: beside_notebook(name, Path.cwd())))
         except CourseError as error:
-            return _refused(wanted, f"{error.message}\nThis file is your teacher's, so tell them about it.")
+            return _refused(wanted, together(error.message, say("This file is your teacher's, so tell them about it.")))
         except NotReleased as error:
             return _refused(wanted, str(error))
     if not isinstance(wanted, str) or wanted not in known:
@@ -143,7 +147,9 @@ def _safely(ask: Callable[[], Any]) -> Any:
 
 def _short(value: object) -> str:
     """A value as a message shows it: a number or text as code, of anything else the type."""
-    return f"`{value!r}`" if type(value) in (int, float, str, bool) else f"a value of type {type(value).__name__}"
+    if type(value) in (int, float, str, bool):
+        return f"`{value!r}`"
+    return say("a value of type {type}", type=type(value).__name__)
 
 
 def _globals_of(obj: Any) -> dict[str, Any] | None:
@@ -172,21 +178,28 @@ def _unknown(obj: object, wanted: object, known: list[str], caller: FrameType) -
     if not isinstance(wanted, str):
         called = _in_line(caller, known)
         if called and _passed(caller, called):
-            return (
-                f"`{called}` is {_short(obj)} here, but should be what its cell defines. Has the name been used "
-                "for something else? Run that cell again, then check."
+            return say(
+                "`{name}` is {what} here, but should be what its cell defines. Has the name been used for something "
+                "else? Run that cell again, then check.",
+                name=called,
+                what=_short(obj),
             )
-        called = called or "attention_scores"
-        return (
-            f"`check` was given a value of type {type(obj).__name__}, which has no name of its own. "
-            f"Pass the function itself, without calling it: `check({called})`; "
-            'for a quiz, add its name: `check(quiz_01, "quiz_01")`.'
+        return together(
+            say("`check` was given a value of type {type}, which has no name of its own.", type=type(obj).__name__),
+            say(
+                "Pass the function itself, without calling it: `check({name})`; for a quiz, add its name: "
+                '`check(quiz_01, "quiz_01")`.',
+                name=called or "attention_scores",
+            ),
         )
     close = difflib.get_close_matches(wanted, known, n=1)
-    meant = f" Did you mean `{close[0]}`?" if close else ""
-    return (
-        f"There is no exercise `{wanted}`.{meant} If your function has another name, add the exercise's name: "
-        f'check(my_function, "{close[0] if close else "attention_scores"}").'
+    return together(
+        say("There is no exercise `{name}`.", name=wanted),
+        say("Did you mean `{name}`?", name=close[0]) if close else "",
+        say(
+            'If your function has another name, add the exercise\'s name: check(my_function, "{name}").',
+            name=close[0] if close else "attention_scores",
+        ),
     )
 
 
@@ -212,10 +225,10 @@ def _cell_run() -> int:
 
 def _one_line(report: Report) -> str:
     if report.broken:
-        return f"the check of {report.exercise} itself is broken; this is not your code's fault"
+        return say("the check of {name} itself is broken; this is not your code's fault", name=report.exercise)
     failure = report.first_failure
-    named = f" [{report.diagnosis}]" if report.diagnosis else ""
-    return f"{report.exercise}{named}: {failure.name}: {failure.message}" if failure else report.exercise
+    named = f"{report.exercise} [{report.diagnosis}]" if report.diagnosis else report.exercise
+    return f"{named}: {failure.name}: {failure.message}" if failure else report.exercise
 
 
 if shell() is not None:  # else nobody runs cells, and IPython may not be there

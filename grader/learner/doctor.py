@@ -9,9 +9,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from html import escape
 from pathlib import Path
 
+from grader.sentences import Several, say
 from grader.server import VALIDATE, WIDGETS, missing_widgets, this_server
 
 OLDEST = (3, 11)
@@ -35,6 +37,17 @@ ROOM = 200e6
 LARGEST, ENOUGH = 1.3e9, 1.5e9
 
 
+class Standing(StrEnum):
+    """How something stands that was looked at."""
+
+    OK = "ok"
+    NOTE = "note"  # good to know
+    FIX = "fix"  # the course doesn't work without it
+
+
+WORDS = {Standing.OK: "ok", Standing.NOTE: "note", Standing.FIX: "fix"}
+
+
 @dataclass(frozen=True)
 class Observation:
     """One thing looked at. `detail` says how it is, `advice` what to do ("" where all is well); `needed` is False for
@@ -46,9 +59,9 @@ class Observation:
     needed: bool = True
 
     @property
-    def word(self) -> str:
-        """How it stands: "ok", "note" (good to know) or "fix" (the course doesn't work without it)."""
-        return "ok" if not self.advice else "fix" if self.needed else "note"
+    def standing(self) -> Standing:
+        """How it stands."""
+        return Standing.OK if not self.advice else Standing.FIX if self.needed else Standing.NOTE
 
 
 class Diagnosis:
@@ -59,21 +72,21 @@ class Diagnosis:
 
     @property
     def ready(self) -> bool:
-        """Whether no observation's word is "fix"."""
-        return not any(finding.word == "fix" for finding in self.findings)
+        """Whether nothing is to be fixed."""
+        return not any(finding.standing is Standing.FIX for finding in self.findings)
 
     @property
     def verdict(self) -> str:
         """The result of all observations, in a sentence."""
         if self.ready:
-            return "Everything is ready."
-        count = sum(finding.word == "fix" for finding in self.findings)
-        return f"{count} thing{'s' if count > 1 else ''} to fix, as described below."
+            return say("Everything is ready.")
+        count = sum(finding.standing is Standing.FIX for finding in self.findings)
+        return say("Things to fix: {count}. They are described below.", count=count)
 
     def __repr__(self) -> str:
         lines = [self.verdict]
         for finding in self.findings:
-            lines.append(f"  {finding.word:4}  {finding.title}: {finding.detail}")
+            lines.append(f"  {WORDS[finding.standing]:4}  {finding.title}: {finding.detail}")
             if finding.advice:
                 lines.append(f"        {finding.advice}")
         return "\n".join(lines)
@@ -91,10 +104,10 @@ class Diagnosis:
 def _item(finding: Observation) -> str:
     from grader.report.html import inline
 
-    kind = "failed" if finding.word == "fix" else "passed"
+    kind = "failed" if finding.standing is Standing.FIX else "passed"
     advice = f"<p>{inline(finding.advice)}</p>" if finding.advice else ""
     text = f"{inline(finding.title)}: {inline(finding.detail)}"
-    return f'<li class="grader-{kind}"><span class="grader-word">{finding.word}</span> {text}{advice}</li>'
+    return f'<li class="grader-{kind}"><span class="grader-word">{WORDS[finding.standing]}</span> {text}{advice}</li>'
 
 
 def doctor() -> Diagnosis:
@@ -124,7 +137,8 @@ def doctor() -> Diagnosis:
 
 def _python() -> Iterator[Observation]:
     wanted = ".".join(map(str, OLDEST))
-    advice = "" if sys.version_info >= OLDEST else f"Install Python {wanted} or newer and make the environment with it."
+    advice = say("Install Python {version} or newer and make the environment with it.", version=wanted)
+    advice = "" if sys.version_info >= OLDEST else advice
     yield Observation("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}", advice)
 
 
@@ -134,9 +148,10 @@ def _packages() -> Iterator[Observation]:
     needed = requirements()
     problems = [sentence for sentence in map(problem, needed) if sentence]
     if problems:
-        yield Observation("Packages", "; ".join(problems), INSTALL)
+        yield Observation("Packages", Several(problems), INSTALL)
     else:
-        yield Observation("Packages", f"all {len(needed)} are there, in versions that the course works with")
+        there = say("all {count} are there, in versions that the course works with", count=len(needed))
+        yield Observation("Packages", there)
 
 
 def _torch() -> Iterator[Observation]:
@@ -144,9 +159,8 @@ def _torch() -> Iterator[Observation]:
 
     product = torch.tensor([[2.0, 2.0, 2.0]]) @ torch.tensor([[4.0], [4.0], [0.0]])
     advice = "" if product.item() == 16 else "torch gives wrong results, so install it again."
-    threads = torch.get_num_threads()
-    count = f"{threads} thread{'' if threads == 1 else 's'}"
-    yield Observation("PyTorch", f"{torch.__version__.split('+')[0]}, computes on {count}", advice)
+    version, threads = torch.__version__.split("+")[0], torch.get_num_threads()
+    yield Observation("PyTorch", say("{version}, threads: {count}", version=version, count=threads), advice)
 
 
 def _check() -> Iterator[Observation]:
@@ -155,8 +169,11 @@ def _check() -> Iterator[Observation]:
     from grader.subject.local import LocalSubject
 
     report = evaluate(exercises()["first_steps"], LocalSubject({"first_steps": lambda x: 2 * x + 1}))
-    detail = "a right answer passes" if report.passed else "a right answer fails"
-    yield Observation("Checks", detail, "" if report.passed else f"The right answer in lesson 00 fails: {report}")
+    if report.passed:
+        yield Observation("Checks", say("a right answer passes"))
+    else:
+        advice = say("The right answer in lesson 00 fails: {report}", report=report)
+        yield Observation("Checks", say("a right answer fails"), advice)
 
 
 def _extensions() -> Iterator[Observation]:
@@ -172,13 +189,15 @@ def _extensions() -> Iterator[Observation]:
         except ModuleNotFoundError:
             yield Observation("JupyterLab", "is not installed", WITHOUT_LAB, needed=False)
             return
-    title = f"The server's JupyterLab {server.lab}" if server else "JupyterLab"
+    title = say("The server's JupyterLab {version}", version=server.lab) if server else "JupyterLab"
     for name, purpose in EXTENSIONS.items():
         there = server.extensions.get(name, "") if server else ""
         if there or (not server and any((Path(folder) / name).is_dir() for folder in jupyter_path("labextensions"))):
-            yield Observation(title, f"has {' '.join([name, there]).strip()}, for {purpose}")
+            version = f"{name} {there}".strip()
+            yield Observation(title, say("has {extension}, for {purpose}", extension=version, purpose=say(purpose)))
         else:
-            yield Observation(title, f"{name} is missing (needed for {purpose})", INSTALL_THERE if server else INSTALL)
+            missing = say("{extension} is missing (needed for {purpose})", extension=name, purpose=say(purpose))
+            yield Observation(title, missing, INSTALL_THERE if server else INSTALL)
     if server and WIDGETS in server.extensions and (reason := missing_widgets(anywidget.__version__)):
         yield Observation("Interactive pictures", reason, INSTALL_THERE)
 
@@ -191,10 +210,11 @@ def _kernel() -> Iterator[Observation]:
     # A bare "python" is replaced by Jupyter's own interpreter when the kernel starts.
     found = Path(sys.executable if re.fullmatch(r"python[\d.]*", command) else command)
     same = found.parent.resolve() == Path(sys.executable).parent.resolve()
-    advice = "" if same else f"Register this Python: `{_home(sys.executable)} -m ipykernel install --sys-prefix`."
-    yield Observation(
-        "Kernel", "python3 is this Python" if same else f"python3 is another Python, {_home(found)}", advice
-    )
+    if same:
+        yield Observation("Kernel", say("python3 is this Python"))
+        return
+    advice = say("Register this Python: `{python} -m ipykernel install --sys-prefix`.", python=_home(sys.executable))
+    yield Observation("Kernel", say("python3 is another Python, {python}", python=_home(found)), advice)
 
 
 def _progress() -> Iterator[Observation]:
@@ -208,26 +228,28 @@ def _progress() -> Iterator[Observation]:
         return
     if reason := progress.unmounted(path):
         advice = "Mount the drive, or set GRADER_PROGRESS to another file."
-        yield Observation("Progress", f"is not kept in {_home(path)}: {reason}", advice)
+        lost = say("is not kept in {path}: {reason}", path=_home(path), reason=say(reason))
+        yield Observation("Progress", lost, advice)
         return
     folder = next(p for p in [path.parent, *path.parents] if p.exists())
-    advice = (
-        "" if os.access(folder, os.W_OK) else f"Make {_home(folder)} writable, or set GRADER_PROGRESS to another file."
-    )
+    advice = say("Make {folder} writable, or set GRADER_PROGRESS to another file.", folder=_home(folder))
+    advice = "" if os.access(folder, os.W_OK) else advice
     try:
         odd = progress.read(path)[1]
     except OSError as error:
-        yield Observation("Progress", f"{_home(path)} can't be read: {error.strerror}", advice or "Make it readable.")
+        unread = say("{path} can't be read: {error}", path=_home(path), error=error.strerror)
+        yield Observation("Progress", unread, advice or say("Make it readable."))
         return
     if odd:
         yield Observation(
             "Progress",
-            f"{_home(path)} is damaged",
+            say("{path} is damaged", path=_home(path)),
             "The next check puts this file aside and starts a new one with whatever can still be read.",
             needed=False,
         )
     else:
-        yield Observation("Progress", f"{'is' if path.is_file() else 'will be'} kept in {_home(path)}", advice)
+        template = "is kept in {path}" if path.is_file() else "will be kept in {path}"
+        yield Observation("Progress", say(template, path=_home(path)), advice)
 
 
 def _memory() -> Iterator[Observation]:
@@ -238,12 +260,20 @@ def _memory() -> Iterator[Observation]:
     limit = memory_limit()
     if limit is None:
         return
-    said = f"at most {limit.size / 1e9:.1f} GB for this server and all its kernels"
+    size = f"{limit.size / 1e9:.1f}"
+    said = say("at most {size} GB for this server and all its kernels", size=size)
     if limit.ended:
-        times = "once" if limit.ended == 1 else f"{limit.ended} times"
-        yield Observation("Memory", f"{said}; a process that wanted more was ended {times}", STOP_KERNELS, needed=False)
+        ended = say(
+            "at most {size} GB for this server and all its kernels; processes ended that wanted more: {count}",
+            size=size,
+            count=limit.ended,
+        )
+        yield Observation("Memory", ended, STOP_KERNELS, needed=False)
     elif limit.size < ENOUGH:
-        wanted = f"Lesson 07 takes up to {LARGEST / 1e9:.1f} GB, so ask whoever looks after the server to allow more."
+        wanted = say(
+            "Lesson 07 takes up to {size} GB, so ask whoever looks after the server to allow more.",
+            size=f"{LARGEST / 1e9:.1f}",
+        )
         yield Observation("Memory", said, wanted, needed=False)
     else:
         yield Observation("Memory", said)
@@ -260,7 +290,8 @@ def _disk() -> Iterator[Observation]:
     for folder in by_device.values():
         free = shutil.disk_usage(folder).free
         if free < ROOM:
-            detail = f"{free / 1e6:.0f} MB is left on the disk that holds {_home(folder)}"
+            left = f"{free / 1e6:.0f}"
+            detail = say("{size} MB is left on the disk that holds {folder}", size=left, folder=_home(folder))
             advice = (
                 "Remove what isn't needed, or ask whoever looks after the machine. No work can be saved on a full disk."
             )
@@ -276,9 +307,10 @@ def _exchange() -> Iterator[Observation]:
     elif found is not None:
         wrong = list(faults(found))
         for detail, command in wrong:
-            yield Observation("Exchange", detail, f"Ask whoever looks after the exchange to run `{command}`.")
+            advice = say("Ask whoever looks after the exchange to run `{command}`.", command=command)
+            yield Observation("Exchange", detail, advice)
         if not wrong:
-            yield Observation("Exchange", f"{found} has the right permissions")
+            yield Observation("Exchange", say("{folder} has the right permissions", folder=found))
 
 
 def _formgrader() -> Iterator[Observation]:
@@ -289,8 +321,8 @@ def _formgrader() -> Iterator[Observation]:
     server = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
     course = Path(settings([os.getcwd()]).CourseDirectory.get("root", "") or os.getcwd())
     if server and (course / "source").is_dir():
-        said = f"opens in its own browser tab on a hub, at {server}formgrader"
-        yield Observation("Formgrader", f"{said}; inside JupyterLab it would be a grey page")
+        opens = "opens in its own browser tab on a hub, at {address}; inside JupyterLab it would be a grey page"
+        yield Observation("Formgrader", say(opens, address=f"{server}formgrader"))
 
 
 def _home(path: str | Path) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+from grader.sentences import say
+
 DEFINED = re.compile(r"(?m)^(?:async +def|def|class) +(\w+)")
 
 
@@ -38,17 +40,25 @@ class CellRuns:
         """A sentence for the learner before the report on `thing`, the answer `name`; empty if the thing comes from the
         last run of its cell."""
         if thing is not None and self.reset.get(name) is thing:
-            return f"You reset the cell of `{name}` and haven't run it since, so {EARLIER}"
+            return say(RESET, name=name)
         text = _text_of(thing)
         cell = self.cell_of.get(text)
         if cell is None or self.last[cell][0] == text:
             return ""
         if not self.last[cell][1]:
-            return f"The cell of `{name}` was run again and failed (see the error below it), so {EARLIER}"
-        return f"The cell of `{name}` was run again but doesn't define `{name}` any more, so {EARLIER}"
+            return say(FAILED, name=name)
+        return say(DEFINES_ANOTHER, name=name)
 
 
-EARLIER = "this check looks at what an earlier run defined."
+RESET = "You reset the cell of `{name}` and haven't run it since, so this check looks at what an earlier run defined."
+FAILED = (
+    "The cell of `{name}` was run again and failed (see the error below it), so this check looks at what an earlier "
+    "run defined."
+)
+DEFINES_ANOTHER = (
+    "The cell of `{name}` was run again but doesn't define `{name}` any more, so this check looks at what an earlier "
+    "run defined."
+)
 RUNS = CellRuns()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.nbgrader_settings import foreign_exchange, settings
+from grader.sentences import say
 
 NBGRADERS = "/usr/local/share/nbgrader/exchange"
 # Of the folders of a course in it: what others must be able to do, what they must not, and the mode that does both. It
@@ -26,7 +27,8 @@ def exchange() -> Path | str | None:
     none."""
     config = settings([os.getcwd()])
     if foreign_exchange(config):
-        return f"belongs to another system ({', '.join(foreign_exchange(config))}), and is left as it is"
+        names = ", ".join(foreign_exchange(config))
+        return say("belongs to another system ({names}), and is left as it is", names=names)
     named = config.Exchange.get("root", "")
     if not named and not Path(NBGRADERS).is_dir():
         return None
@@ -37,18 +39,22 @@ def faults(root: Path) -> Iterator[tuple[str, str]]:
     """What is wrong with an exchange's modes, each with the command that puts it right."""
     place = shlex.quote(str(root))
     if not root.is_dir():
-        yield f"{root} isn't there, so nobody can fetch or hand in assignments", f"sudo install -d -m 1777 {place}"
+        missing = say("{folder} isn't there, so nobody can fetch or hand in assignments", folder=root)
+        yield missing, f"sudo install -d -m 1777 {place}"
         return
     mode = root.stat().st_mode
+    shown = f"{mode & 0o7777:o}"
     if not mode & stat.S_IWOTH or not os.access(root, os.W_OK | os.X_OK):
-        yield f"{root} (mode {mode & 0o7777:o}) isn't open to all, so nbgrader refuses it", f"sudo chmod 1777 {place}"
+        closed = say("{folder} (mode {mode}) isn't open to all, so nbgrader refuses it", folder=root, mode=shown)
+        yield closed, f"sudo chmod 1777 {place}"
         return
     if not mode & stat.S_ISVTX:
-        said = f"{root} (mode {mode & 0o7777:o}): every user can rename or remove a course in it"
+        said = say("{folder} (mode {mode}): every user can rename or remove a course in it", folder=root, mode=shown)
         yield said, f"sudo chmod 1777 {place}"
     for path in sorted(path for course in root.iterdir() for path in map(course.joinpath, FOLDERS) if path.is_dir()):
         needed, forbidden, right, closed, open_ = FOLDERS[path.name]
         mode = path.stat().st_mode
         said = closed if mode & needed != needed else open_ if mode & forbidden else ""
         if said:
-            yield f"{path} (mode {mode & 0o7777:o}): {said}", f"sudo chmod {right} {shlex.quote(str(path))}"
+            found = say("{folder} (mode {mode}): {fault}", folder=path, mode=f"{mode & 0o7777:o}", fault=say(said))
+            yield found, f"sudo chmod {right} {shlex.quote(str(path))}"

@@ -16,6 +16,7 @@ from IPython.core.error import InputRejected
 
 from grader.interrupt import not_interrupted
 from grader.learner.earlier_run import shell
+from grader.sentences import say
 from grader.subject.cells import compiled
 from grader.subject.names import Names, changed, names_in, names_of
 
@@ -78,8 +79,12 @@ class Unfinished:
             cell = self.waiting[needed[0]]
             self._wait_for(cell)
             raise NotFinished(
-                f"Not finished: `{needed[0]}` comes from a cell that was interrupted. First let that cell run to the "
-                f"end; it begins with `{cell.begins}`."
+                say(
+                    "Not finished: `{name}` comes from a cell that was interrupted. First let that cell run to the "
+                    "end; it begins with `{line}`.",
+                    name=needed[0],
+                    line=cell.begins,
+                )
             )
         return tree
 

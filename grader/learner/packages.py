@@ -6,6 +6,8 @@ from importlib import metadata
 
 from packaging.requirements import Requirement
 
+from grader.sentences import say
+
 COURSE = "attention-course"
 
 
@@ -24,7 +26,12 @@ def problem(requirement: Requirement) -> str:
     try:
         version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
-        return f"{requirement.name} is missing"
+        return say("{package} is missing", package=requirement.name)
     if requirement.specifier.contains(version, prereleases=True):
         return ""
-    return f"{requirement.name} is {version}, expected {requirement.specifier}"
+    return say(
+        "{package} is {version}, expected {wanted}",
+        package=requirement.name,
+        version=version,
+        wanted=requirement.specifier,
+    )

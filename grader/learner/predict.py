@@ -15,6 +15,7 @@ from grader.learner import progress
 from grader.learner.attended import is_attended
 from grader.learner.held import Bundle, holder
 from grader.markup import inline
+from grader.sentences import say
 from grader.views.prediction import Prediction
 
 CAME_OUT = "Result"
@@ -51,7 +52,7 @@ def predict(
         meant = shown.meant(guess)
         problem = shown.problem(meant)
         if problem:
-            print(f"guess={guess!r}: {problem}.")
+            print(say("guess={guess}: {problem}.", guess=repr(guess), problem=say(problem)))
         else:
             shown.guess = meant
     return shown
@@ -152,10 +153,10 @@ def _remark(guess: str, outcome: str, *, is_number: bool, is_right: bool | None)
     if is_right is None:
         return ""
     if guess == outcome:
-        return "As you guessed."
+        return say("As you guessed.")
     if is_right:
-        return "Near enough."
-    return f"Not {'near enough' if is_number else 'what you guessed'}. Can you say why?"
+        return say("Near enough.")
+    return say("Not near enough. Can you say why?") if is_number else say("Not what you guessed. Can you say why?")
 
 
 def _written(value: Any, shown: Prediction | None) -> str:
@@ -189,12 +190,13 @@ class Comparison:
     remark: str
 
     def __repr__(self) -> str:
-        guess = f"You guessed: {self.guess}" if self.guess else ""
-        return "\n".join(line for line in (guess, f"{CAME_OUT}: {self.outcome}", self.remark) if line)
+        guess = say("You guessed: {guess}", guess=self.guess) if self.guess else ""
+        outcome = say("Result: {outcome}", outcome=self.outcome)
+        return "\n".join(line for line in (guess, outcome, self.remark) if line)
 
     def _repr_html_(self) -> str:
-        cells = [("You guessed", self.guess)] if self.guess else []
-        cells.append((CAME_OUT, self.outcome))
+        cells = [(say("You guessed"), self.guess)] if self.guess else []
+        cells.append((say(CAME_OUT), self.outcome))
         heads = "".join(f'<th scope="col">{head}</th>' for head, _ in cells)
         texts = "".join(f"<td>{inline(text)}</td>" for _, text in cells)
         table = f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{texts}</tr></tbody></table>"

@@ -23,6 +23,7 @@ from grader.learner import here
 from grader.learner.attended import is_attended
 from grader.plain import made
 from grader.report import Report
+from grader.sentences import say, together
 from grader.spec.exercise import Exercise
 
 OFF = "off"
@@ -68,7 +69,7 @@ def unmounted(path: Path) -> str:
     """What is wrong with a place whose folder can't be made because the one above isn't there, as on a drive that isn't
     mounted; empty if that is not so. To make them all would keep the progress beside the drive."""
     above = path.parent.parent
-    return "" if path.parent.is_dir() or above.is_dir() else f"{above} is not there"
+    return "" if path.parent.is_dir() or above.is_dir() else say("{folder} is not there", folder=above)
 
 
 def load(path: Path | None = None) -> dict[str, Record]:
@@ -157,16 +158,18 @@ def predictions() -> str:
     right = {name: is_right for name, is_right in outcomes().items() if is_right is not None}
     if not right:
         return ""
-    said = f"Predictions: {sum(right.values())} of {len(right)} guesses were right"
+    said = say("Predictions: {right} of {total} guesses were right.", right=sum(right.values()), total=len(right))
     sure = {name: percent for name, percent in sureness().items() if name in right}
     if not sure:
-        return f"{said}."
+        return said
     share = sum(right[name] for name in sure) / len(sure)
     mean = sum(sure.values()) / len(sure)
-    return (
-        f"{said}. Where you gave your confidence, you were {mean:.0f} % sure on average and right {100 * share:.0f} % "
-        "of the time."
+    confidence = say(
+        "Where you gave your confidence, you were {sure} % sure on average and right {right} % of the time.",
+        sure=f"{mean:.0f}",
+        right=f"{100 * share:.0f}",
     )
+    return together(said, confidence)
 
 
 def _of_file(key: str, *kinds: type) -> dict[str, Any]:
@@ -191,7 +194,12 @@ def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
     if path is None:
         return
     if reason := unmounted(path):
-        _tell(f"Your progress is not kept: {reason}. Mount the drive, or name another file in GRADER_PROGRESS.")
+        _tell(
+            say(
+                "Your progress is not kept: {reason}. Mount the drive, or name another file in GRADER_PROGRESS.",
+                reason=say(reason),
+            )
+        )
         return
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -201,7 +209,13 @@ def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
             write_atomically(path, json.dumps({"version": 1, **document}, indent=1), mode=0o600)
     except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
         why = getattr(error, "strerror", None) or error
-        _tell(f"Your progress is not kept in {path}: {why}. Run `!grader doctor` in a cell to see more.")
+        _tell(
+            say(
+                "Your progress is not kept in {path}: {why}. Run `!grader doctor` in a cell to see more.",
+                path=path,
+                why=why,
+            )
+        )
 
 
 @cache

@@ -18,6 +18,7 @@ from grader.learner import progress
 from grader.learner.earlier_run import RUNS
 from grader.learner.earlier_run import shell as running_shell
 from grader.regions import ANSWERS_STUB, STUB, cut, without_marks
+from grader.sentences import say, together
 
 
 class SolutionCell(NamedTuple):
@@ -46,17 +47,17 @@ def solution(name: str) -> Shown | None:
     if not _known(name):
         return None
     if name not in exercises():
-        print(f"{name} is your teacher's own exercise, so only they can show its model solution.")
+        print(say("{name} is your teacher's own exercise, so only they can show its model solution.", name=name))
         return None
     record = progress.load().get(name, progress.Record())
     if record.tries < progress.TRIES and not record.passed_at:
         left = progress.TRIES - record.tries
-        checks = "check" if left == 1 else "checks"
-        print(f"The solution to {name} opens after {progress.TRIES} tries: {left} {checks} to go. Use the hints first.")
+        opens = say("The solution to {name} opens after {tries} tries.", name=name, tries=progress.TRIES)
+        print(together(opens, say("Tries left until then: {count}. Use the hints first.", count=left)))
         return None
     cell = dict(_solution_cells()).get(name)
     if cell is None:
-        print("The model solutions are not installed here. Ask your teacher, or look in the course's repository.")
+        print(say("The model solutions are not installed here. Ask your teacher, or look in the course's repository."))
         return None
     progress.record_solution(name)
     return Shown(without_marks(cell.source).strip())
@@ -69,7 +70,12 @@ def reset(name: str) -> None:
         return
     source = original(name)
     if source is None:
-        print(f"The original cell of {name} isn't available here. Copy it from a fresh copy of the notebook.")
+        print(
+            say(
+                "The original cell of {name} isn't available here. Copy it from a fresh copy of the notebook.",
+                name=name,
+            )
+        )
         return
     shell = running_shell()
     if shell is None or not hasattr(shell, "kernel"):
@@ -77,7 +83,7 @@ def reset(name: str) -> None:
         return
     shell.set_next_input(source, replace=True)
     RUNS.reset[name] = shell.user_ns.get(name)
-    print(f"This cell has been reset. Write {name}, then run the cell.")
+    print(say("This cell has been reset. Write {name}, then run the cell.", name=name))
 
 
 def original(name: str) -> str | None:
@@ -98,8 +104,8 @@ def _known(name: str) -> bool:
     if name in exercises() or (isinstance(name, str) and _is_own(name)):
         return True
     near = difflib.get_close_matches(str(name), exercises(), n=1)
-    meant = f"Did you mean `{near[0]}`?" if near else "`grader progress` lists the exercises."
-    print(f"There is no exercise {name!r}. {meant}")
+    meant = say("Did you mean `{name}`?", name=near[0]) if near else say("`grader progress` lists the exercises.")
+    print(together(say("There is no exercise {name}.", name=repr(name)), meant))
     return False
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from grader.learner.earlier_run import shell
 from grader.regions import STUB
+from grader.sentences import say
 
 
 def in_a_line(error: BaseException | None) -> str:
@@ -23,8 +24,8 @@ def in_a_line(error: BaseException | None) -> str:
         return ""
     name = frame.f_code.co_qualname.split(".")[0]
     if name.startswith("<"):
-        return "This cell is not written yet. Write it, then run it again."
-    return f"`{name}` is not written yet. Write it in its cell, then run this cell again."
+        return say("This cell is not written yet. Write it, then run it again.")
+    return say("`{name}` is not written yet. Write it in its cell, then run this cell again.", name=name)
 
 
 def say_so_in_a_line() -> None:

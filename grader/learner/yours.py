@@ -29,6 +29,7 @@ from grader.learner.attended import is_attended
 from grader.learner.here import MAX_BYTES
 from grader.regions import has_region
 from grader.report import Report
+from grader.sentences import Several, say, together
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject.cells import notebook_namespace
@@ -78,11 +79,15 @@ def _sentence(own: Sequence[str], why: Mapping[str, str]) -> str:
     by_reason: dict[str, list[str]] = {}
     for name, reason in why.items():
         by_reason.setdefault(reason, []).append(name)
-    courses = [f"{', '.join(names)}{reason and f' ({reason})'}" for reason, names in by_reason.items()]
-    run = [f"Your code runs here: {', '.join(own)}."] if own else []
-    if courses:
-        run.append(f"The course's code runs here: {', '.join(courses)}.")
-    return " ".join(run)
+    courses = [_with_reason(", ".join(names), reason) for reason, names in by_reason.items()]
+    return together(
+        say("Your code runs here: {names}.", names=", ".join(own)) if own else "",
+        say("The course's code runs here: {names}.", names=Several(courses)) if courses else "",
+    )
+
+
+def _with_reason(names: str, reason: str) -> str:
+    return say("{names} ({reason})", names=names, reason=say(reason)) if reason else names
 
 
 def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -90,9 +95,10 @@ def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) ->
     not. `earlier`: what runs of earlier lessons, which the notebook's code is to use too."""
     notebook = _notebook(lesson)
     if notebook is None:
-        return {}, dict.fromkeys(courses, f"you have no {lesson}.ipynb beside this notebook")
+        return {}, dict.fromkeys(courses, say("you have no {file} beside this notebook", file=f"{lesson}.ipynb"))
     if notebook.unreadable:
-        return {}, dict.fromkeys(courses, f"{notebook.file} can't be read: {notebook.unreadable}")
+        why_not = say("{file} can't be read: {reason}", file=notebook.file, reason=say(notebook.unreadable))
+        return {}, dict.fromkeys(courses, why_not)
     own, why = {}, {}
     with _aside():
         notebook.define(courses)
@@ -101,7 +107,7 @@ def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) ->
         for name, course in courses.items():
             reason = notebook.wrong.get(name) or _fault(exercises()[name], space, course)
             if reason:
-                why[name] = f"{notebook.file}: {reason}"
+                why[name] = say("{file}: {reason}", file=notebook.file, reason=say(reason))
                 space[name] = course  # what is right of the rest uses it
             else:
                 own[name] = space[name]
@@ -111,7 +117,7 @@ def _own(lesson: str, courses: Mapping[str, Any], earlier: Mapping[str, Any]) ->
 def _fault(exercise: Exercise, space: dict[str, Any], course: Any) -> str:
     """Why what a learner defined can't take the place of the course's; empty if it can."""
     if exercise.name not in space:
-        return "not defined"
+        return say("not defined")
     report = evaluate(exercise, LocalSubject(space))
     if not report.passed:
         return _failure(report)
@@ -122,10 +128,10 @@ def _failure(report: Report) -> str:
     """Why a check didn't pass, in a few words."""
     failure = report.first_failure
     if report.unwritten is not None:
-        return "not written yet"
+        return say("not written yet")
     if failure is None:
-        return "its check itself is broken, which is not your code's fault"
-    return _short(f"fails its check, “{failure.name}”")
+        return say("its check itself is broken, which is not your code's fault")
+    return say("fails its check, “{part}”", part=say(failure.name))
 
 
 def _short(text: object) -> str:
@@ -173,9 +179,12 @@ class _Notebook:
         try:
             return statements(source)
         except (SyntaxError, ValueError, RecursionError) as error:
-            where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else error
+            why = say("its cell isn't valid Python, {error}", error=_short(error))
+            if isinstance(error, SyntaxError):
+                template = "its cell isn't valid Python, line {number}: {error}"
+                why = say(template, number=error.lineno, error=_short(error.msg))
             defined = [name for name in wanted if re.search(rf"(?m)^(?:def|class) +{name}\b", source)]
-            self.wrong |= dict.fromkeys(defined, _short(f"its cell isn't valid Python, {where}"))
+            self.wrong |= dict.fromkeys(defined, why)
             return []
 
     def _run(self, number: int, statement: Statement) -> None:

@@ -114,14 +114,15 @@ def _other_arguments(session: Session, case: Case) -> Case:
     """The rows of a case in another order, so that shapes stay and numbers change. Where there are no tensors, the
     first argument of this case and the others of another one: it agrees with each of them in part."""
     if tensors_in(list(case.args.values())):
-        name, args = f"{case.name}, rows in another order", {key: _rolled(value) for key, value in case.args.items()}
-        return replace(case, name=name, args=args)
+        name = say("{case}, rows in another order", case=say(case.name))
+        return replace(case, name=name, args={key: _rolled(value) for key, value in case.args.items()})
     first = next(iter(case.args), None)
     others = [other for other, _ in session.called() if other.args.keys() == case.args.keys() and other is not case]
     if first is None or len(case.args) < 2 or not others:
         return case
     other = max(others, key=lambda other: sum(other.args[key] != case.args[key] for key in case.args))
-    return replace(case, name=f"{case.name} and {other.name}, mixed", args={**other.args, first: case.args[first]})
+    name = say("{one} and {other}, mixed", one=say(case.name), other=say(other.name))
+    return replace(case, name=name, args={**other.args, first: case.args[first]})
 
 
 def _rolled(value: Any) -> Any:

@@ -8,9 +8,20 @@ from string import ascii_lowercase
 
 import traitlets
 
+from grader.sentences import say
 from grader.views.base import KernelView, module, style
 
 Keep = Callable[[str | float | None, int | None], object]
+
+
+CHOOSE = (
+    "You haven't guessed yet. Run the cell and choose; where no buttons appear, add your guess: "
+    "predict(..., guess={example})."
+)
+TYPE = (
+    "You haven't guessed yet. Run the cell and type a number; where no buttons appear, add your guess: "
+    "predict(..., guess={example})."
+)
 
 
 class Prediction(KernelView):
@@ -73,16 +84,20 @@ class Prediction(KernelView):
         self._keep = keep
 
     def problem(self, guess: object) -> str:
-        """What is wrong with a guess, as a sentence; empty if nothing is."""
+        """What is wrong with a guess, as the end of a sentence; empty if nothing is."""
         if self.choices:
-            letters = ascii_lowercase[: len(self.choices)]
-            return "" if guess in self.choices else f"expected one of the letters {', '.join(letters)}"
+            letters = ", ".join(ascii_lowercase[: len(self.choices)])
+            return "" if guess in self.choices else say("expected one of the letters {letters}", letters=letters)
         number = isinstance(guess, int | float) and not isinstance(guess, bool) and math.isfinite(guess)
         if number and self._within(guess):  # type: ignore[arg-type]
             return ""
-        low = "" if self.low is None else f" from {self.low:g}"
-        high = "" if self.high is None else f" {'to' if low else 'up to'} {self.high:g}"
-        return f"expected a number{low}{high}"
+        if self.low is not None and self.high is not None:
+            return say("expected a number from {low} to {high}", low=f"{self.low:g}", high=f"{self.high:g}")
+        if self.low is not None:
+            return say("expected a number from {low}", low=f"{self.low:g}")
+        if self.high is not None:
+            return say("expected a number up to {high}", high=f"{self.high:g}")
+        return say("expected a number")
 
     def _within(self, number: float) -> bool:
         return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
@@ -134,12 +149,10 @@ class Prediction(KernelView):
             self._keep(None, None)
 
     def _in_words(self) -> str:
-        lines = [f"Predict: {self.question}"]
+        lines = [say("Predict: {question}", question=say(self.question))]
         lines += [f"  {letter}. {text}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
-        lines.append(self._unguessed() if self.guess is None else f"Your guess: {self.written(self.guess)}.")
+        if self.guess is None:
+            lines.append(say(CHOOSE if self.choices else TYPE, example=self.example))
+        else:
+            lines.append(say("Your guess: {guess}.", guess=self.written(self.guess)))
         return "\n".join(lines)
-
-    def _unguessed(self) -> str:
-        verb = "choose" if self.choices else "type a number"
-        instead = f"where no buttons appear, add your guess: predict(..., guess={self.example})"
-        return f"You haven't guessed yet. Run the cell and {verb}; {instead}."

@@ -16,6 +16,7 @@ from grader.exercises.registry import exercises
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from tests.exercises import scores
+from tests.exercises.sayable import unsaid
 from tests.exercises.statements import untrue
 
 # The others fail in `test_every_exercise_is_finished` alone, which says what is missing.
@@ -91,6 +92,7 @@ def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
         else:
             assert report.diagnosis == submission.mistake, str(report)
         assert helps(report), str(report)
+        assert not unsaid(report)
     same_score(submission, report if subject_of.kind == "same process" else scores.report_on(submission))
 
 

@@ -50,7 +50,7 @@ def test_a_missing_package_fails_and_says_what_to_do(monkeypatch):
     pretend(monkeypatch, "safetensors", None)
     done = CliRunner().invoke(main, ["doctor"])
     assert done.exit_code == 1
-    assert "1 thing to fix" in done.output
+    assert "Things to fix: 1" in done.output
     assert "fix   Packages: safetensors is missing" in done.output
     assert "Install the course again" in done.output
 
@@ -58,14 +58,14 @@ def test_a_missing_package_fails_and_says_what_to_do(monkeypatch):
 def test_a_version_outside_the_declared_range_fails(monkeypatch):
     pretend(monkeypatch, "matplotlib", "1.0")
     (finding,) = titled("Packages")
-    assert finding.word == "fix"
+    assert finding.standing == "fix"
     assert re.fullmatch(r"matplotlib is 1\.0, expected >=[\d.]+", finding.detail)
 
 
 @pytest.mark.parametrize("version", ["2030.1", "2030.1rc1", "2030.1+cpu"])
 def test_any_version_inside_the_range_is_fine(monkeypatch, version):
     pretend(monkeypatch, "torch", version)
-    assert [finding.word for finding in titled("Packages")] == ["ok"]
+    assert [finding.standing for finding in titled("Packages")] == ["ok"]
 
 
 def test_extras_are_not_asked_for():
@@ -80,13 +80,13 @@ def test_an_old_python_is_told(monkeypatch):
 def test_without_jupyterlab_nothing_has_to_be_fixed(monkeypatch):
     monkeypatch.setitem(sys.modules, "jupyterlab", None)
     (finding,) = titled("JupyterLab")
-    assert (finding.word, finding.detail) == ("note", "is not installed")
+    assert (finding.standing, finding.detail) == ("note", "is not installed")
 
 
 def test_a_missing_extension_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "jupyterlab", sys)  # also where it isn't installed
     monkeypatch.setattr(module, "EXTENSIONS", {"no-such-extension": "nothing"})
-    assert [(f.word, f.detail) for f in titled("JupyterLab")] == [
+    assert [(f.standing, f.detail) for f in titled("JupyterLab")] == [
         ("fix", "no-such-extension is missing (needed for nothing)")
     ]
 
@@ -94,7 +94,7 @@ def test_a_missing_extension_is_told(monkeypatch):
 def test_a_check_that_does_not_work_is_told(monkeypatch):
     monkeypatch.setattr("grader.exercises.registry.exercises", dict)
     (finding,) = titled("check")
-    assert (finding.word, finding.detail) == ("fix", "KeyError: 'first_steps'")
+    assert (finding.standing, finding.detail) == ("fix", "KeyError: 'first_steps'")
 
 
 @pytest.mark.parametrize(
@@ -105,27 +105,27 @@ def test_it_tells_where_progress_is_kept(kept, content, word, detail):
     if content is not None:
         kept.write_text(content)
     (finding,) = titled("Progress")
-    assert finding.word == word
+    assert finding.standing == word
     assert detail in finding.detail
 
 
 def test_a_drive_that_is_not_mounted_is_found(tmp_path, monkeypatch):
     monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "drive" / "course" / "progress.json"))
     (finding,) = titled("Progress")
-    assert finding.word == "fix"
+    assert finding.standing == "fix"
     assert finding.detail.endswith(f"{tmp_path / 'drive'} is not there")
 
 
 def test_progress_that_is_turned_off_is_noted(monkeypatch):
     monkeypatch.setenv("GRADER_PROGRESS", "off")
-    assert titled("Progress")[0].word == "note"
+    assert titled("Progress")[0].standing == "note"
 
 
 def test_it_draws_itself():
     html = Diagnosis(
         [Observation("Python", "3.11 <tag>"), Observation("Kernel", "another", "Do `this`.")]
     )._repr_html_()
-    assert "1 thing to fix" in html
+    assert "Things to fix: 1" in html
     assert "3.11 &lt;tag&gt;" in html
     assert "<code>this</code>" in html
 
@@ -138,14 +138,14 @@ def limited(tmp_path, monkeypatch, own: str, files: dict[str, str]) -> list[tupl
     (tmp_path / "own").write_text(own)
     monkeypatch.setattr(memory_limit, "GROUPS", tmp_path)
     monkeypatch.setattr(memory_limit, "OWN_GROUPS", tmp_path / "own")
-    return [(f.word, f.detail) for f in titled("Memory")]
+    return [(f.standing, f.detail) for f in titled("Memory")]
 
 
 @pytest.mark.parametrize(("free", "said"), [(150_000_000, ["150 MB is left on the disk that holds "]), (10**10, [])])
 def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
     usage = type(shutil.disk_usage("/"))(10**11, 10**11 - free, free)
     monkeypatch.setattr("shutil.disk_usage", lambda _place: usage)
-    found = [finding for finding in module._disk() if finding.word == "fix"]
+    found = [finding for finding in module._disk() if finding.standing == "fix"]
     assert [finding.detail[: len(said[0])] for finding in found[:1]] == said
 
 
@@ -153,13 +153,13 @@ def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
     ("own", "files", "word", "said"),
     [
         ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 0\noom_kill 0\n"}, "ok", "at most 2.0 GB"),
-        ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 3\noom_kill 1\n"}, "note", "was ended once"),
+        ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 3\noom_kill 1\n"}, "note", "more: 1"),
         ("0::/a/b\n", {"a/memory.max": "500000000\n", "a/memory.events": "", "a/b/memory.max": "max\n"}, "note", "0.5"),
         (
             "4:memory:/hub\n0::/\n",
             {"memory/hub/memory.limit_in_bytes": "3000000000\n", "memory/hub/memory.oom_control": "oom_kill 2\n"},
             "note",
-            "3.0 GB for this server and all its kernels; a process that wanted more was ended 2 times",
+            "3.0 GB for this server and all its kernels; processes ended that wanted more: 2",
         ),
     ],
     ids=["a container", "a kernel was ended", "the group around it", "version 1"],
@@ -190,7 +190,8 @@ def shared_folder(tmp_path, monkeypatch):
 
 
 def test_an_exchange_that_is_open_as_it_should_be_is_fine(shared_folder):
-    assert [(f.word, f.detail) for f in titled("Exchange")] == [("ok", f"{shared_folder} has the right permissions")]
+    (found,) = titled("Exchange")
+    assert (found.standing, found.detail) == ("ok", f"{shared_folder} has the right permissions")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,7 @@ def test_an_exchange_that_is_open_as_it_should_be_is_fine(shared_folder):
 def test_an_exchange_with_wrong_modes_is_told_with_the_command(shared_folder, name, mode, said, command):
     (shared_folder / name).chmod(mode)
     (finding,) = titled("Exchange")
-    assert finding.word == "fix"
+    assert finding.standing == "fix"
     assert said in finding.detail
     assert f"sudo {command} {shared_folder / name}".rstrip("/") in finding.advice
 
@@ -232,7 +233,7 @@ def test_another_systems_exchange_is_not_looked_at(shared_folder, tmp_path):
     shared_folder.chmod(0o700)
     with (tmp_path / "nbgrader_config.py").open("a") as file:
         file.write("c.ExchangeFactory.submit = 'ngshare_exchange.submit.ExchangeSubmit'\n")
-    assert [finding.word for finding in titled("Exchange")] == ["ok"]
+    assert [finding.standing for finding in titled("Exchange")] == ["ok"]
 
 
 @pytest.mark.parametrize(
