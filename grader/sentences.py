@@ -9,6 +9,7 @@ that makes a new string of it, such as `+`, an f-string or `.strip()`, leaves pl
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -140,15 +141,28 @@ def _stored(value: str) -> Any:
     return {"several": [_stored(name) for name in value.names]} if isinstance(value, Several) else stored(value)
 
 
-def restored(json: object) -> str:
+def restored(data: object) -> str:
     """The text that `stored` made JSON of. `ValueError` for anything else."""
-    match json:
+    match data:
         case str():
-            return json
+            return data
         case {"sentences": [*sentences]}:
             return together(*map(restored, sentences))
         case {"several": [*names]}:
             return Several(map(restored, names))
         case {"say": str(template), "with": dict(values)}:
             return say(template, **{name: restored(value) for name, value in values.items()})
-    raise ValueError(f"got {json!r:.60}, expected a text")
+    raise ValueError(f"got {data!r:.60}, expected a text")
+
+
+def as_json(text: str) -> str:
+    """A text as JSON in one string, for where only a string can be sent."""
+    return json.dumps(stored(text))
+
+
+def from_json(text: str) -> str:
+    """The text that `as_json` wrote; any other string is a text itself."""
+    try:
+        return restored(json.loads(text))
+    except (ValueError, RecursionError):
+        return text

@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from grader.sentences import Several, changed, in_language, restored, say, stored, together
+from grader.sentences import Several, as_json, changed, from_json, in_language, restored, say, stored, together
 
 SENTENCE = "{names} differ from {what} in {count} places."
 GERMAN = {SENTENCE: "{what}: {count} Stellen anders als bei {names}.", "the result": "das Ergebnis", "Run.": "Lauf."}
@@ -28,6 +28,7 @@ WAYS = {
     "pickle": lambda text: pickle.loads(pickle.dumps(text)),
     "copy": copy.deepcopy,
     "json": through_json,
+    "one string": lambda text: from_json(as_json(text)),
     "changed": lambda text: changed(text, str),
 }
 
@@ -75,3 +76,8 @@ def test_no_other_json_is_a_text(json):
 
 def test_a_template_does_not_reach_into_its_values():
     assert say("{x.__class__} {x:>99} {x}", x=1) == "{x.__class__} {x:>99} 1"
+
+
+@pytest.mark.parametrize("text", ["", "plain", "{", "3", '{"say": "{a}", "with": {"b": ""}}', "[" * 100_000])
+def test_any_other_string_is_a_text_itself(text):
+    assert from_json(text) == text

@@ -88,7 +88,7 @@ def run(mutant: Mutant) -> Result | None:
         return Result(mutant, "general")
     if found.diagnosis is not None:
         return Result(mutant, "named")
-    return Result(mutant, "unnamed", helped=bool(found.hints or any(part.hints for part in found.results)))
+    return Result(mutant, "unnamed", helped=bool(found.hints or any(part.hints for part in found.parts)))
 
 
 def _namespace(mutant: Mutant, cut_gradient: Callable[[Any], Any]) -> dict[str, Any]:

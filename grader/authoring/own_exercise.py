@@ -159,7 +159,7 @@ def _verdict(
         return f"the cell can't be run: {ran.raised.name}: {ran.raised.message}" if ran.raised else "it can't be run"
     report = evaluate(exercise, subject, seed=seed, larger=larger, exercises=exercises(own))
     if report.broken:
-        return f"the check itself fails: {report.broken}"
+        return f"the check itself fails: {report.traceback}"
     if not sample.mistake:
         failure = report.first_failure
         return "" if failure is None else f"it should pass, but doesn't: {failure.name}: {failure.message}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from grader.book.regrade_book import JUDGE, TEACHER, GradebookDiff
 from grader.course.release import CHECK
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult, PartResult
 from grader.report.words import STATES
 
 

@@ -22,10 +22,11 @@ from grader.judge.judge import Judge
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.reader import read
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import SubmissionResult
 from grader.judge.words import as_text, preface
 from grader.lesson_names import choose
 from grader.printable import printable
+from grader.report import ExerciseResult
 
 UNKNOWN = (
     "{0} is checked in this notebook but isn't an exercise of the notebooks in {1}, so it wasn't graded. If it is a "

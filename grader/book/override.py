@@ -16,9 +16,9 @@ from grader.course.lock import locked
 from grader.course.release import exercise_of
 from grader.course.roster import did_you_mean
 from grader.errors import CourseError
-from grader.judge.result import divided
 from grader.lesson_names import choose
 from grader.printable import printable
+from grader.report.data import divided
 
 MOST_WORDS = 2000  # characters of a reason
 

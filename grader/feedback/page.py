@@ -22,10 +22,11 @@ from grader.book.shown import CellMark, FeedbackMarks
 from grader.course.release import CHECK, exercise_of
 from grader.errors import CourseError
 from grader.feedback.safe_html import page_code, page_markdown
-from grader.judge.result import ExerciseResult, SubmissionResult, TestResult
-from grader.judge.words import BROKEN, carried, findings, named_with_points, preface, said_of
+from grader.judge.result import SubmissionResult, TestResult
+from grader.judge.words import BROKEN, findings, preface, said_of
 from grader.markup import inline, render, template
-from grader.report.words import State, first_fix, looks_like, unwritten
+from grader.report import ExerciseResult
+from grader.report.words import State, named_with_points, reasons, unwritten
 from grader.sentences import say, together
 
 TEMPLATE = "feedback/page.html"
@@ -273,12 +274,8 @@ def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
         yield Markup(inline(nothing.message))
     elif result.parts:
         yield Markup(_parts(result))
-    if result.first_fix:
-        yield Markup(inline(first_fix(result.name, result.first_fix, result.first_fix_why)))
-    if result.carried:
-        yield Markup(inline(carried(result)))
-    if result.symptom:
-        yield Markup(inline(looks_like(f"`{result.diagnosis}`", result.symptom)))
+    for sentence in reasons(result, in_code=True, stops=False):
+        yield Markup(inline(sentence))
     if result.hints:
         yield Markup(f"<strong>{say('Hint.')}</strong> {inline(result.hints[0])}")
 

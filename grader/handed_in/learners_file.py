@@ -12,10 +12,10 @@ from grader.errors import CourseError, SandboxUnavailable, Unreadable
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.judge import Judge
 from grader.judge.outline import Outline
-from grader.judge.result import ExerciseResult
 from grader.learner.appeal import FORMAT, LearnersFile
 from grader.plain import made
 from grader.printable import printable
+from grader.report import ExerciseResult
 
 MOST_BYTES = 2**20
 WHOSE = "a learner's file"  # in place of a student's name

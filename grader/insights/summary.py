@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from grader.judge.result import ExerciseResult, SubmissionMark, SubmissionResult
+from grader.judge.result import SubmissionMark, SubmissionResult
+from grader.report import ExerciseResult
 
 
 @dataclass(frozen=True)

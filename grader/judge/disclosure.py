@@ -8,8 +8,7 @@ has anyway.
 from __future__ import annotations
 
 from grader.judge.clean_text import clean
-from grader.judge.result import ExerciseResult, PartResult, Stop
-from grader.report import PartReport, Report
+from grader.report import ExerciseResult, PartReport, PartResult, Report, Stop
 from grader.report.words import WAITING
 from grader.subject import Raised
 
@@ -34,19 +33,19 @@ def judged(report: Report, practice: Report | None, printed: str, output_bytes: 
     """The result of one exercise from its `report` on the secret inputs. `practice` is the report on the practice
     inputs, None where there is none; `printed` is what the student's code printed, of which at most `output_bytes`
     bytes are kept."""
-    seen = {part.name: part for part in practice.results} if practice is not None else {}
+    seen = {part.name: part for part in practice.parts} if practice is not None else {}
     return ExerciseResult(
-        name=report.exercise,
+        name=report.name,
         points=report.points,
         score=_valid(report.score),
-        parts=tuple(_part(part, seen.get(part.name)) for part in report.results),
+        parts=tuple(_part(part, seen.get(part.name)) for part in report.parts),
         diagnosis=report.diagnosis,
         symptom=report.symptom,
         hints=report.hints if report.symptom else practice.hints if practice is not None else (),
         first_fix=report.first_fix,
         first_fix_why=report.first_fix_why,
         output=clean(printed, output_bytes),
-        broken=bool(report.broken),
+        broken=report.broken,
     )
 
 

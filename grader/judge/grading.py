@@ -18,10 +18,10 @@ from grader.judge.limits import Limits
 from grader.judge.needed import needed
 from grader.judge.outline import Outline, visible
 from grader.judge.reader import OWN_TEST, NotebookCell, read
-from grader.judge.result import CARRY_FORWARD, ExerciseResult, SubmissionResult, TestResult
+from grader.judge.result import CARRY_FORWARD, SubmissionResult, TestResult
 from grader.judge.runner import LEAST_SECONDS, Runner
 from grader.judge.sandbox import Sandbox
-from grader.report import Report
+from grader.report import ExerciseResult, Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject import Outcome

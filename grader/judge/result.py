@@ -2,112 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.plain import as_plain, made
-from grader.report.words import State, state_of
+from grader.report.data import ExerciseResult, Stop
 
 # A course's setting: what counts of the points that an exercise would earn if the earlier one that it calls were right.
 CARRY_FORWARD = {"none": 0.0, "half": 0.5, "full": 1.0}
 # What a submission's code was held by.
 CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
-
-
-@dataclass(frozen=True)
-class PartResult:
-    """One part of an exercise."""
-
-    name: str
-    passed: bool
-    weight: float  # its share of the points, beside the other parts' weights
-    kind: str = ""  # the id of its finding; "" if it passed
-    message: str = ""  # why it failed, in words that hold nothing of the judge's inputs
-    judged: bool = True  # False where something else has to come first: neither passed nor failed, it earns nothing
-
-    @property
-    def state(self) -> State:
-        """What became of it."""
-        return state_of(self.passed, self.judged)
-
-
-@dataclass(frozen=True)
-class Stop:
-    """The error at which a cell of the student's stopped: in which line of the cell, counted from 1 (0: not known),
-    what stands there, the error's class and its message."""
-
-    line_number: int
-    line: str
-    error: str
-    message: str
-
-    @property
-    def why(self) -> str:
-        """What was wrong, in the error's own words where it has any."""
-        return self.message or self.error
-
-
-@dataclass(frozen=True)
-class ExerciseResult:
-    """One exercise."""
-
-    name: str
-    points: float
-    score: float  # 0 to 1
-    parts: tuple[PartResult, ...] = ()
-    diagnosis: str | None = None  # the id of the mistake it looks like
-    symptom: str = ""  # of that mistake, as are `hints`
-    hints: tuple[str, ...] = ()
-    first_fix: str = ""  # the earlier exercise that comes first
-    first_fix_why: str = ""
-    output: str = ""  # what the student's code printed
-    broken: bool = False  # the check itself failed, for a teacher to look at
-    carried: float = 0.0  # the share of `score` that a second check gave
-    carried_with: tuple[str, ...] = ()  # the course's own, in place of the student's
-    stop: Stop | None = None  # where an earlier cell stopped that would have defined a missing name
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.score <= 1:
-            raise ValueError(f"{self.name}: got a score of {self.score!r}, expected 0 to 1")
-
-    @property
-    def mark(self) -> float:
-        """Points earned, to two decimals."""
-        return round(self.points * self.score, 2)
-
-    @property
-    def passed(self) -> bool:
-        return self.score == 1.0
-
-    @property
-    def part_points(self) -> tuple[tuple[float, float], ...]:
-        """For each part the points earned and possible, to two decimals. They add up to what the exercise earned by
-        itself, without what was `carried`, and to the points that it is worth."""
-        alone = round(self.points * (self.score - self.carried), 2)
-        whole, own = round(100 * self.points), round(100 * alone)
-        right = [part.weight * part.passed for part in self.parts]
-        left = [part.weight * (not part.passed) for part in self.parts]
-        if not math.isclose(sum(right) * self.points, (self.score - self.carried) * self.points * sum(right + left)):
-            # The score isn't the sum of the parts, as where something was used that is excluded.
-            return tuple((0.0, cents / 100) for cents in divided(whole, [part.weight for part in self.parts]))
-        earned, missed = divided(own, right), divided(whole - own, left)
-        return tuple((cents / 100, (cents + more) / 100) for cents, more in zip(earned, missed, strict=True))
-
-
-def divided(cents: int, weights: Sequence[float]) -> list[int]:
-    """Whole cents in the proportions of these weights, which add up to `cents`: those that lose most by rounding down
-    get one more."""
-    total = sum(weights)
-    if not total:
-        return [0] * len(weights)
-    exact = [cents * weight / total for weight in weights]
-    found = [math.floor(share) for share in exact]
-    order = sorted(range(len(weights)), key=lambda index: found[index] - exact[index])
-    for index in order[: cents - sum(found)]:
-        found[index] += 1
-    return found
 
 
 @dataclass(frozen=True)

@@ -9,30 +9,23 @@ from html import escape
 import nh3
 
 from grader.judge.clean_text import clean
-from grader.judge.result import (
-    CONFINED,
-    IN_BUBBLEWRAP,
-    UNSAFE,
-    ExerciseResult,
-    PartResult,
-    Stop,
-    SubmissionResult,
-    TestResult,
-)
+from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE, SubmissionResult, TestResult
 from grader.markup import inline
 from grader.printable import joined
+from grader.report import ExerciseResult, PartResult, Stop
 from grader.report.words import (
     FINAL_STATES,
     MARKS,
     State,
     first_failure,
-    first_fix,
     grouped,
-    looks_like,
+    line_of,
+    named_with_points,
+    reasons,
     unwritten,
     waiting,
 )
-from grader.sentences import Several, ended, say, together
+from grader.sentences import ended, say, together
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 WITHOUT_SANDBOX = "Graded without a sandbox."
@@ -59,7 +52,7 @@ def as_text(result: ExerciseResult) -> str:
         if part.state is State.FAILED and part.message not in said:
             said.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
-    lines += _reasons(result)
+    lines += reasons(result)
     lines += [say("Hint: {hint}", hint=say(hint)) for hint in result.hints]
     if result.output:
         lines += [say("Your code printed:"), *("    " + line for line in result.output.splitlines())]
@@ -68,19 +61,6 @@ def as_text(result: ExerciseResult) -> str:
 
 def _with_points(what: str, mark: float, points: float) -> str:
     return say("{what}: {mark} of {points} points", what=what, mark=f"{mark:g}", points=f"{points:g}")
-
-
-def _reasons(result: ExerciseResult) -> Iterator[str]:
-    """A sentence each on what else has to be mended first, what a second check gave, and which mistake it looks like;
-    none where there is nothing of the kind."""
-    if result.first_fix:
-        yield first_fix(result.name, result.first_fix, result.first_fix_why)
-    if result.stop:
-        yield stopped(result.stop)
-    if result.carried:
-        yield carried(result)
-    if result.symptom:
-        yield looks_like(result.diagnosis, result.symptom)
 
 
 def as_html(result: ExerciseResult) -> str:
@@ -96,14 +76,7 @@ def findings(result: ExerciseResult) -> str:
         parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")
     nothing = unwritten(result.parts)
     parts.append(_rows(result) if nothing is None else f"<p>{inline(nothing.message)}</p>")
-    if result.first_fix:
-        parts.append(f"<p>{inline(first_fix(result.name, result.first_fix, result.first_fix_why))}</p>")
-    if result.stop:
-        parts.append(f"<p>{inline(stopped(result.stop))}</p>")
-    if result.carried:
-        parts.append(f"<p>{inline(carried(result))}</p>")
-    if result.symptom:
-        parts.append(f"<p>{inline(looks_like(f'`{result.diagnosis}`', result.symptom))}</p>")
+    parts += [f"<p>{inline(sentence)}</p>" for sentence in reasons(result, in_code=True)]
     # Not folded, as in the notebook: the work is handed in, and paper doesn't unfold.
     parts += [f"<p><strong>{say('Hint.')}</strong> {inline(hint)}</p>" for hint in result.hints]
     if result.output:
@@ -111,29 +84,10 @@ def findings(result: ExerciseResult) -> str:
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
 
 
-def stopped(stop: Stop) -> str:
-    """Why a name is missing that an earlier cell would have defined, as sentences."""
-    missing = "A name is missing here because an earlier cell stopped at its {where}."
-    return together(say(missing, where=_line(stop)), say("The error was this: {error}", error=ended(stop.why)))
-
-
-def _line(stop: Stop) -> str:
-    if stop.line:
-        return say("line {number}, `{line}`", number=stop.line_number, line=stop.line)
-    return say("line {number}", number=stop.line_number)
-
-
 def cost(stop: Stop, exercises: Sequence[str]) -> str:
     """Which points an earlier cell's stop cost, as a sentence for a list."""
-    stopped = say("A cell stopped at its {where}: {error}", where=_line(stop), error=ended(stop.why))
+    stopped = say("A cell stopped at its {where}: {error}", where=line_of(stop), error=ended(stop.why))
     return together(stopped, say("This cost points in {exercises}.", exercises=joined(exercises)))
-
-
-def carried(result: ExerciseResult) -> str:
-    """What a second check gave, as a sentence; for a result with a `carried` share."""
-    names = Several(f"`{name}`" for name in result.carried_with)
-    points = f"{round(result.points * result.carried, 2):g}"
-    return say("Another check with the course's own {names} adds {points} to the points.", names=names, points=points)
 
 
 def test_as_html(test: TestResult, points: float) -> str:
@@ -160,13 +114,6 @@ def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
             earned, possible = next(points)
             named.append(named_with_points(part, earned, possible))
         yield group[0], "; ".join(named)
-
-
-def named_with_points(part: PartResult, earned: float, possible: float) -> str:
-    """A part's name, with the points that it earned of those it could where it is worth anything by itself."""
-    if not possible:
-        return say(part.name)
-    return say("{part} ({mark} of {points})", part=say(part.name), mark=f"{earned:g}", points=f"{possible:g}")
 
 
 def _rows(result: ExerciseResult) -> str:
@@ -203,7 +150,7 @@ def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
     said = preface(result) if result.unreadable or result.confinement == UNSAFE else []
     if exercise.broken:
         said.append(BROKEN)
-    said += _reasons(exercise)
+    said += reasons(exercise)
     if not exercise.symptom:
         failed = first_failure(exercise.parts)
         said += [say("{part}: {message}", part=say(failed.name), message=failed.message)] if failed else []

@@ -65,13 +65,13 @@ class LearnersFile:
 def file_for(report: Report, thing: object, names: Mapping[str, Any]) -> bytes:
     """The file for a teacher with the code of an answer `thing` and its report; empty where the code can't be had or is
     too long. `names` are those that the answer's code sees."""
-    cells = cells_of(report.exercise, thing, names)
+    cells = cells_of(report.name, thing, names)
     if not cells or sum(map(len, cells)) > MOST_BYTES:
         return b""
-    parts = tuple(ToldPart(part.name, part.state, part.weight, part.kind, part.message) for part in report.results)
+    parts = tuple(ToldPart(part.name, part.state, part.weight, part.kind, part.message) for part in report.parts)
     versions = {"python": platform.python_version(), "torch": metadata.version("torch"), "course": __version__}
     file = LearnersFile(
-        report.exercise, cells, report.mark, report.points, parts, report.diagnosis or "", versions=versions
+        report.name, cells, report.mark, report.points, parts, report.diagnosis or "", versions=versions
     )
     return file.to_bytes()
 

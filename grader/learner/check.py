@@ -53,7 +53,7 @@ class ShownReport(Report):
 
     def __repr__(self) -> str:
         state = "passed" if self.passed else "not passed"
-        return f"<Report {self.exercise}: {state}, {self.mark:g} of {self.points:g} points>"
+        return f"<Report {self.name}: {state}, {self.mark:g} of {self.points:g} points>"
 
     def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": as_html(self, self.file)}
@@ -79,9 +79,9 @@ def check(
     """
     caller = sys._getframe(1)
     found = _checked(obj, name, seconds, caller)
-    found = replace(found, points=here.points().get(found.exercise, found.points))
+    found = replace(found, points=here.points().get(found.name, found.points))
     report = ShownReport(**vars(found), file=b"" if practice else _safely(lambda: _file(found, obj, caller)) or b"")
-    earlier = _safely(lambda: RUNS.sentence_on(report.exercise, obj))
+    earlier = _safely(lambda: RUNS.sentence_on(report.name, obj))
     if earlier:
         print(earlier)
     executed = "NBGRADER_EXECUTION" in os.environ
@@ -204,7 +204,7 @@ def _unknown(obj: object, wanted: object, known: list[str], caller: FrameType) -
 
 
 def _refused(name: str, message: str) -> Report:
-    return Report(name, 0, (PartReport("finds the exercise", False, 1, message, "unknown-exercise"),))
+    return Report.of(name, 0, (PartReport("finds the exercise", False, 1, "unknown-exercise", message),))
 
 
 def show(report: ShownReport) -> None:
@@ -225,10 +225,10 @@ def _cell_run() -> int:
 
 def _one_line(report: Report) -> str:
     if report.broken:
-        return say("the check of {name} itself is broken; this is not your code's fault", name=report.exercise)
+        return say("the check of {name} itself is broken; this is not your code's fault", name=report.name)
     failure = report.first_failure
-    named = f"{report.exercise} [{report.diagnosis}]" if report.diagnosis else report.exercise
-    return f"{named}: {failure.name}: {failure.message}" if failure else report.exercise
+    named = f"{report.name} [{report.diagnosis}]" if report.diagnosis else report.name
+    return f"{named}: {failure.name}: {failure.message}" if failure else report.name
 
 
 if shell() is not None:  # else nobody runs cells, and IPython may not be there

@@ -96,7 +96,7 @@ def record(report: Report) -> None:
         best = max(old.best, score)
         return {"tries": old.tries + 1, "best": best, "last": score, "passed_at": passed_at, "checked_at": now}
 
-    update(report.exercise, change)
+    update(report.name, change)
 
 
 def record_solution(name: str) -> None:

@@ -1,5 +1,5 @@
 """What a check found: plain data (`data`), as text (`text`) and as HTML (`html`)."""
 
-from grader.report.data import PartReport, Report
+from grader.report.data import ExerciseResult, PartReport, PartResult, Report, Stop
 
-__all__ = ["PartReport", "Report"]
+__all__ = ["ExerciseResult", "PartReport", "PartResult", "Report", "Stop"]

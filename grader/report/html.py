@@ -31,7 +31,7 @@ def as_html(report: Report, file: bytes = b"") -> str:
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))
     if report.broken:
-        parts.append(f'<p>{escape(BROKEN)}</p><pre tabindex="0">{escape(report.broken)}</pre>')
+        parts.append(f'<p>{escape(BROKEN)}</p><pre tabindex="0">{escape(report.traceback)}</pre>')
     elif report.unwritten is not None:
         parts.append(f"<p>{inline(report.unwritten.message)}</p>")
     else:
@@ -50,7 +50,7 @@ def style(name: str = "report.css") -> str:
 def _head(report: Report, state: str) -> str:
     if report.broken:
         return f'<p class="grader-head grader-{state}" role="status">{escape(headline(report))}</p>'
-    said = say("`{name}`: passed" if report.passed else "`{name}`: not passed yet", name=report.exercise)
+    said = say("`{name}`: passed" if report.passed else "`{name}`: not passed yet", name=report.name)
     share = round(100 * report.score)
     return (
         f'<div class="grader-head grader-{state}" role="status"><span>{inline(said)}'
@@ -62,7 +62,7 @@ def _head(report: Report, state: str) -> str:
 def _results(report: Report) -> str:
     with_message = explained(report)
     rows = []
-    for group in grouped(report.results):
+    for group in grouped(report.parts):
         result, names = group[0], "; ".join(part.name for part in group)
         state = result.state
         kind = "waiting" if state is State.NOT_JUDGED else state

@@ -14,7 +14,7 @@ from grader.sentences import say, together
 
 def headline(report: Report) -> str:
     """A line with the exercise, whether it passed, and the points."""
-    name, earned = report.exercise, points(report)
+    name, earned = report.name, points(report)
     if report.broken:
         return say("{name}: this check is broken", name=name)
     if report.unwritten is not None and earned:
@@ -40,12 +40,12 @@ def as_text(report: Report) -> str:
     hint."""
     lines = [headline(report)]
     if report.broken:
-        lines += [BROKEN, *_indented(report.broken)]
+        lines += [BROKEN, *_indented(report.traceback)]
         return "\n".join(lines)
     if report.unwritten is not None:
         return lines[0]
     failure, with_message = report.first_failure, explained(report)
-    for group in grouped(report.results):
+    for group in grouped(report.parts):
         result = group[0]
         lines.append(row(group))
         if result in with_message:
@@ -70,7 +70,7 @@ def as_text(report: Report) -> str:
 def explained(report: Report) -> list[PartReport]:
     """The failures to show with their message: all of them, but each message only once."""
     failures: dict[str, PartReport] = {}
-    for result in report.results:
+    for result in report.parts:
         if result.state is State.FAILED:
             failures.setdefault(result.message, result)
     return list(failures.values())
@@ -78,7 +78,7 @@ def explained(report: Report) -> list[PartReport]:
 
 def file_name(report: Report) -> str:
     """The name under which a learner saves the file for a teacher."""
-    return f"{report.exercise}.json"
+    return f"{report.name}.json"
 
 
 MORE_HINTS = "(Hints left: {count}. To see the next one, run report = check(...), then print(report.hint(2)).)"

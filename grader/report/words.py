@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from grader.sentences import say, together
+from grader.sentences import Several, ended, say, together
+
+if TYPE_CHECKING:
+    from grader.report.data import ExerciseResult, PartResult, Stop
 
 # Kinds of findings that say that there is nothing to judge yet.
 UNWRITTEN = frozenset({"not-written", "missing"})
@@ -190,3 +193,44 @@ def first_fix(exercise: str, first: str, why: str) -> str:
     return together(
         say(reason, name=exercise, first=first), say(step, **({"first": first} if "{first}" in step else {}))
     )
+
+
+def reasons(result: ExerciseResult, in_code: bool = False, stops: bool = True) -> Iterator[str]:
+    """A sentence each on what else has to be mended first, at which line an earlier cell stopped (if `stops`), what a
+    second check gave, and which mistake it looks like; none where there is nothing of the kind. `in_code`: a mistake's
+    id stands in backquotes, for a page."""
+    if result.first_fix:
+        yield first_fix(result.name, result.first_fix, result.first_fix_why)
+    if result.stop and stops:
+        yield _stopped(result.stop)
+    if result.carried:
+        yield _carried(result)
+    if result.symptom:
+        yield looks_like(f"`{result.diagnosis}`" if in_code else result.diagnosis, result.symptom)
+
+
+def _stopped(stop: Stop) -> str:
+    """Why a name is missing that an earlier cell would have defined, as sentences."""
+    missing = "A name is missing here because an earlier cell stopped at its {where}."
+    return together(say(missing, where=line_of(stop)), say("The error was this: {error}", error=ended(stop.why)))
+
+
+def line_of(stop: Stop) -> str:
+    """The line at which a cell stopped, inside of a sentence."""
+    if stop.line:
+        return say("line {number}, `{line}`", number=stop.line_number, line=stop.line)
+    return say("line {number}", number=stop.line_number)
+
+
+def _carried(result: ExerciseResult) -> str:
+    """What a second check gave, as a sentence; for a result with a `carried` share."""
+    names = Several(f"`{name}`" for name in result.carried_with)
+    points = f"{round(result.points * result.carried, 2):g}"
+    return say("Another check with the course's own {names} adds {points} to the points.", names=names, points=points)
+
+
+def named_with_points(part: PartResult, earned: float, possible: float) -> str:
+    """A part's name, with the points that it earned of those it could where it is worth anything by itself."""
+    if not possible:
+        return say(part.name)
+    return say("{part} ({mark} of {points})", part=say(part.name), mark=f"{earned:g}", points=f"{possible:g}")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from grader.report.words import FirstFix, first_fix
-from grader.sentences import Several, ended, say, together
+from grader.sentences import Several, ended, from_json, say, together
 from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, not_judged, shape_of
 from grader.subject import Opaque, Outcome, Place, Raised
 from grader.tolerance import Tolerance
@@ -37,7 +37,7 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
     if outcome.status == "missing":
         return not_defined(str(outcome.value))
     if outcome.status == "misbuilt":
-        return Finding("misbuilt", str(outcome.value))
+        return Finding("misbuilt", from_json(str(outcome.value)))
     if outcome.status == "too-large":
         said = say("`{name}` returned more than the check can look at: {what}.", name=name, what=outcome.value)
         return Finding("too-large", said)

@@ -64,7 +64,7 @@ def evaluate(
     `seed` and `larger` decide which inputs are drawn. `exercises` has those that this one may build on, by name. With
     `remarks` a right answer is run as if on a GPU too. If not `explained`, the report of a wrong answer has its parts
     alone.
-    A fault of ours becomes `Report.broken`, never a finding about the student's code.
+    A fault of ours becomes `Report.traceback`, never a finding about the student's code.
     """
     session = None
 
@@ -87,7 +87,7 @@ def evaluate(
         return right_but_for_form(session, report, begin, _judge_parts) or report
     except Exception:  # a fault of ours: what a student's code raises is inside an outcome
         output, broken = session.output if session else "", traceback.format_exc(limit=-4)
-        return Report(exercise.name, exercise.points, (), output=output, broken=broken)
+        return Report.of(exercise.name, exercise.points, (), output=output, traceback=broken)
 
 
 def _judged(session: Session) -> tuple[Session, tuple[PartReport, ...]]:
@@ -138,24 +138,24 @@ def _result(name: str, weight: float, finding: Finding | None) -> PartReport:
         name,
         False,
         weight,
-        finding.message,
         finding.kind,
+        finding.message,
+        finding.kind not in WAITING,
         finding.got,
         finding.expected,
         finding.hints,
-        judged=finding.kind not in WAITING,
     )
 
 
 def _report(session: Session, results: tuple[PartReport, ...], **explanation: object) -> Report:
     exercise = session.exercise
-    return Report(
+    return Report.of(
         exercise.name,
         exercise.points,
         results,
         forfeited=session.excluded_call is not None,
         output=session.output,
-        **explanation,  # type: ignore[arg-type]
+        **explanation,
     )
 
 

@@ -7,7 +7,6 @@ once more in that form, and half of what they earn there stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -54,9 +53,8 @@ def right_but_for_form(
         if sum(part.weight for part in parts if part.passed) < ENOUGH * total:
             continue
         weight = total * (1 - SHARE) / SHARE
-        found = replace(
-            report, results=(PartReport(TITLE, False, weight, _said(session, form, first), first.kind), *parts)
-        )
+        told = PartReport(TITLE, False, weight, first.kind, _said(session, form, first))
+        found = report.with_parts((told, *parts))
         best = found if found.score > best.score else best
         if all(part.passed for part in parts):
             break

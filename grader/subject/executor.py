@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader.sentences import as_json, say
 from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_whole
@@ -176,8 +177,9 @@ class Executor:
             return {}
         module = self._find(request.target)(*request.args, **request.keywords)
         if not isinstance(module, nn.Module):
-            problem = f"`{request.target}(...)` made a value of type {type(module).__name__}, expected an `nn.Module`."
-            return {"status": "misbuilt", "value": problem}
+            made = "`{name}(...)` made a value of type {type}, expected an `nn.Module`."
+            problem = say(made, name=request.target, type=type(module).__name__)
+            return {"status": "misbuilt", "value": as_json(problem)}
         self.modules[request.handle] = module
         return {}
 
@@ -189,7 +191,7 @@ class Executor:
         state = {**state, **{name: optional[name] for name in optional if name in tensors}}
         problem = _misfit(tensors, state)
         if problem:
-            return {"status": "misbuilt", "value": problem}
+            return {"status": "misbuilt", "value": as_json(problem)}
         with torch.no_grad():
             for name, tensor in state.items():
                 tensors[name].copy_(tensor)
@@ -263,11 +265,16 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
     for name, tensor in state.items():
         if name not in tensors:
             near = difflib.get_close_matches(name, tensors, n=SHOWN, cutoff=0)
-            has = ", ".join(f"`{name}` {tuple(tensors[name].shape)}" for name in near) or "none at all"
-            more = f", and {len(tensors) - len(near)} more" if len(near) < len(tensors) else ""
-            return f"The module has no parameter or buffer `{name}`; it has {has}{more}."
+            has = ", ".join(f"`{name}` {tuple(tensors[name].shape)}" for name in near)
+            if not near:
+                return say("The module has no parameter or buffer `{name}`; it has none at all.", name=name)
+            if len(near) == len(tensors):
+                return say("The module has no parameter or buffer `{name}`; it has {others}.", name=name, others=has)
+            more = "The module has no parameter or buffer `{name}`; it has {others}, and {count} more."
+            return say(more, name=name, others=has, count=len(tensors) - len(near))
         if tensors[name].shape != tensor.shape:
-            return f"`{name}` has shape {tuple(tensors[name].shape)}, expected {tuple(tensor.shape)}."
+            got, expected = tuple(tensors[name].shape), tuple(tensor.shape)
+            return say("`{name}` has shape {got}, expected {expected}.", name=name, got=got, expected=expected)
     return ""
 
 

@@ -39,7 +39,7 @@ def test_a_spoilt_answer_is_noticed(name):
         if way.startswith(TRIED) and way not in equivalent().get(name, {}):
             answer = eval(code, {**namespace, "spoilt": spoilt})
             report = evaluate(KNOWN[name], LocalSubject({**namespace, name: answer}), explained=False)
-            assert not report.broken, report.broken
+            assert not report.broken, report.traceback
             assert report.passed == (way in OPEN.get(name, ())), way
 
 

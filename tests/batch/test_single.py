@@ -13,7 +13,7 @@ from grader.batch.single import Settings, lesson_in
 from grader.cli.main import main
 from grader.exercises.registry import exercises
 from grader.judge.limits import Limits
-from grader.judge.result import ExerciseResult, PartResult
+from grader.report import ExerciseResult, PartResult
 from tests.classroom import ROOT, solved
 
 

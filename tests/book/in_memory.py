@@ -10,7 +10,8 @@ from traitlets.config import Config
 
 from grader.book import gradebook
 from grader.book.gradebook import GradebookEntry, LessonGradebook
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult
 
 LESSON, OTHER = "01", "00"
 DUE = datetime(2026, 11, 10, 12, 0)

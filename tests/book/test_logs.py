@@ -10,7 +10,8 @@ import pytest
 
 from grader.book import audit
 from grader.book.results_log import RESULTS, TAKEN_BACK, LoggedResult, ResultsLog, latest, stored_keys
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult
 
 LESSON = "01"
 

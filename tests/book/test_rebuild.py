@@ -12,8 +12,9 @@ from grader.book.rebuild import LEFT_OUT, MOST_TEXT, OwnCell, own_cells, rebuild
 from grader.course.release import Release
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import SubmissionResult
 from grader.judge.result import TestResult as ResultOfTest
+from grader.report import ExerciseResult
 from tools import notebooks as nb
 
 

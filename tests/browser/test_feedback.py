@@ -15,7 +15,8 @@ from grader.course.release import Release
 from grader.feedback.page import Feedback
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult, PartResult
 from tests.browser.conftest import AXE, ROOT, SCREENSHOTS
 from tools.lab import page_of
 

@@ -319,7 +319,7 @@ def problems(chosen: list[Set], names: list[str]) -> list[str]:
         for name in names:
             report = checked(name)
             if report.score != 1.0:
-                failure = report.broken.strip().splitlines()[-1:] or [
+                failure = report.traceback.strip().splitlines()[-1:] or [
                     report.first_failure and report.first_failure.message
                 ]
                 found.append(f"{name}: {report.score:.2f}, {failure[0]}")

@@ -51,13 +51,13 @@ class QuizTests:
 
     def graded(self, given: object) -> Report:
         report = evaluate(self.quiz, LocalSubject({self.quiz.name: given}))
-        assert not report.broken, report.broken
+        assert not report.broken, report.traceback
         return report
 
     def message(self, key: str, answer: object) -> str:
         """What is said about one answer, all others being right."""
         report = self.graded({**self.right, key: answer})
-        failed = [result for result in report.results if not result.passed]
+        failed = [result for result in report.parts if not result.passed]
         assert [result.name for result in failed] == [key], str(report)
         assert report.score == pytest.approx(1 - 1 / len(self.right))
         return failed[0].message

@@ -29,7 +29,7 @@ def whole() -> frozenset[str]:
 
 def unsaid(report: Report) -> list[str]:
     """The texts of a report that can't be said again."""
-    texts = [text for part in report.results for text in (part.name, part.message, *part.hints)]
+    texts = [text for part in report.parts for text in (part.name, part.message, *part.hints)]
     return [left for text in (*texts, report.symptom, *report.hints, report.remark) for left in _unsaid(text)]
 
 

@@ -43,13 +43,13 @@ def _rounds(_match: re.Match[str], _report: Report, sample: Sample) -> bool:
 
 def _only_the_message(_match: re.Match[str], report: Report, _sample: Sample) -> bool:
     """Whether a wrong input got through, or another exception was raised: more than the text of a message is wrong."""
-    return not any("The message should name" in part.message for part in report.results if part.judged)
+    return not any("The message should name" in part.message for part in report.parts if part.judged)
 
 
 def _values_pass(_match: re.Match[str], report: Report, sample: Sample) -> bool:
     """Whether the first part that compares values passes."""
     first = next(part.name for part in exercises()[sample.exercise].parts if part.compares_values)
-    return any(part.name == first and part.passed for part in report.results)
+    return any(part.name == first and part.passed for part in report.parts)
 
 
 def _draws(_match: re.Match[str], _report: Report, sample: Sample) -> bool:
@@ -74,7 +74,7 @@ def said(report: Report) -> Iterator[str]:
     """Every text of a report."""
     yield report.symptom
     yield from report.hints
-    for part in report.results:
+    for part in report.parts:
         yield part.message
         yield from part.hints
 

@@ -31,14 +31,14 @@ TRUE = {
 
 def graded(given: object):
     report = evaluate(EXERCISE, LocalSubject({"bug_hunt": given}))
-    assert not report.broken, report.broken
+    assert not report.broken, report.traceback
     return report
 
 
 def message(box: str, answer: object) -> str:
     report = graded({**TRUE, box: answer})
     assert report.score == pytest.approx(7 / 8)
-    return next(result.message for result in report.results if not result.passed)
+    return next(result.message for result in report.parts if not result.passed)
 
 
 def test_all_named_is_eight_points():

@@ -106,7 +106,7 @@ def test_garbage_earns_at_most_a_tenth(name):
     for title, garbage in GARBAGE.items():
         subject = LocalSubject({**namespace, name: instead_of(right, garbage)})
         report = engine.evaluate(known[name], subject)
-        assert not report.broken, report.broken
+        assert not report.broken, report.traceback
         earned[title] = report.score
     print(f"{name:30}" + " ".join(f"{score:7.0%}" for score in earned.values()))
     too_much = {title: f"{score:.0%}" for title, score in earned.items() if score > AT_MOST}

@@ -76,7 +76,7 @@ def test_a_lost_axis_of_length_one_is_noticed(name, how):
     assert right.passed, str(right)
     wrong = LocalSubject({**namespace, name: squeezed(namespace[name], SQUEEZES[how])})
     report = evaluate(exercise, wrong, exercises=EXERCISES)
-    assert not report.broken, report.broken
+    assert not report.broken, report.traceback
     assert report.passed == (how in HARMLESS.get(name, {})), str(report)
     if not report.passed:
         assert report.diagnosis in ("squeezed", NAMED_OTHERWISE.get(name)), str(report)

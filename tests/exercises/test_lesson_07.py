@@ -133,7 +133,7 @@ def test_parts_that_fail_name_their_steps(name, title, steps):
     exec(one.source, namespace)
     report = evaluate(KNOWN[name], LocalSubject(namespace), exercises=exercises())
     found: set[int] = set()
-    for result in report.results:
+    for result in report.parts:
         if not result.passed and result.name.startswith("step"):
             found |= in_words(result.name.split(":")[0])
     assert found == steps

@@ -14,7 +14,7 @@ def report(exercise: str, source: str) -> Report:
     subject = LocalSubject({"__name__": "__main__"})
     assert subject.ask(Request("run", source=source, seconds=60)).ok
     checked = evaluate(exercises()[exercise], subject)
-    assert not checked.broken, checked.broken
+    assert not checked.broken, checked.traceback
     return checked
 
 
@@ -42,7 +42,7 @@ def test_a_value_error_of_python_is_not_quoted_as_the_students_message():
 
 def test_a_call_that_fails_with_a_mask_is_not_said_to_fail_because_it_is_the_second():
     checked = report("MultiHeadAttention", sample("MultiHeadAttention-mask-as-condition-if mask"))
-    kinds = {result.name: result.kind for result in checked.results}
+    kinds = {result.name: result.kind for result in checked.parts}
     assert kinds["hides what the mask hides"] == "raised"
     assert kinds["keeps nothing from an earlier call"] == "values-first"
 

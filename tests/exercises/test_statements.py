@@ -24,5 +24,5 @@ FALSE = [
 @pytest.mark.parametrize("sentence", FALSE)
 def test_a_false_sentence_is_found(sentence):
     sample = Sample("attention_scores", "zeros", "-", ZEROS)
-    report = Report("attention_scores", 2, (PartReport("scores one sequence", False, 3, sentence, "wrong-values"),))
+    report = Report.of("attention_scores", 2, (PartReport("scores one sequence", False, 3, "wrong-values", sentence),))
     assert untrue(report, sample) == [sentence]

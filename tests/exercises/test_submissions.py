@@ -83,7 +83,7 @@ def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
     listed = {mistake.id for mistake in exercises()[submission.exercise].mistakes}
     for seed, larger in SEEDS[subject_of.kind]:
         report = check(submission, subject_of, seed, larger)
-        assert not report.broken, report.broken
+        assert not report.broken, report.traceback
         assert not report.passed
         assert report.score < 1
         assert untrue(report, submission) == []

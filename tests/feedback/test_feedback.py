@@ -30,8 +30,9 @@ from grader.feedback.page import MOST, Feedback
 from grader.feedback.safe_html import MOST_CODE, highlight_code, markdown2html, page_code, page_markdown
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import SubmissionResult
 from grader.judge.result import TestResult as ResultOfTest
+from grader.report import ExerciseResult, PartResult
 from tests.batch.test_own_cells import OWN
 from tests.classroom import LESSON, answered, classroom_at, solved
 

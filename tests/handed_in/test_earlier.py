@@ -14,7 +14,8 @@ from grader.course.files import UntrustedFolder
 from grader.handed_in import earlier
 from grader.handed_in.earlier import archive_hand_in, attempts, keep_only, kept_times, put, put_best
 from grader.judge.limits import Limits
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult
 
 LESSON = "01_self_attention"
 NOON, DAY = datetime(2026, 11, 20, 12), timedelta(days=1)

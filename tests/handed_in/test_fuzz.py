@@ -20,9 +20,10 @@ from grader.course.folder import RESULTS
 from grader.course.json_lines import lines_file
 from grader.course.lateness import timestamp
 from grader.handed_in.links import remove_links
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import SubmissionResult
 from grader.learner import progress
 from grader.printable import printable
+from grader.report import ExerciseResult, PartResult
 from tests.classroom import LESSON
 from tests.course.test_files import Layout, Log
 from tests.judge.test_fuzz import mutated

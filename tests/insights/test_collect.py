@@ -14,7 +14,8 @@ from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import lesson_insights, lessons_with_results
 from grader.insights.similarity import WORD_FOR_WORD, Pair
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult
 from grader.source.create import create
 from tests.classroom import _schema  # noqa: F401
 from tools import notebooks as nb

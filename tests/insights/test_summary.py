@@ -9,7 +9,8 @@ import pytest
 from grader.insights.page import LessonInsights, as_html, as_text, table
 from grader.insights.similarity import Pair
 from grader.insights.summary import summarise
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult, PartResult
 
 
 def result(first: float, second: float, diagnosis: str | None = None) -> SubmissionResult:

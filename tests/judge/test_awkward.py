@@ -11,8 +11,9 @@ from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.plan import as_code, make
 from grader.judge.reader import read
-from grader.judge.result import IN_BUBBLEWRAP, Stop
+from grader.judge.result import IN_BUBBLEWRAP
 from grader.judge.words import as_html, as_text, comment_on, preface
+from grader.report import Stop
 from tests.judge.awkward import (
     AWKWARD,
     BY_HAND,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 from grader.judge.disclosure import GENERAL, judged
 from grader.judge.result import SubmissionResult
@@ -16,7 +15,7 @@ WRONG = "def product(left, right):\n    return 2.5 * left @ right"
 
 def result_of(source, practice=True):
     report = report_of("product", source)
-    return judged(report, report if practice else replace(report, results=()), "", 1000)
+    return judged(report, report if practice else report.with_parts(()), "", 1000)
 
 
 def test_the_three_states_are_in_the_result_and_in_json():

@@ -288,7 +288,7 @@ def test_odd_outcomes_are_no_fault_of_a_specification(name):
     for seed in seeds(4):
         subject = Odd(dict(namespace_of(exercise)), random.Random(f"{name} {seed}"))
         report = evaluate(exercise, subject, seed=f"odd {seed}", seconds=60, exercises=exercises())
-        assert not report.broken, f"seed {seed}: {report.broken}"
+        assert not report.broken, f"seed {seed}: {report.traceback}"
         str(report)
 
 

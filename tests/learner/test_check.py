@@ -60,13 +60,13 @@ def test_takes_anything_under_the_exercises_name(thing):
 def test_says_what_it_could_not_find(args, message):
     report = check(*args)
     assert not report.passed
-    assert message in report.results[0].message
+    assert message in report.parts[0].message
 
 
 @pytest.mark.parametrize("seconds", ["3", 0, -1, float("nan"), float("inf"), True, [1], 10**40])
 def test_says_which_time_limit_it_takes(seconds):
     report = check(attention_scores, seconds=seconds)
-    assert "`seconds` should be a number above 0" in report.results[0].message
+    assert "`seconds` should be a number above 0" in report.parts[0].message
 
 
 class Hostile:
@@ -94,7 +94,7 @@ def test_whatever_is_passed_is_told_in_a_sentence(make):
     thing = make()
     report = check(thing, "attention_scores")
     assert not report.broken
-    assert report.results[0].message or report.passed
+    assert report.parts[0].message or report.passed
     assert not check(thing).broken
 
 
@@ -104,7 +104,7 @@ def first_steps(x):
 
 def test_the_example_is_the_function_that_was_called():
     report = check(first_steps(torch.ones(2)))
-    assert "Pass the function itself, without calling it: `check(first_steps)`" in report.results[0].message
+    assert "Pass the function itself, without calling it: `check(first_steps)`" in report.parts[0].message
 
 
 def test_a_warning_names_the_learners_line_and_not_the_graders():
@@ -220,7 +220,7 @@ def test_the_name_that_is_passed_is_the_exercises_whatever_it_stands_for(answer)
     first_steps = answer
     assert check(first_steps).passed
     steps = answer
-    assert check(steps).results[0].kind == "unknown-exercise"
+    assert check(steps).parts[0].kind == "unknown-exercise"
 
 
 def test_code_that_waits_is_not_judged_yet_and_asked_to_be_checked_again(monkeypatch):
@@ -266,5 +266,5 @@ def test_a_check_computes_in_one_thread_and_leaves_the_learners_own():
 def test_a_name_that_is_no_function_any_more_is_told_by_name():
     first_steps = 7
     report = check(first_steps)
-    assert report.exercise == "first_steps"
-    assert "`first_steps` is `7` here" in report.results[0].message
+    assert report.name == "first_steps"
+    assert "`first_steps` is `7` here" in report.parts[0].message

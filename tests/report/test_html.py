@@ -46,8 +46,10 @@ def read(report: Report) -> Balance:
 
 
 def failed(got=None, expected=None, **more) -> Report:
-    result = PartReport("scores one sequence", False, 3, "`x` <b>differs</b>", "wrong-values", got, expected)
-    return Report("attention_scores", 2, (PartReport("shape", True, 1), result), **more)
+    result = PartReport(
+        "scores one sequence", False, 3, "wrong-values", "`x` <b>differs</b>", got=got, expected=expected
+    )
+    return Report.of("attention_scores", 2, (PartReport("shape", True, 1), result), **more)
 
 
 def test_what_passed_and_what_failed_is_said_in_words():
@@ -125,7 +127,7 @@ def test_a_named_mistake_and_a_piece_to_mend_first_are_told():
             diagnosis="no-scaling",
             symptom="the scale is missing.",
             first_fix="stable_softmax",
-            first_fix_why="is not defined",
+            first_fix_why="missing",
         )
     ).text
     assert "It looks like no-scaling: the scale is missing." in text
@@ -133,7 +135,7 @@ def test_a_named_mistake_and_a_piece_to_mend_first_are_told():
 
 
 def test_a_broken_check_does_not_blame_the_learner():
-    text = read(Report("x", 2, (), broken="Traceback <here>")).text
+    text = read(Report.of("x", 2, (), traceback="Traceback <here>")).text
     assert "The check itself failed, not your code" in text
     assert "Traceback <here>" in text
 

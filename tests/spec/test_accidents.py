@@ -235,21 +235,21 @@ def test_a_constant_in_capitals_and_a_function_of_ones_own_are_no_accident():
 def test_the_place_is_named_by_function_and_cell_at_the_innermost_line():
     helper = "def scale(x):\n    y = x\n    return y @ y"
     report = report_of("attention_scores", helper, "def attention_scores(query, key):\n    return scale(query)")
-    said = report.results[0].message
+    said = report.parts[0].message
     assert "`attention_scores` raised RuntimeError in `scale`, at line 3 of its cell: `return y @ y`" in said
     report = report_of("attention_scores", "def attention_scores(query, key):\n    return query @ key")
-    assert "raised RuntimeError at line 2 of its cell: `return query @ key`" in report.results[0].message
+    assert "raised RuntimeError at line 2 of its cell: `return query @ key`" in report.parts[0].message
 
 
 def test_pythons_own_value_error_is_not_taken_for_the_learners():
     report = report_of("split_heads", SPLIT.format("B, T, E = x.shape\n    return x"))
     assert (
         "Expected a ValueError that your code raises, got one of Python's own: not enough values"
-        in report.results[-1].message
+        in report.parts[-1].message
     )
 
 
 def test_torchs_advice_to_use_numpy_is_contradicted():
     source = "def attention_scores(query, key):\n    return torch.from_numpy(query.numpy() @ key.mT.numpy())"
-    said = report_of("attention_scores", source).results[-1].message
+    said = report_of("attention_scores", source).parts[-1].message
     assert said.endswith("Ignore torch's advice here, because NumPy cuts the gradient. Use torch operations instead.")

@@ -37,7 +37,7 @@ def product(body):
 def test_right_code_gets_full_marks(report_of):
     report = report_of("product", product("return left @ right"))
     assert (report.passed, report.score, report.mark, report.diagnosis) == (True, 1.0, 4.0, None)
-    assert [r.passed for r in report.results] == [True] * 8
+    assert [r.passed for r in report.parts] == [True] * 8
 
 
 # A fault: the body, the kind of its finding, and a pattern of its message.
@@ -78,7 +78,7 @@ def test_accident_gets_a_sentence(report_of, body, kind, sentence):
     assert not report.passed
     assert not report.broken
     assert report.diagnosis == kind
-    failed = [r for r in report.results if not r.passed]
+    failed = [r for r in report.parts if not r.passed]
     first = next(r for r in failed if r.kind == kind)
     assert re.search(sentence, first.message), first.message
     assert "Traceback" not in as_text(report)
@@ -97,9 +97,9 @@ ONE_NUMBER = {
 @pytest.mark.parametrize(("body", "sentence"), ONE_NUMBER.values(), ids=list(ONE_NUMBER))
 def test_one_number_is_told_as_it_is_and_only_once(report_of, body, sentence):
     report = report_of("total", f"def total(x):\n    {body}\n")
-    assert re.fullmatch("The result of `total` " + sentence, report.results[1].message), report.results[1].message
+    assert re.fullmatch("The result of `total` " + sentence, report.parts[1].message), report.parts[1].message
     assert as_text(report).count("expected ") == 1
-    assert (report.results[1].got, report.results[1].expected) == (None, None)
+    assert (report.parts[1].got, report.parts[1].expected) == (None, None)
 
 
 def test_one_number_that_should_be_finite_is_told():
@@ -118,9 +118,9 @@ def patient(monkeypatch):
 def test_endless_loop_is_stopped_and_told_once(report_of, patient):
     report = report_of("product", product("while True:\n    pass"), seconds=0.5)
     assert report.diagnosis == "time-limit"
-    assert "did not finish in time" in report.results[0].message
-    assert {r.kind for r in report.results} == {"time-limit", "not-run", "runs-first"}
-    assert [r.state for r in report.results] == ["failed", *["not-judged"] * 7]
+    assert "did not finish in time" in report.parts[0].message
+    assert {r.kind for r in report.parts} == {"time-limit", "not-run", "runs-first"}
+    assert [r.state for r in report.parts] == ["failed", *["not-judged"] * 7]
     assert report.score == 0
 
 
@@ -141,10 +141,10 @@ def test_an_exercise_may_have_a_time_limit_of_its_own(subject_of, patient):
 def test_unwritten_and_undefined_functions(report_of):
     unwritten = report_of("product", product("raise NotImplementedError()"))
     assert unwritten.score == 0
-    assert "not written yet" in unwritten.results[0].message
+    assert "not written yet" in unwritten.parts[0].message
     missing = report_of("product", "x = 1")
     assert missing.score == 0
-    assert "not defined" in missing.results[0].message
+    assert "not defined" in missing.parts[0].message
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_unwritten_and_undefined_functions(report_of):
 def test_excluded_function_scores_nothing_by_whatever_route(report_of, call):
     report = report_of("product", product(f"{call}\nreturn left @ right"))
     assert (report.passed, report.score, report.diagnosis) == (False, 0.0, "excluded-function")
-    message = report.results[-1].message
+    message = report.parts[-1].message
     assert "This exercise asks you to do without" in message
     assert "softmax" in message or "softmin" in message
 
@@ -192,7 +192,7 @@ def test_unlisted_mistake_fails_unnamed(report_of):
 
 def test_partial_credit_needs_values(report_of):
     constant = report_of("product", product("return torch.zeros(*left.shape[:-1], right.shape[-1], dtype=left.dtype)"))
-    assert [r.name for r in constant.results if r.passed and r.weight] == ["returns the right shape"]
+    assert [r.name for r in constant.parts if r.passed and r.weight] == ["returns the right shape"]
     one_sequence_only = report_of("product", product("return torch.mm(left, right)"))
     assert 0.4 < one_sequence_only.score < 1
 
@@ -232,13 +232,13 @@ def test_module_mistakes_and_misbuilt_modules_are_named(report_of):
     assert forgotten.diagnosis == "bias-forgotten"
     renamed = report_of("Affine", module("return self.lin(x)", "self.lin = nn.Linear(d_in, d_out)"))
     assert renamed.diagnosis == "misbuilt"
-    assert "no parameter or buffer `linear.weight`; it has `lin.weight`" in renamed.results[0].message
+    assert "no parameter or buffer `linear.weight`; it has `lin.weight`" in renamed.parts[0].message
     no_bias = report_of("Affine", module("return self.linear(x)", "self.linear = nn.Linear(d_out, d_in)"))
-    assert "`linear.weight` has shape" in no_bias.results[0].message
-    raised = report_of("Affine", module("return x @ x")).results[0].message
+    assert "`linear.weight` has shape" in no_bias.parts[0].message
+    raised = report_of("Affine", module("return x @ x")).parts[0].message
     assert re.search(r"` was made with d_in = \d+, d_out = \d+\. It was called with x \(\d+, \d+\)\.$", raised), raised
     no_module = report_of("Affine", "def Affine(d_in, d_out):\n    return 3\n")
-    assert "made a value of type int" in no_module.results[0].message
+    assert "made a value of type int" in no_module.parts[0].message
 
 
 def test_callables_reach_a_students_function_as_data_and_as_calls(report_of):
@@ -249,7 +249,7 @@ def test_callables_reach_a_students_function_as_data_and_as_calls(report_of):
 def test_a_broken_check_says_so_and_never_blames_the_student(report_of):
     report = report_of("broken", "def broken(x):\n    return x\n")
     assert not report.passed
-    assert "NameError" in report.broken
+    assert "NameError" in report.traceback
     assert "The check itself failed, not your code" in as_text(report)
 
 
@@ -263,7 +263,7 @@ def test_gradients_that_torch_cannot_take_at_all_are_no_fault_of_the_student(mon
     warm_up()  # takes a gradient of its own, once
     monkeypatch.setattr(torch.autograd, "grad", grad)
     report = evaluate(TOYS["product"], LocalSubject(namespace))
-    assert "No module named 'sympy'" in report.broken
+    assert "No module named 'sympy'" in report.traceback
     assert report.diagnosis is None
 
 

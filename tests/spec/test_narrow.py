@@ -193,11 +193,11 @@ ODD = (
 @pytest.mark.parametrize("value", ODD)
 def test_whatever_comes_back_the_check_is_sound_and_helps(value):
     report = report_of("attention_scores", SCORES.format(f"s = query @ key.mT + 1\n    return {value}"))
-    assert not report.broken, report.broken
+    assert not report.broken, report.traceback
     assert report.hints or report.symptom
     report = report_of(
         "scaled_dot_product_attention",
         SDPA.format(f"s = w + 1\n    return w @ value, {value}"),
     )
-    assert not report.broken, report.broken
+    assert not report.broken, report.traceback
     assert report.hints or report.symptom

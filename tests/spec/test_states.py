@@ -25,12 +25,12 @@ def report_of(name, *cells):
 
 
 def states(report):
-    return [(result.state, result.kind) for result in report.results if result.state != "passed"]
+    return [(result.state, result.kind) for result in report.parts if result.state != "passed"]
 
 
 def test_what_depends_on_values_is_not_judged_where_only_the_values_differ():
     report = report_of("product", "def product(left, right):\n    return 2.5 * left @ right")
-    assert report.results[0].state == "passed"
+    assert report.parts[0].state == "passed"
     assert states(report)[0] == ("failed", "wrong-values")
     assert set(states(report)[1:]) == {(State.NOT_JUDGED, "values-first")}
     assert "not judged yet, the values have to be right first: takes any leading axes; stays finite" in as_text(report)
@@ -57,8 +57,8 @@ def test_a_second_fault_of_another_kind_is_told_as_well():
 
 def test_what_is_not_judged_earns_nothing_and_the_points_say_so_far():
     report = report_of("product", "def product(left, right):\n    return 2.5 * left @ right")
-    passed = sum(result.weight for result in report.results if result.state == "passed")
-    assert report.score == passed / sum(result.weight for result in report.results)
+    passed = sum(result.weight for result in report.parts if result.state == "passed")
+    assert report.score == passed / sum(result.weight for result in report.parts)
     assert f"product: not passed yet, {report.mark:g} of 4 points so far" in as_text(report)
     assert report_of("product", "def product(left, right):\n    return left @ right").mark == 4
 
@@ -77,7 +77,7 @@ def test_an_unwritten_function_gets_one_line(source):
     assert report.score == 0
     assert len(as_text(report).splitlines()) == 1
     assert "0 of 4 points so far. `product` is not" in as_text(report)
-    assert {result.state for result in report.results[1:]} == {State.NOT_JUDGED}
+    assert {result.state for result in report.parts[1:]} == {State.NOT_JUDGED}
     assert "<li" not in as_html(report)
 
 
@@ -101,18 +101,18 @@ def test_a_quiz_without_answers_gets_one_line_and_an_unanswered_question_is_not_
         "quiz_01: 0 of 2 points so far. `quiz_01` has no answers yet: write them, run the cell, and check again."
     )
     begun = report_of("quiz_01", f"quiz_01 = {{{questions}}} | {{'scores_shape': (1, 1)}}")
-    assert [result.state for result in begun.results[:2]] == ["failed", State.NOT_JUDGED]
-    assert begun.first_failure is begun.results[0]
+    assert [result.state for result in begun.parts[:2]] == ["failed", State.NOT_JUDGED]
+    assert begun.first_failure is begun.parts[0]
 
 
 def test_one_kind_of_failure_in_different_questions_is_failed_each_time():
     report = report_of("quiz_01", "quiz_01 = {}")
-    assert {result.state for result in report.results} == {"failed"}
+    assert {result.state for result in report.parts} == {"failed"}
 
 
 def test_what_a_function_does_without_is_not_judged_before_it_runs():
     report = report_of("product", "def product(left, right):\n    return left @ left")
-    assert (report.results[-1].state, report.results[-1].kind) == (State.NOT_JUDGED, "runs-first")
+    assert (report.parts[-1].state, report.parts[-1].kind) == (State.NOT_JUDGED, "runs-first")
 
 
 def test_a_waiting_part_is_grey_in_html_and_says_what_it_waits_for():

@@ -132,7 +132,7 @@ def test_message_says_what_to_do(subject_of):
     report = evaluate(exercises()["stable_softmax"], subject_of(source))
     assert report.diagnosis == "excluded-function"
     assert report.score == 0
-    [message] = [part.message for part in report.results if part.kind == "excluded-function"]
+    [message] = [part.message for part in report.parts if part.kind == "excluded-function"]
     where = "Your code runs through `torch.jit`. There the check can't see which functions are called"
     assert message.startswith(where)
     assert "Write your code in plain Python" in message

@@ -14,7 +14,8 @@ from grader.batch.worker import GradedSubmission, Task
 from grader.book.rebuild import stored_notebook
 from grader.course.release import Release
 from grader.judge.fingerprint import GradingSettings
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import SubmissionResult
+from grader.report import ExerciseResult, PartResult
 from tools import notebooks as nb
 
 EARNS = re.compile(rb"# earns ([0-9.]+)")
