@@ -142,7 +142,7 @@ def test_without_notebooks_the_courses_run(capsys):
     line, space = run(capsys, "MultiHeadAttention", "FeedForward")
     assert line == (
         "The course's code runs here: MultiHeadAttention (you have no 03_multi_head_attention.ipynb beside this "
-        "notebook), FeedForward (you have no 07_transformer.ipynb beside this notebook)."
+        "notebook) and FeedForward (you have no 07_transformer.ipynb beside this notebook)."
     )
     assert space["FeedForward"].__module__ == "__main__"
 
