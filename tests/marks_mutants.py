@@ -145,7 +145,7 @@ def _changes(node: ast.AST, scope: mutations.Scope) -> Iterator[Any]:
     yield from mutations.operators(node, scope)
     yield from mutations.constants(node, scope)
     yield from mutations.slices(node, scope)
-    if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.Import | ast.ImportFrom):
+    if isinstance(node, ast.stmt) and not isinstance(node, NO_STEPS):
         yield from mutations.statements(node, scope)
     if isinstance(node, ast.IfExp):
         yield from (node.body, node.orelse)
@@ -153,6 +153,9 @@ def _changes(node: ast.AST, scope: mutations.Scope) -> Iterator[Any]:
         yield ast.Call(ast.Name(TWINS[ast.unparse(node.func)], ast.Load()), node.args, node.keywords)
     elif isinstance(node, ast.comprehension) and node.ifs:
         yield ast.comprehension(node.target, node.iter, node.ifs[1:], node.is_async)
+
+
+NO_STEPS = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assert)  # an assertion tells mypy what is known
 
 
 def _is_number(node: ast.Compare) -> bool:

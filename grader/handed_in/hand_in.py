@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import PurePath
+from typing import Any
 
 import nbformat
 
@@ -25,6 +27,9 @@ from grader.source.preprocessors import ClearCourseSolutions
 
 LISTED = 8  # names of files in a sentence
 MOST = 20  # notebooks that are looked at beside the one with the lesson's name
+MOST_MODULES, MODULE_BYTES = 20, 1 << 20  # of a student's own that are given to a notebook, and of each of them
+IMPORTS = re.compile(r"^\s*(?:import|from|%run)\s+(.+)$", re.MULTILINE)
+WRITTEN = re.compile(r"^%%(?:write)?file\s+(?:-a\s+)?(\w+)\.py\s*$", re.MULTILINE)  # by the notebook itself
 
 
 @dataclass(frozen=True)
@@ -120,10 +125,45 @@ def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn
             if chosen not in counts or counts[path] > counts[chosen]:
                 chosen, kept = path, found
     if counts:
+        kept = _with_modules(kept, submission.folder, chosen, files, limits)
         return HandIn(kept, remarks=tuple(_remarks(own, chosen, counts, len(digests), unreadable, files)))
     if unreadable:
         return HandIn(data, unreadable if files == [own] else f"{unreadable} {_listed(files)}")
     return HandIn(data, remarks=(f"{own} has none of this lesson's exercises. {_listed(files)}",), of_lesson=False)
+
+
+def _with_modules(
+    data: bytes, folder: UntrustedFolder, notebook: PurePath, files: Sequence[PurePath], limits: Limits
+) -> bytes:
+    """A notebook that can be read, with a cell at its top for each of the student's own modules that lies beside it and
+    that it imports: the cell writes the module's file. Stock nbgrader runs a notebook where these files are."""
+    beside = {path.stem: path for path in files if path.suffix == ".py" and path.parent == notebook.parent}
+    if not beside:
+        return data
+    text = "\n".join(cell.source for cell in read(data, limits.notebook_bytes, limits.cells) if cell.kind == "code")
+    for name in WRITTEN.findall(text):
+        beside.pop(name, None)
+    modules: dict[str, str] = {}
+    texts = [text]
+    for source in texts:  # a module may import another one
+        words = {word for line in IMPORTS.findall(source) for word in re.findall(r"\w+", line)}
+        for name in sorted(words & beside.keys() - modules.keys())[: MOST_MODULES - len(modules)]:
+            found = _read(folder, beside[name], limits)
+            with contextlib.suppress(UnicodeDecodeError):
+                modules[name] = found.decode("utf-8-sig") if len(found) <= MODULE_BYTES else ""
+                texts.append(modules[name])
+    code: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    first = [
+        {**code, "id": f"module-{name}", "source": f"%%writefile {name}.py\n{source}"}
+        for name, source in modules.items()
+        if source
+    ]
+    document = json.loads(data.decode("utf-8-sig"))
+    if not first or not isinstance(document.get("cells"), list):
+        return data
+    document["cells"] = [*first, *document["cells"]]
+    whole = json.dumps(document).encode()
+    return whole if len(whole) <= limits.notebook_bytes and len(document["cells"]) <= limits.cells else data
 
 
 def of_another_lesson(course: ClassDirectory, chosen: HandIn) -> HandIn:

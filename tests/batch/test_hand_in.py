@@ -7,12 +7,14 @@ import json
 from tests.batch.conftest import LESSON, RIGHT, SQUARED, answered, command
 from tests.handed_in.test_hand_in import EMPTY, OTHERS, OWN, UNTOUCHED
 
+BY_MODULE = "from helper import right\n\n\ndef first_steps(x):\n    return right(x)"
 # By student: the files, the mark, and what is said.
 HANDED_IN = {
     "resubmission": ({f"{LESSON}-1.ipynb": answered(RIGHT)}, 1, f"{LESSON}-1.ipynb has this lesson's exercises"),
     "two": ({OWN: UNTOUCHED, f"{LESSON}-1.ipynb": answered(SQUARED)}, 0.07, "(0 answered), "),
     "in_a_folder": ({f"work/{OWN}": answered(RIGHT), OWN: EMPTY}, 1, f"work/{OWN} has"),
     "other_lesson": ({OWN: OTHERS}, 0, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
+    "module": ({OWN: answered(BY_MODULE), "helper.py": RIGHT.replace("first_steps", "right").encode()}, 1, ""),
     "none": ({"essay.pdf": b"%PDF"}, 0, f"There is no {OWN} among the files handed in. Handed in: essay.pdf."),
 }
 

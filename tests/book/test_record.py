@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from nbgrader import api
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from grader.book.gradebook import LessonGradebook, cause, record
+from grader.book.gradebook import LessonGradebook, cause, marks_in, record
 from grader.book.rebuild import OwnCell
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
 from grader.judge.result import TestResult as ResultOfTest
@@ -351,6 +352,17 @@ def test_a_lesson_of_checks_alone_has_no_own_cells(monkeypatch):
         assert (lesson.has_own_cells, lesson.release.kernelspec) == (False, {"name": "python3"})
         with pytest.raises(UnknownLesson, match="doesn't know 07 yet"):
             opened(monkeypatch, book, "07")
+
+
+def test_where_nothing_is_known_there_are_no_marks(monkeypatch, book, tmp_path):
+    def layout(url):
+        return SimpleNamespace(db_url=url, course_id="attention")
+
+    assert marks_in(layout(f"sqlite:///{tmp_path}/gradebook.db"), LESSON, config()) == {}
+    assert not [*tmp_path.iterdir()]  # none was made
+    opened(monkeypatch, book).store([entry("ann", result())])
+    assert marks_in(layout("postgresql://"), "07", config()) == {}
+    assert marks_in(layout("postgresql://"), LESSON, config())["ann"].score == 7.0
 
 
 def test_a_gradebook_that_can_t_be_opened_is_told(tmp_path):

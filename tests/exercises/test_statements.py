@@ -1,11 +1,19 @@
-"""A sentence that isn't true is found: the predicates of `tests/exercises/statements.py` can fail."""
+"""A sentence that isn't true is found: the predicates of `tests/exercises/statements.py` can fail. What reports say of
+slips that nobody listed is true, too."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from grader.authoring.mutants import derive
+from grader.authoring.mutations import CUT
 from grader.authoring.samples import Sample
+from grader.exercises.registry import exercises
 from grader.report import PartReport, Report
+from grader.spec.evaluate import evaluate
+from grader.subject.local import LocalSubject
 from tests.exercises.statements import untrue
 
 ZEROS = "import torch\ndef attention_scores(query, key):\n    return 0 * (query @ key.mT)\n"
@@ -26,3 +34,21 @@ def test_a_false_sentence_is_found(sentence):
     sample = Sample("attention_scores", "zeros", "-", ZEROS)
     report = Report.of("attention_scores", 2, (PartReport("scores one sequence", False, 3, "wrong-values", sentence),))
     assert untrue(report, sample) == [sentence]
+
+
+MUTANTS = 8  # of each exercise: small changes to its model solution, some of them named, most of them not
+NAMES = [name for name, exercise in exercises().items() if exercise.kind != "answers"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_said_of_mutants_is_true(name):
+    made = [mutant for mutant in derive(exercises()[name]) if not re.search(rf"\b(?:{CUT}|spoilt)\b", mutant.source)]
+    for mutant in made[:: max(len(made) // MUTANTS, 1)]:
+        namespace = {"__name__": "__main__"}
+        try:
+            exec(mutant.source, namespace)
+        except Exception:  # the cell itself raises
+            continue
+        report = evaluate(exercises()[name], LocalSubject(namespace), seconds=2.0, exercises=exercises())
+        assert not report.broken, (mutant.change, report.broken)
+        assert untrue(report, Sample(name, mutant.change, "-", mutant.source)) == [], mutant.change

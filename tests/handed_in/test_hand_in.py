@@ -147,6 +147,67 @@ def test_one_that_is_too_large_is_told(folder):
     assert "Handed in" not in found.unreadable
 
 
+# --- a student's own modules ------------------------------------------------------------------------------------------
+
+
+def written(found: HandIn) -> list[str]:
+    """The texts of the cells that were put in front of a notebook."""
+    cells = json.loads(found.data)["cells"]
+    return [cell["source"] for cell in cells[: len(cells) - len(json.loads(IMPORTING)["cells"])]]
+
+
+IMPORTING = nb.dump([nb.code("import helper as h, other\n%run third.py"), *nb.solved(LESSON)])
+
+
+def test_a_module_beside_the_notebook_that_imports_it_is_written_first(folder):
+    files = {
+        OWN: IMPORTING,
+        "helper.py": b"\xef\xbb\xbffrom deeper import x",
+        "deeper.py": b"x = 1",
+        "third.py": b"y = 2",
+        "left.py": b"z = 3",
+        "sub/other.py": b"o = 4",
+        "torn.py": b"\xff",
+    }
+    found = chosen(folder, files)
+    assert written(found) == [
+        "%%writefile helper.py\nfrom deeper import x",
+        "%%writefile third.py\ny = 2",
+        "%%writefile deeper.py\nx = 1",
+    ]
+    assert json.loads(found.data)["cells"][3:] == json.loads(IMPORTING)["cells"]
+    assert found.remarks == ()
+    (folder / "third.py").write_bytes(b"y" * (module.MODULE_BYTES + 1))
+    assert [text[:21] for text in written(chosen(folder, {}))] == ["%%writefile helper.py", "%%writefile deeper.py"]
+    (folder / "helper.py").unlink()
+    (folder / "helper.py").symlink_to(folder / "left.py")
+    assert written(chosen(folder, {})) == []
+
+
+def test_a_notebook_of_a_folder_has_the_modules_of_that_folder(folder):
+    found = chosen(folder, {f"work/{OWN}": IMPORTING, "work/helper.py": b"x = 1", "other.py": b"y = 2"})
+    assert written(found) == ["%%writefile helper.py\nx = 1"]
+
+
+@pytest.mark.parametrize("limits", [Limits(notebook_bytes=len(IMPORTING)), Limits(cells=len(nb.solved(LESSON)) + 1)])
+def test_a_notebook_stays_within_its_limits(folder, limits):
+    assert chosen(folder, {OWN: IMPORTING, "helper.py": b"x = 1"}, limits=limits).data == IMPORTING
+
+
+def test_only_so_many_modules_are_given(folder):
+    count = module.MOST_MODULES + 2
+    names = [f"m{number}" for number in range(count)]
+    importing = nb.dump([nb.code(f"import {', '.join(names)}"), *nb.solved(LESSON)])
+    found = chosen(folder, {OWN: importing, **{f"{name}.py": b"x = 1" for name in names}})
+    assert len(written(found)) == module.MOST_MODULES
+
+
+@pytest.mark.parametrize("magic", ["%%writefile helper.py", "%%file helper.py", "%%writefile -a helper.py"])
+def test_what_the_notebook_writes_itself_is_left_to_it(folder, magic):
+    importing = nb.dump([nb.code(f"{magic}\nx = 2"), nb.code("import helper"), *nb.solved(LESSON)])
+    assert chosen(folder, {OWN: importing, "helper.py": b"x = 1"}).data == importing
+
+
 # --- another lesson's -------------------------------------------------------------------------------------------------
 
 
