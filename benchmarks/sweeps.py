@@ -193,6 +193,11 @@ def two_heads(name: str, **options: int) -> Callable[[Names], nn.Module]:
     return lambda names: Reader(Layer(partial(names[name], num_heads=2), *[(32, 32)] * 4), **options)
 
 
+def deep_reader(residual: str) -> Callable[[Names], nn.Module]:
+    """Lesson 05's reader with twenty-four layers, by the name of the residual block."""
+    return lambda names: names["deep_reader"](names[residual], names["layer_norm"])
+
+
 def _letters(names: Names, copies: int) -> Batch:
     drawn = [names["draw_letters"](64) for _ in range(copies)]
     tokens, answers = (torch.stack(several) for several in zip(*drawn, strict=True))
@@ -277,6 +282,18 @@ SWEEPS = {
                 sorted(found.at_best(way))[1] > 90 for way in ("two layers", "two heads", "masked, asked at the end")
             )
         ),
+    ),
+    "reads_deep": Sweep(
+        "twenty-four layers without norms read half of the sentences at no rate, with pre-norm most of them at all",
+        before_claim("norms_let_it_read"),
+        {
+            "24 layers, no norm": deep_reader("no_norm_residual"),
+            "24 layers, pre-norm": deep_reader("pre_norm_residual"),
+        },
+        ROBOT,
+        (0.0003, 0.001, 0.003, 0.01, 0.03),
+        300,
+        lambda found: max(found.at_best("24 layers, no norm")) < 50 and min(found.worst()[-1]) > 80,
     ),
 }
 

@@ -53,7 +53,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check, compare_guess, predict, show
+from grader import check, compare_guess, predict, show, show_reads
 
 torch.set_num_threads(1)  # small models compute fastest in one thread
 torch.set_printoptions(precision=3, sci_mode=False)
@@ -288,6 +288,13 @@ show(dogs, ["dog bites", "dog is bitten"], title="output")
 # Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart. (Can a
 # model get the two parts back out of their sum? The one that section 8 trains can.)
 #
+# The reader of lessons 01 to 05 had such a table all along, with a vector for each of its twelve places. Here is what it
+# could read of the robot's sentences, with each piece of attention that you have written so far.
+
+# %%
+show_reads()
+
+# %% [markdown]
 # Next we do the same with the sizes from above, in the notation of a tutorial on the Transformer, which lesson 07 takes
 # apart (N and L are our B and T).
 

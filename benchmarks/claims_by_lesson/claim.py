@@ -12,8 +12,8 @@ Names = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Claim:
-    """A conclusion of a lesson. A claim whose cells train compares ways, and then each of them gets several learning
-    rates in `benchmarks/sweeps.py`; or no rate could overturn it."""
+    """A conclusion of a lesson. A claim whose cells train compares ways of learning, and then each of them gets several
+    learning rates in `benchmarks/sweeps.py`; or it compares something else; or no rate could overturn it."""
 
     says: str  # what holds, with its figures in order
     figures: Callable[[Names], Sequence[float]]  # takes them out of the names that the lesson's cells leave behind
@@ -23,6 +23,7 @@ class Claim:
     # By the title of an edit of which the text says that something else comes out, what judges that.
     exceptions: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
     sweep: str = ""  # the comparison's name there
+    compares: str = ""  # what is compared, if not ways of learning: a rule with a model, say
     any_rate: str = ""  # why no rate could
 
 

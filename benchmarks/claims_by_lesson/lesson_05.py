@@ -45,6 +45,13 @@ CLAIMS = {
         times("steps=150", {"twice the steps": 2}) | times("rate=0.006", RATE),
         sweep="deep_towers",
     ),
+    "norms_let_it_read": Claim(
+        "a reader of twenty-four layers with pre-norm: percent of new sentences right",
+        lambda names: (names["my_share"],),
+        lambda share: share > 90,
+        times("rate=0.001", RATE) | times("depth=24", {"half the depth": 0.5}),
+        sweep="reads_deep",
+    ),
     "the_windows_become_one": Claim(
         "how far the windows' scores are apart: post-norm and pre-norm untrained, both after 20 steps",
         lambda names: [float(names["apart"][way, stage]) for stage in (0, 3) for way in (0, 1)],
@@ -69,7 +76,9 @@ CLAIMS = {
     ),
     "company_decides": Claim(
         "BatchNorm in company says the rhyme (1): in eval mode, in train mode",
-        lambda names: [names["says"][f"{mode} mode, in company"] in names["rhyme"] for mode in ("eval", "train")],
+        lambda names: [
+            names["says"][f"{mode} mode, in company"] in " ".join(names["words"]) for mode in ("eval", "train")
+        ],
         lambda evaluating, training: evaluating == 1 and training == 0,
         times("BatchNorm1d, depth=6", DEPTH) | times("steps=150", STEPS),
         any_rate="one model in two modes",

@@ -46,6 +46,7 @@ CLAIMS = {
             "half the rate": lambda with_one, without: max(with_one, without) < 0.15,
             "two layers": lambda with_one, without: without > 0.8,
         },
+        compares="two courses of the rate itself, one of which rises slowly",
     ),
     "no_new_century": Claim(
         "the share of right dates between 2100 and 2199",
@@ -70,6 +71,7 @@ CLAIMS = {
         bugs,
         lambda right, bug, writes, most, honest: bug < right and most < writes and honest > 3,
         {"half the steps": {"steps=120": "steps=60"}},
+        compares="what a loss reports with what is true, for the right code and for three bugs",
     ),
     "padding_learns_later": Claim(
         "padding counted, 240 steps: the share of right dates",

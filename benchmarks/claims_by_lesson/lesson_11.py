@@ -85,6 +85,7 @@ CLAIMS = {
         lambda names: [names["by_rule"], names["my_right"], names["my_told"]],
         lambda rule, model, told: rule > told > model > 0.55,
         {"twice the steps": TWICE_AS_LONG},
+        compares="a rule of four lines, which learns nothing, with one model",
     ),
     "one_head_copies_names": Claim(
         "nats, the best table's; names right, without the head, without another; heads that look back, the weight",
@@ -164,5 +165,6 @@ CLAIMS = {
             "more dropout": {"(0.0, 0.2)": "(0.0, 0.4)"},
             "half the rate": {"peak=0.008": "peak=0.004"},
         },
+        compares="the losses of one run on tales that it has seen and on others, with dropout and without",
     ),
 }

@@ -77,11 +77,14 @@ class Layer(nn.Module):
         start = [torch.randn(shape) / math.sqrt(32) for shape in shapes]
         self.matrices = nn.ParameterList(start)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def take(self, x: Tensor) -> Tensor:
         taken = self.attend(x, *self.matrices)
         if isinstance(taken, tuple):
             taken, self.weights = taken
-        return x + taken
+        return taken
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.take(x)
 
 
 class Reader(nn.Module):

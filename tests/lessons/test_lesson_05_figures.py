@@ -29,9 +29,10 @@ ROWS = [
     ("with norms", f"0.07 {KNOWN}"),
     ("eval mode, in company", KNOWN),
     ("LayerNorm, train mode", KNOWN),
-    ("from the block, x, turn", "2.3887 1.5371 5.0742"),
-    ("from the block, x, turn", "3.3887 2.5371 6.0742"),
-    ("from the block, x, turn", "0.7071 -1.4142 0.7071"),
+    ("given to the sub-layer", "1000.0000 2000.0000 6000.0000"),
+    ("given to the sub-layer", "-0.9258 -0.4629 1.3887"),
+    ("from the block", "1000.0000 2000.0000 6000.0000"),
+    ("from the block", "-0.9258 -0.4629 1.3887"),
     ("pre-norm", f"0.06 {KNOWN}"),
     ("post-norm", "0.19 1.85 2.52 2.52 2.52"),  # at five rates
     ("a heavier x", f"0.06 {KNOWN}"),

@@ -24,10 +24,6 @@ def _first(tensor: Tensor | None) -> float:
     return float(tensor[0])
 
 
-def _by_hand() -> float:
-    return float(F.layer_norm(torch.tensor([0.0, 0.0, 3.0, 5.0]), (4,), eps=0)[3])
-
-
 def _large_eps() -> float:
     return float(F.layer_norm(torch.tensor([-2.0, 2.0]), (2,), eps=5)[1])
 
@@ -47,24 +43,6 @@ QUESTIONS = (
                 5.0: "That counts the tokens of one sequence, but how many sequences are there?",
                 2.0: "That would be one mean for every sequence, but are its tokens averaged together?",
                 1.0: "That would be one mean of everything.",
-            }
-        ),
-    ),
-    number(
-        "by_hand",
-        _by_hand,
-        HALF_A_HUNDREDTH,
-        "Write down five lines: the mean, the centred numbers, their squares, the mean of these and its root.",
-        wrong=written(
-            {
-                1.2247: "That divides the squares by d - 1, but what does LayerNorm divide by?",
-                0.6667: "That divides by the variance itself, but what does the formula do to the variance first?",
-                2.357: "The mean was not subtracted from the 5.",
-                1.71499: "That is RMSNorm's result, since no mean was subtracted.",
-                3.0: "That is the centred number, but what is it divided by?",
-                2.1213: "That is the standard deviation, the divisor.",
-                4.5: "That is the variance.",
-                0.4714: "That is what becomes of the 3.",
             }
         ),
     ),
