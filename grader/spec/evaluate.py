@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from grader.report import PartReport, Report
 from grader.report.words import UNWRITTEN, WAITING, FirstFix, first_failure
 from grader.sentences import say, together
-from grader.spec import again, compare
+from grader.spec import again
 from grader.spec.accidents import accidents, beside
 from grader.spec.diagnose import diagnose
 from grader.spec.draw import Draw
@@ -17,6 +17,7 @@ from grader.spec.exercise import Exercise, Finding, Mistake, not_judged
 from grader.spec.forms import right_but_for_form
 from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
+from grader.spec.raised import place
 from grader.spec.remarks import on_another_device
 from grader.spec.session import PLAIN, Session
 from grader.spec.states import hide_consequences
@@ -122,7 +123,7 @@ def _judge_parts(session: Session) -> tuple[PartReport, ...]:
         call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
         finding = None if runs else not_judged("runs-first")
         if call is not None:
-            where = compare.place(session.excluded_at, exercise.name)
+            where = place(session.excluded_at, exercise.name)
             finding = Finding("excluded-function", reason(call, exclusion, where))
         results.append(_result(say("does without {what}", what=say(exclusion.title)), 0, finding))
     changed = changed_settings(session.settings)

@@ -17,7 +17,7 @@ def named(title: str, pattern: str) -> Exclusion:
 
 def reason(call: str, exclusion: Exclusion, where: str = "") -> str:
     """Sentences for the student on why a logged call earns nothing. `where`: the student's line that called it, as
-    `grader.spec.compare.place` has it."""
+    `grader.spec.raised.place` has it."""
     if call in COMPILERS:
         template = "Your code runs through `{call}` {place}." if where else "Your code runs through `{call}`."
         cost = say(
