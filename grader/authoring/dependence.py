@@ -11,14 +11,13 @@ from grader.subject.names import statements
 
 @dataclass(frozen=True)
 class Use:
-    """A use of `name`, in `line` of the lesson, in a cell that is shown with its output, though a student's cell bound
-    it last: the one whose marker is in line `made_at`. `made_by` says in words what kind of cell that is."""
+    """A use of a name in a cell that is shown with its output, though a student's cell bound it last."""
 
     cell: LessonCell
-    line: int
+    line: int  # of the lesson
     name: str
-    made_by: str
-    made_at: int
+    made_by: str  # what kind of cell bound it, in words
+    made_at: int  # the line of that cell's marker
 
 
 def uses_of_students_work(cells: Iterable[LessonCell]) -> Iterator[Use]:

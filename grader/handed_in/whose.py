@@ -208,7 +208,7 @@ class Whose:
             )
 
     def save(self) -> set[str]:
-        """Keep what is still to be settled; returns the ids of those whose that may be."""
+        """Note the work that is still to be settled; returns the ids of all who may have handed it in."""
         save_to_settle(self._course.root, self._course.lesson, self._works)
         return {who for people in self._works.values() for who in people}
 

@@ -279,9 +279,17 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 
 
 def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Facts about a student's object: its kind, its parameters' names, their numeric defaults and those without one,
-    the global names its code uses and which are data in `namespace`, the attributes its methods set, the numbers that
-    may be sizes, whether it has a loop, and whether it does nothing."""
+    """Facts about a student's object.
+
+    | fact | meaning |
+    | --- | --- |
+    | kind, type | what it is, and its type's name |
+    | parameters, defaults, required | the names of its parameters, their defaults that are numbers, those without one |
+    | uses, data | the global names that its code uses, and which of them are data in `namespace` |
+    | sets | the attributes that its methods set |
+    | numbers | the numbers in its code that may be sizes |
+    | loops, empty | whether it has a `for`, and whether it does nothing |
+    """
     facts: dict[str, Any] = {
         "kind": _kind(thing),
         "type": type(thing).__name__[:MAX_NAME],

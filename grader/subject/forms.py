@@ -25,7 +25,7 @@ def reformed(value: Any, form: Form) -> Any:
 
 
 def _at(value: Any, index: int, name: str, *places: int) -> Any:
-    """A sequence in which one item has gone through a step."""
+    """`value`, a sequence, as a tuple in which the item at `index` has gone through the step `name`."""
     items = list(value)
     items[index] = STEPS[name](items[index], *places)
     return tuple(items)

@@ -334,7 +334,7 @@ def test_a_fault_of_the_page_ends_no_watch(watched, monkeypatch, capsys):
     monkeypatch.setattr("grader.watch.page.as_html", broken)
     cpu_and_said(watched, watch)
     assert page.exists()
-    monkeypatch.setattr(watch, "_now", broken)
+    monkeypatch.setattr(watch.notes, "state", broken)
     cpu_and_said(watched, watch)
     assert "The page can't be made" in watched.room.said.getvalue()
     assert capsys.readouterr().err == ""
