@@ -90,6 +90,31 @@ def test_a_torn_line_is_passed_over_and_the_next_begins_anew(tmp_path, log):
     assert path(tmp_path).stat().st_size == size
 
 
+ODD = {
+    "no result": lambda line: line.pop("result"),
+    "no key": lambda line: line.pop("key"),
+    "a key that is a list": lambda line: line.update(key=["x"]),
+    "a result that is a text": lambda line: line.update(result="1"),
+    "a score that is a text": lambda line: line["result"]["exercises"][0].update(score="1"),
+    "a score beyond all": lambda line: line["result"]["exercises"][0].update(score=10**400),
+    "a score that is no number": lambda line: line["result"]["exercises"][0].update(score=float("nan")),
+    "parts that are a number": lambda line: line["result"]["exercises"][0].update(parts=3),
+    "stored as a list": lambda line: line.update(stored=["ann"]),
+    "stored a number": lambda line: line.update(stored={"ann": 3}),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_line_of_another_form_is_passed_over_and_told(tmp_path, log, name):
+    line = json.loads(json.dumps(logged("k1").to_plain()))
+    ODD[name](line)
+    path(tmp_path).write_text(json.dumps(line) + "\n" + "[" * 100_000 + "\n")
+    with ResultsLog(tmp_path, LESSON) as again:
+        assert ({*again.records}, again.stored, len(again.unreadable_lines)) == (set(), {}, 1)
+        assert f"{LESSON}.jsonl:1" in again.unreadable_lines[0]
+    assert latest(tmp_path, LESSON) == {}
+
+
 def test_a_line_in_which_something_is_missing_is_told(tmp_path, log):
     log.add([logged("k1")])
     lines = [{"format": 2, "key": "k"}, {"format": 2, "stored": 5}, {"format": 2, "version": "v", "basis": []}]

@@ -117,7 +117,7 @@ def test_a_mark_by_hand_is_a_mark_and_whoever_has_left_has_none(course):
         book.db.commit()
     shutil.rmtree(course / "autograded")
     with (course / "nbgrader_config.py").open("a") as file:
-        file.write(f"\nc.CourseMarks.excused = {{'cy': ['{TWO}'], 'zoe': ['{ONE}']}}\n")
+        file.write(f"\nc.CourseMarks.excused = {{'cy': ['{TWO}'], 'zoe': ['{ONE}'], 'di': ['{TWO}']}}\n")
     withdraw(course, "di")
     marks = found(course)
     assert marks.marks["bo"] == {ONE: Mark(MARKED, 4.26), TWO: Mark(MARKED, 2.5)}
@@ -279,6 +279,8 @@ def test_rules_of_a_total():
     own = {"01": Mark(MARKED, 10.0), "02": Mark(MARKED, 5.0), "03": Mark(MISSING)}
     assert total(own, possible, CourseSettings()) == 50.0
     assert total(own, possible, CourseSettings(best_of=2)) == 75.0
+    assert total({"01": Mark(MARKED, 10 / 3)}, possible, CourseSettings()) == 33.33
+    assert total({"01": Mark(MARKED, 5.0)}, {"01": 0.0}, CourseSettings()) == 0.0
     worst_first = {"01": Mark(MISSING), "02": Mark(MARKED, 5.0), "03": Mark(MARKED, 10.0)}
     assert total(worst_first, possible, CourseSettings(best_of=2)) == 75.0
     assert total(worst_first, possible, CourseSettings(best_of=1)) == 100.0
@@ -346,3 +348,20 @@ def test_nbgraders_own_table_has_the_same_marks(course):
     assert (rows["ann", ONE]["raw_score"], rows["ann", ONE]["score"]) == ("7.5", "6.0")
     assert [rows[who, ONE]["needs_manual_grade"] for who in ("ann", "bo", "di")] == ["no", "yes", ""]
     assert rows["bo", TWO]["last_name"] == "'=1+1"
+    assert (rows["ann", ONE]["late_submission_penalty"], rows["ann", TWO]["late_submission_penalty"]) == ("1.5", "0.0")
+    columns = ("raw_score", "late_submission_penalty", "score", "max_score")
+    assert [rows["di", ONE][column] for column in columns] == ["0.0", "0.0", "0.0", "10.0"]
+
+
+def test_nbgraders_own_table_of_some_without_those_who_have_left(course):
+    withdraw(course, "bo")
+    save_to_settle(course, ONE, {"Di O_505": {"di": "Di O"}})
+    layout = course_layout(course)
+    to = str(course / "some.csv")
+    for chosen, who in (({}, ["ann", "cy", "di"]), ({"student": ["bo"]}, ["bo"])):
+        with Gradebook(layout.db_url, layout.course_id) as book:
+            files.ExportMarks(to=to, assignment=[ONE], config=layout.config, **chosen).export(book)
+        rows = imported((course / "some.csv").read_text())
+        assert [(row["student_id"], row["assignment"]) for row in rows] == [(one, ONE) for one in who]
+        if "di" in who:
+            assert [rows[2][column] for column in ("raw_score", "late_submission_penalty", "score")] == [""] * 3

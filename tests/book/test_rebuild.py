@@ -212,6 +212,11 @@ def test_an_answer_in_text_that_became_a_raw_cell_is_an_answer():
     assert made["cells"][0]["cell_type"] == "markdown"
 
 
+def test_what_nbgrader_does_not_know_is_not_put_back():
+    outline = Outline.of(nb.dump([*CELLS, instructors("code", "x = 2", "", "given")]))
+    assert ("code", "x = 2") not in texts(rebuild(outline, nb.dump([]), TESTED, RELEASE, LIMITS))
+
+
 def test_each_test_shows_its_own_result():
     other = instructors("code", "assert yours()", "other", points=1, grade=True, locked=True)
     results = (ResultOfTest("tests", False, None), ResultOfTest("other", True, 0.5))

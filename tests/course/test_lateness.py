@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
+from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets.config import Config
 
+from grader.course.files import UntrustedFolder
 from grader.course.lateness import (
     Deadlines,
     extensions,
+    in_time_until,
     is_late,
     last_in_time,
     late_penalty,
     note_extension,
+    timestamp,
 )
 
 DUE = datetime(2026, 11, 10, 12, 0)
@@ -103,6 +108,47 @@ def test_how_late_is_said_where_lateness_has_no_price_by_the_day(tmp_path):
     )
 
 
+def test_nbgraders_rule_gets_the_seconds_beyond_the_grace_and_the_free_days(monkeypatch, tmp_path):
+    given = []
+    monkeypatch.setattr(OwnRule, "late_submission_penalty", lambda *told: given.append(told[1:]))
+    plugin = {"AssignLatePenalties": {"plugin_class": OwnRule}, "CourseDirectory": {"root": str(tmp_path)}}
+    deadlines = Deadlines(Config({**plugin, "CourseLateness": {"free_days": 1, "grace_minutes": 10}}))
+    assert earns(deadlines, handed_in(timedelta(days=1, hours=20))) == [16]
+    assert given == [("ann", 16.0, (20 * 60 - 10) * 60.0)]
+
+
+def test_a_penalty_has_two_decimals(tmp_path):
+    deadlines = course(tmp_path, percent_a_day=10)
+    assert deadlines.penalty("ann", 16.123, deadlines.late(handed_in(TWENTY_HOURS)[0])) == 1.61
+
+
+def test_until_when_work_is_in_time_by_the_gradebook(monkeypatch, tmp_path):
+    with Gradebook("sqlite://", "attention") as book:
+        book.add_assignment("00", duedate=DUE)
+        monkeypatch.setattr("grader.course.lateness.Gradebook", lambda _url, _course: nullcontext(book))
+        config = Config({"CourseDirectory": {"root": str(tmp_path)}, "CourseLateness": {"grace_minutes": 10}})
+        layout = SimpleNamespace(db_url="", course_id="", config=config)
+        assert in_time_until(layout, "00")("ann") == DUE + timedelta(minutes=10)
+        assert in_time_until(layout, "07")("ann") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        (b"2026-11-10 12:00:00 UTC\n", DUE),
+        (b"", None),
+        (b"never", None),
+        (b"\xff", None),
+        (b" " * 101, None),
+        (None, None),
+    ],
+)
+def test_when_work_came_as_the_exchange_noted_it(tmp_path, text, time):
+    if text is not None:
+        (tmp_path / "timestamp.txt").write_bytes(text)
+    assert timestamp(UntrustedFolder(tmp_path)) == time
+
+
 def test_the_grace_is_no_part_of_a_day(tmp_path):
     deadlines = course(tmp_path, **EXAMPLE | {"free_days": 0})
     minute = timedelta(minutes=1)
@@ -125,6 +171,8 @@ def test_an_extension_moves_the_due_date_before_and_after_somebody_hands_in(tmp_
     note_extension(tmp_path, "00", "ann", timedelta(days=2), "ill")
     assert (extensions(tmp_path, "00")["ann"].seconds, extensions(tmp_path, "01")) == (2 * 86400, {})
     deadlines = course(tmp_path, **EXAMPLE | {"free_days": 0})
+    assert deadlines.extended(one.assignment, "ann") == "due date moved by 2 days: ill"
+    assert deadlines.extended(one.assignment, "bo") == ""
     assert earns(deadlines, [one]) == [14.4]
     assert deadlines.late(one).words(deadlines.rule, 1.6) == (
         "due date moved by 2 days: ill; 20 hours late, 1 day begun: 1 at 10 %, 1.6 points off"
@@ -143,6 +191,7 @@ def test_a_lesson_without_a_due_date_is_never_late(tmp_path):
     deadlines = course(tmp_path, **EXAMPLE)
     assert (earns(deadlines, [one]), deadlines.in_time_until(one.assignment)("ann")) == ([16], None)
     assert not is_late(DUE, None)
+    assert not is_late(DUE, DUE)
     assert not is_late(None, DUE)
 
 

@@ -12,7 +12,7 @@ import pytest
 from grader.course.class_directory import Submission
 from grader.course.files import UntrustedFolder
 from grader.handed_in import earlier
-from grader.handed_in.earlier import archive_hand_in, attempts, keep_only, kept_times, put, put_best
+from grader.handed_in.earlier import archive_hand_in, attempts, keep_only, kept_hand_ins, kept_times, put, put_best
 from grader.judge.limits import Limits
 from grader.judge.result import SubmissionResult
 from grader.report import ExerciseResult
@@ -87,6 +87,14 @@ def test_of_equal_ones_the_last_counts_by_its_time(course, order):
     graded = handed_in(course, *((times[place], 5) for place in order))
     assert put_best(course, Book(), graded).endswith("the hand-in of 2026-11-19 12:00:00 UTC counts")
     assert in_place(course)[1] == "2026-11-19 12:00:00 UTC"
+
+
+def test_the_one_that_was_there_is_kept_whatever_the_order(course):
+    graded = handed_in(course, (NOON - DAY, 7), (NOON, 5))
+    put_best(course, Book(), graded[::-1])
+    assert in_place(course)[0] == b"work 0"
+    assert kept_hand_ins(course, "ann") == [(NOON - DAY, b"work 0"), (NOON, b"work 1")]
+    assert kept_hand_ins(course, "zoe") == []
 
 
 def test_the_late_penalty_is_counted(course):

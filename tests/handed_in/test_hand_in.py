@@ -43,7 +43,11 @@ def bare(data: bytes) -> bytes:
 ALONE = f"There is no {OWN} among the files handed in. w-1.ipynb has this lesson's exercises"
 # By student: the files, the one that counts, and what is said.
 HANDED_IN = {
-    "empty_beside_full": ({OWN: EMPTY, "w (1).ipynb": answered(RIGHT)}, "w (1).ipynb", "(1).ipynb has this lesson's"),
+    "empty_beside_full": (
+        {OWN: EMPTY, "w (1).ipynb": answered(RIGHT)},
+        "w (1).ipynb",
+        f"{OWN} has none of this lesson's exercises. w (1).ipynb has",
+    ),
     "resubmission": (
         {"w-1.ipynb": answered(RIGHT)},
         "w-1.ipynb",
