@@ -40,6 +40,11 @@ WHOLE = [
     "tests/exercises/test_statements.py::test_what_is_said_of_mutants_is_true",
     "tests/exercises/test_submissions.py::test_wrong_submission_loses_marks_and_is_named",
     "tests/lessons/test_lesson_08_figures.py",
+    "tests/handed_in/test_order.py::test_whatever_write_a_collecting_is_cut_off_at_the_next_one_makes_it_whole",
+    *(
+        f"tests/source/test_source.py::test_{name}"
+        for name in ("the_page_runs_as_it_is_written", "every_command_that_an_update_prints_works")
+    ),
 ]
 # What takes longest and rarely breaks: whole terms and classes, commands that are killed, several users.
 SLOW = [
