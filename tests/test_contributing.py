@@ -37,6 +37,19 @@ def commands(text: str) -> list[str]:
     return sorted({line.split("  #")[0].strip() for line in [*lines, *spans]})
 
 
+def names(text: str) -> list[tuple[str, str]]:
+    """The names that a text says are in a file of Python, each with the file, as in `record` in `book/gradebook.py`."""
+    found = re.findall(r"((?:`\w+`(?:, | and ))*`\w+`) in\s`([\w/]+\.py)`", outside_blocks(text))
+    return sorted({(name, file) for several, file in found for name in re.findall(r"`(\w+)`", several)})
+
+
+def is_in(name: str, file: str) -> bool:
+    """Whether a file binds a name, or passes it by name as specifications do; of several files that are meant, one."""
+    pattern = file.replace("NN", "[0-9][0-9]").replace("NAME", "*")
+    binds = re.compile(rf"(?m)\b(?:def|class) {name}\b|\b{name}(?:: [^=\n]+)? ?=(?!=)")
+    return any(binds.search(path.read_text("utf-8")) for path in ROOT.glob(pattern if "/" in file else f"**/{pattern}"))
+
+
 def exists(path: str) -> bool:
     """Whether a path is there; NN and NAME stand for any lesson and any exercise, a name alone for a file anywhere."""
     pattern = path.rstrip("/").replace("NN", "[0-9][0-9]").replace("NAME", "*")
@@ -63,6 +76,14 @@ def unknown(command: str) -> str:
 @pytest.mark.parametrize("path", paths(TEXT))
 def test_every_path_exists(path: str):
     assert exists(path)
+
+
+@pytest.mark.parametrize(
+    "document", ["CONTRIBUTING.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+)
+def test_every_name_is_in_the_file_that_a_document_says(document: str):
+    said = names((ROOT / document).read_text("utf-8"))
+    assert [f"{name} in {file}" for name, file in said if not is_in(name, file)] == []
 
 
 @pytest.mark.parametrize("command", commands(TEXT))
@@ -92,3 +113,10 @@ def test_an_unknown_command_is_noticed(command: str):
 def test_a_path_that_is_gone_is_noticed():
     assert paths("[a](docs/nothing.md) `grader/nothing.py` and `word`") == ["docs/nothing.md", "grader/nothing.py"]
     assert not exists("grader/nothing.py")
+
+
+def test_a_name_that_is_gone_is_noticed():
+    said = names(
+        "`gone` and `exists` in `tests/test_contributing.py`, `points` in\n`grader/exercises/lesson_NN/NAME.py`"
+    )
+    assert [is_in(*each) for each in said] == [True, False, True]
