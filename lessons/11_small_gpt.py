@@ -1200,9 +1200,9 @@ compare_guess("11_off", round(100 * my_right))
 #
 # <details><summary>Is it always one head?</summary>
 #
-# With these sizes it was, in all six of our starts. Without it 1 or 2 % of the names were right in four of them, 28 % in
-# the fifth and 40 % in the sixth, where the other head of layer 0 does a part of the work. With four heads per layer,
-# two of them often share it. To see that, set `num_heads` to 4 in `SIZES` and run the cells from there on.
+# With these sizes it was, in all seven of our starts. Without it 1 or 2 % of the names were right in four of them, and 28
+# to 40 % in the other three, where the other head of layer 0 does a part of the work. With four heads per layer, two of
+# them often share it. To see that, set `num_heads` to 4 in `SIZES` and run the cells from there on.
 #
 # </details>
 
