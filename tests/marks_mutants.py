@@ -182,7 +182,7 @@ class _Trials:
         file = self._mutants[0].file
         calls = _in_a_process(partial(_watched, session, str(ROOT / file)), 20 * SECONDS)
         if not isinstance(calls, dict):
-            self._told.send((file, FAILED))
+            self._told.send((f"{file}: {calls}", FAILED))
             return True
         for mutant in self._mutants:
             met = sorted((seconds, number) for number, (seconds, names) in calls.items() if mutant.function in names)
@@ -194,8 +194,8 @@ class _Trials:
 
 
 def _watched(session: pytest.Session, file: str) -> object:
-    """By a test's number, how many seconds of the processor it takes, and which functions of a file it calls; or
-    `FAILED`."""
+    """By a test's number, how many seconds of the processor it takes, and which functions of a file it calls; or the
+    first test that fails."""
     calls: dict[int, tuple[float, set[str]]] = {}
     for number, item in enumerate(session.items):
         names, start = set[str](), time.process_time()
@@ -208,7 +208,9 @@ def _watched(session: pytest.Session, file: str) -> object:
         _run_test(item, None)
         sys.setprofile(None)
         calls[number] = time.process_time() - start, names
-    return FAILED if session.testsfailed else calls
+        if session.testsfailed:
+            return item.nodeid
+    return calls
 
 
 def _tried(mutant: Mutant, session: pytest.Session, tests: Sequence[pytest.Item]) -> str:

@@ -65,6 +65,10 @@ def test_groups_are_before_every_name_or_before_none():
     assert moodle("G-1-Ann Lee", "G-2-Bo O'Neil") == [("G-1", ("Ann Lee",)), ("G-2", ("Bo O'Neil",))]
     assert moodle("G-Eve", "G-Cy") == [("", ("G-Eve",)), ("", ("G-Cy",))]  # nobody is known
     assert moodle("G-Ann Lee", "G-Eve") == [("G", ("Ann Lee",)), ("G", ("Eve",))]
+    assert moodle("G-Ann Lee", "Mary-Jane", known=("Ann Lee", "Mary-Jane")) == [
+        ("", ("G-Ann Lee",)),
+        ("", ("Mary-Jane",)),
+    ]
     assert moodle() == []
 
 
