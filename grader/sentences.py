@@ -26,18 +26,20 @@ class Said(str):
 
 
 class Several(str):
-    """Names in a row: "`a`, `b` and `c`" in English; a language without such an "and" joins them by its comma."""
+    """Names in a row: "`a`, `b` and `c`" in English; a language without such an "and" joins them by its comma. `last`
+    stands before the last one, in English."""
 
     names: tuple[str, ...]  # each may be a sentence itself
+    last: str
 
-    def __new__(cls, names: Iterable[str]) -> Several:
-        *first, last = given = tuple(names) or ("",)
-        made = super().__new__(cls, f"{', '.join(first)} and {last}" if first else last)
-        made.names = given
+    def __new__(cls, names: Iterable[str], last: str = " and ") -> Several:
+        *first, end = given = tuple(names) or ("",)
+        made = super().__new__(cls, f"{', '.join(first)}{last}{end}" if first else end)
+        made.names, made.last = given, last
         return made
 
-    def __reduce__(self) -> tuple[type[Several], tuple[tuple[str, ...]]]:  # for pickle and copy
-        return Several, (self.names,)
+    def __reduce__(self) -> tuple[type[Several], tuple[tuple[str, ...], str]]:  # for pickle and copy
+        return Several, (self.names, self.last)
 
 
 class Together(str):
@@ -98,7 +100,7 @@ def changed(text: str, change: Callable[[str], str]) -> str:
     if isinstance(text, Said):
         return say(text.template, **{name: changed(value, change) for name, value in text.values.items()})
     if isinstance(text, Several):
-        return Several(changed(name, change) for name in text.names)
+        return Several((changed(name, change) for name in text.names), text.last)
     return change(text)
 
 
@@ -138,7 +140,9 @@ def _stored(value: str) -> Any:
     """A value as JSON. A sentence without values is one here, too, since other text is the same in every language."""
     if isinstance(value, Said):
         return {"say": value.template, "with": {name: _stored(given) for name, given in value.values.items()}}
-    return {"several": [_stored(name) for name in value.names]} if isinstance(value, Several) else stored(value)
+    if isinstance(value, Several):
+        return {"several": [_stored(name) for name in value.names], "last": value.last}
+    return stored(value)
 
 
 def restored(data: object) -> str:
@@ -148,8 +152,8 @@ def restored(data: object) -> str:
             return data
         case {"sentences": [*sentences]}:
             return together(*map(restored, sentences))
-        case {"several": [*names]}:
-            return Several(map(restored, names))
+        case {"several": [*names], "last": str(last)}:
+            return Several(map(restored, names), last)
         case {"say": str(template), "with": dict(values)}:
             return say(template, **{name: restored(value) for name, value in values.items()})
     raise ValueError(f"got {data!r:.60}, expected a text")

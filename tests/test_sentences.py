@@ -15,7 +15,7 @@ GERMAN = {SENTENCE: "{what}: {count} Stellen anders als bei {names}.", "the resu
 
 
 def said() -> str:
-    names = Several(("`a`", "`{count}`"))
+    names = Several(("`a`", "`{count}`"), " or ")
     return together(say(SENTENCE, names=names, what=say("the result"), count=3), say("Run."))
 
 
@@ -36,7 +36,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_sentence_can_be_said_again(way):
     text = way(said())
-    assert text == "`a` and `{count}` differ from the result in 3 places. Run."
+    assert text == "`a` or `{count}` differ from the result in 3 places. Run."
     assert in_language(text, GERMAN.get) == "das Ergebnis: 3 Stellen anders als bei `a`, `{count}`. Lauf."
     assert in_language(text, {}.get) == text
 

@@ -9,6 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.sentences import say
 from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, sheet
 
@@ -93,10 +94,19 @@ class AlignmentView(KernelView):
         row = min(self.row, len(answer) - 1)
         weights = self._tables[f"{key}/{self.heads[head]}"][row]
         most = int(weights.argmax())
-        self.summary = (
-            f'Alignment view, "{source}" to "{"".join(answer[:-1])}", {self.moments[moment]}, {self.heads[head]}; '
-            f'character {row + 1} of {len(answer)}, "{answer[row]}": guessed "{self._guessed[key][row]}", '
-            f'looks most at "{source[most]}" ({float(weights[most]):.2f}).'
+        self.summary = say(
+            'Alignment view, "{source}" to "{answer}", {moment}, {head}; character {at} of {count}, "{character}": '
+            'guessed "{guess}", looks most at "{most}" ({weight}).',
+            source=source,
+            answer="".join(answer[:-1]),
+            moment=say(self.moments[moment]),
+            head=say(self.heads[head]),
+            at=row + 1,
+            count=len(answer),
+            character=answer[row],
+            guess=self._guessed[key][row],
+            most=source[most],
+            weight=f"{float(weights[most]):.2f}",
         )
 
 

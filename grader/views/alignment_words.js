@@ -1,5 +1,7 @@
 // An alignment in words: which characters a row of weights points at.
 
+import { say, together } from "./say.js";
+
 /** A character as a label: a blank becomes visible. */
 export function visible(character) {
   return character === " " ? "␣" : character;
@@ -21,9 +23,20 @@ export function weightInCell(weight) {
 /** 'Character 2 of 11, "0": guessed "0". Looks most at "0" (character 5, 0.91), then "2" (character 6, 0.05).' */
 export function rowInWords({ matrix, row, source, answer, guesses }) {
   const largest = strongest(matrix, row, 3).filter(({ weight }, at) => at === 0 || weightInCell(weight));
-  const phrases = largest.map(
-    ({ column, weight }) => `"${visible(source[column])}" (character ${column + 1}, ${weight.toFixed(2)})`,
+  const phrases = largest.map(({ column, weight }) =>
+    say('"{character}" (character {at}, {weight})', {
+      character: visible(source[column]),
+      at: column + 1,
+      weight: weight.toFixed(2),
+    }),
   );
-  const most = `Looks most at ${phrases.join(", then ")}.`;
-  return `Character ${row + 1} of ${answer.length}, "${answer[row]}": guessed "${guesses[row]}". ${most}`;
+  return together(
+    say('Character {at} of {count}, "{character}": guessed "{guess}".', {
+      at: row + 1,
+      count: answer.length,
+      character: answer[row],
+      guess: guesses[row],
+    }),
+    say("Looks most at {characters}.", { characters: phrases.join(say(", then ")) }),
+  );
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import traitlets
 from torch import Tensor
 
+from grader.sentences import Several, say
 from grader.views.base import View, module, pack, style
 from grader.views.picture import heatmap, lines_of, names
 
@@ -66,19 +67,25 @@ class AttentionExplorer(View):
 
     def sentence(self) -> str:
         shown = min(len(self._weights), MOST_IN_WORDS)
-        rows = ", ".join(self._row_in_words(row, " takes most" if row == 0 else "") for row in range(shown))
-        rest = f", and {len(self._weights) - shown} more" if shown < len(self._weights) else ""
-        return (
-            f"Attention explorer, {len(self._weights)} tokens, step 1 of {STEPS}; "
-            f"scores divided by {self._divisor:.2f}: {rows}{rest}."
+        rows = [self._row_in_words(row) for row in range(shown)]
+        rest = [say("and {count} more", count=len(self._weights) - shown)] if shown < len(self._weights) else []
+        return say(
+            "Attention explorer, {tokens} tokens, step {step} of {steps}; scores divided by {divisor}: {rows}.",
+            tokens=len(self._weights),
+            step=1,
+            steps=STEPS,
+            divisor=f"{self._divisor:.2f}",
+            rows=Several([*rows, *rest], ", "),
         )
 
-    def _row_in_words(self, row: int, verb: str) -> str:
+    def _row_in_words(self, row: int) -> str:
         weights = self._weights[row]
         largest = float(weights.max())
         ties = (weights >= largest - 1e-4).nonzero().flatten().tolist()
-        names = " and ".join(self.tokens[i] for i in ties) if len(ties) <= 2 else f"{len(ties)} tokens equally"
-        return f"{self.tokens[row]}{verb} from {names} ({largest:.2f})"
+        names = Several(self.tokens[i] for i in ties)
+        others = names if len(ties) <= 2 else say("{count} tokens equally", count=len(ties))
+        template = "{token} from {others} ({weight})" if row else "{token} takes most from {others} ({weight})"
+        return say(template, token=self.tokens[row], others=others, weight=f"{largest:.2f}")
 
 
 def _check_shapes(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> None:

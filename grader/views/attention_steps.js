@@ -14,6 +14,7 @@ import {
   unpack,
   written,
 } from "./numbers.js";
+import { say, several } from "./say.js";
 
 const MOST_TERMS = 8;
 const MOST_IN_WORDS = 4;
@@ -131,18 +132,25 @@ export function attended(matrices, divisor) {
 export function inWords(model, { weights }) {
   const tokens = model.get("tokens");
   const shown = rowsOf(weights).slice(0, MOST_IN_WORDS);
-  const rows = shown.map((row, at) => `${tokens[at]}${at ? "" : " takes most"} from ${mostInWords(tokens, row)}`);
-  const rest = weights.rows > shown.length ? `, and ${weights.rows - shown.length} more` : "";
-  return (
-    `Attention explorer, ${weights.rows} tokens, step ${model.get("step")} of ${STEPS.length}; ` +
-    `scores divided by ${fixed(model.get("divisor"), 2)}: ${rows.join(", ")}${rest}.`
-  );
+  const rows = shown.map((row, at) => mostInWords(tokens, row, at));
+  const more = weights.rows - shown.length;
+  return say("Attention explorer, {tokens} tokens, step {step} of {steps}; scores divided by {divisor}: {rows}.", {
+    tokens: weights.rows,
+    step: model.get("step"),
+    steps: STEPS.length,
+    divisor: fixed(model.get("divisor"), 2),
+    rows: [...rows, ...(more ? [say("and {count} more", { count: more })] : [])].join(", "),
+  });
 }
 
-function mostInWords(tokens, row) {
+function mostInWords(tokens, row, at) {
   const largest = Math.max(...row);
-  const ties = tokens.filter((_, at) => row[at] >= largest - ALIKE);
-  return `${ties.length <= 2 ? ties.join(" and ") : `${ties.length} tokens equally`} (${fixed(largest, 2)})`;
+  const ties = tokens.filter((_, place) => row[place] >= largest - ALIKE);
+  const others = ties.length <= 2 ? several(ties) : say("{count} tokens equally", { count: ties.length });
+  const values = { token: tokens[at], others, weight: fixed(largest, 2) };
+  return at
+    ? say("{token} from {others} ({weight})", values)
+    : say("{token} takes most from {others} ({weight})", values);
 }
 
 /** A step's matrices, each with the ends of its colour scale. */
@@ -195,8 +203,8 @@ function sum(terms) {
 
 /** The name of an entry: "scores, row token 1, column token 0". */
 export function place(step, tokens, { row, column }) {
-  const across = NAMES[step.result][2] === "token" ? tokens[column] : `feature ${column}`;
-  return `${step.title}, row ${tokens[row]}, column ${across}`;
+  const across = NAMES[step.result][2] === "token" ? tokens[column] : say("feature {column}", { column });
+  return say("{step}, row {row}, column {column}", { step: say(step.title), row: tokens[row], column: across });
 }
 
 /** The headings of a matrix's rows and columns. */

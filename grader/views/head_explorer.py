@@ -9,6 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.sentences import say
 from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, sheet
 
@@ -97,11 +98,19 @@ class HeadExplorer(KernelView):
     def _in_words(self, chosen: Mapping[str, Any]) -> str:
         layers, heads = chosen["layers"], chosen["heads"]
         measures = self.measures[f"{self.kind}/{self.layer}/{self.head}"]
-        best = f'"{measures["pattern"]}" ({measures["share"]:.2f} of the weight)'
-        size = f"{len(chosen['queries'])} by {len(chosen['keys'])}"
-        return (
-            f"Head explorer, {self.kind}, layer {self.layer} of {layers}, head {self.head} of {heads}, {size}: "
-            f"most like {best}; entropy {measures['entropy']:.2f}."
+        return say(
+            "Head explorer, {kind}, layer {layer} of {layers}, head {head} of {heads}, {queries} by {keys}: most like "
+            '"{pattern}" ({share} of the weight); entropy {entropy}.',
+            kind=say(self.kind),
+            layer=self.layer,
+            layers=layers,
+            head=self.head,
+            heads=heads,
+            queries=len(chosen["queries"]),
+            keys=len(chosen["keys"]),
+            pattern=say(measures["pattern"]),
+            share=f"{measures['share']:.2f}",
+            entropy=f"{measures['entropy']:.2f}",
         )
 
 

@@ -8,6 +8,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.sentences import say
 from grader.views.base import View, module, style
 from grader.views.picture import extent, heatmap, names, sheet
 
@@ -59,10 +60,17 @@ class HeadSplitter(View):
     def sentence(self) -> str:
         seq_len, num_heads, head_dim = self.sizes
         columns = num_heads * head_dim
-        heads = f"{_many(num_heads, 'head')} of {_many(head_dim, 'column')}"
-        return (
-            f"Head splitter, {_many(seq_len, 'token')}, {heads}, step 1 of {STEPS}, x: shape ({seq_len}, {columns}), "
-            f"strides ({columns}, 1), contiguous."
+        return say(
+            "Head splitter, {tokens}, {heads} of {columns}, step {step} of {steps}, {name}: shape {shape}, strides "
+            "{strides}, contiguous.",
+            tokens=say("1 token") if seq_len == 1 else say("{count} tokens", count=seq_len),
+            heads=say("1 head") if num_heads == 1 else say("{count} heads", count=num_heads),
+            columns=say("1 column") if head_dim == 1 else say("{count} columns", count=head_dim),
+            step=1,
+            steps=STEPS,
+            name="x",
+            shape=(seq_len, columns),
+            strides=(columns, 1),
         )
 
 
@@ -73,10 +81,6 @@ def numbered(seq_len: int, columns: int) -> Tensor:
     [[0, 1, 2], [10, 11, 12]]
     """
     return 10 * torch.arange(seq_len).unsqueeze(1) + torch.arange(columns)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _check_sizes(sizes: list[int]) -> None:

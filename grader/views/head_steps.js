@@ -1,5 +1,7 @@
 // The seven steps of the head splitter, and the place of a number in the tensor, in the picture and in memory.
 
+import { say, together } from "./say.js";
+
 /** What each step does, in order, the name of its tensor and its axes, by the syllabus's letters. */
 export const STEPS = [
   {
@@ -123,24 +125,32 @@ function described(tensor) {
   return { ...tensor, contiguous: isContiguous(tensor), reads: readsOf(tensor) };
 }
 
+const CONTIGUOUS =
+  "Head splitter, {tokens}, {heads} of {columns}, step {step} of {steps}, {name}: shape {shape}, strides {strides}, contiguous.";
+const NOT_CONTIGUOUS =
+  "Head splitter, {tokens}, {heads} of {columns}, step {step} of {steps}, {name}: shape {shape}, strides {strides}, not contiguous.";
+
 /** The view in a sentence. */
 export function inWords(model, { stages }) {
   const [seqLen, heads, width] = model.get("sizes");
   const step = model.get("step");
   const { name, shape, strides, contiguous: isPlain, reads, wrong } = stages[step - 1];
-  const text =
-    `Head splitter, ${many(seqLen, "token")}, ${many(heads, "head")} of ${many(width, "column")}, ` +
-    `step ${step} of ${STEPS.length}, ${name}: shape (${shape.join(", ")}), ` +
-    `strides (${strides.join(", ")}), ${isPlain ? "" : "not "}contiguous`;
+  const text = say(isPlain ? CONTIGUOUS : NOT_CONTIGUOUS, {
+    tokens: seqLen === 1 ? say("1 token") : say("{count} tokens", { count: seqLen }),
+    heads: heads === 1 ? say("1 head") : say("{count} heads", { count: heads }),
+    columns: width === 1 ? say("1 column") : say("{count} columns", { count: width }),
+    step,
+    steps: STEPS.length,
+    name,
+    shape: `(${shape.join(", ")})`,
+    strides: `(${strides.join(", ")})`,
+  });
   if (!wrong) {
-    return `${text}.`;
+    return text;
   }
   const misplaced = wrong.reads.filter((number, at) => number !== reads[at]).length;
-  return `${text}; ${wrong.code} has ${misplaced} of ${reads.length} numbers in the wrong place.`;
-}
-
-function many(count, what) {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+  const values = { code: wrong.code, misplaced, total: reads.length };
+  return together(text, say("{code} has {misplaced} of {total} numbers in the wrong place.", values));
 }
 
 /** A number in two digits, the token and the column. */

@@ -1,6 +1,7 @@
 // A mask, what it does to the scores, and to one row of them in arithmetic and in words.
 
 import { entry, isExact, mapped, softmaxOf, unpack, written } from "./numbers.js";
+import { say, together } from "./say.js";
 
 export const PRESETS = ["all visible", "causal", "padding", "both"];
 export const FREE_HAND = "free hand";
@@ -55,16 +56,39 @@ function hidden(score, way) {
 /** The view in a sentence. */
 export function inWords(model, { mask }) {
   const [size, way] = [mask.rows, model.get("way")];
-  const count = size - model.get("words").length;
-  const padded = `${count} padding token${count === 1 ? "" : "s"} ${model.get("in_front") ? "in front" : "at the end"}`;
-  const padding = count ? padded : "no padding";
   const blind = Array.from({ length: size }, (_, row) => row).filter((row) => seenBy(mask, row).length === 0);
-  const who = blind.length === 1 ? `Query ${blind[0]} sees` : `Queries ${blind.join(", ")} see`;
-  const last = blind.length
-    ? `${who} nothing; "${way}" makes the weights ${BLIND[way]}.`
-    : `Every query sees something; way of hiding: "${way}".`;
-  const seen = `${mask.values.filter(Boolean).length} of ${size * size} visible`;
-  return `Mask painter, ${size} tokens, ${padding}, mask "${model.get("preset")}": ${seen}. ${last}`;
+  const first = say('Mask painter, {tokens} tokens, {padding}, mask "{preset}": {seen} of {total} visible.', {
+    tokens: size,
+    padding: paddingInWords(size - model.get("words").length, model.get("in_front")),
+    preset: say(model.get("preset")),
+    seen: mask.values.filter(Boolean).length,
+    total: size * size,
+  });
+  return together(first, blindInWords(blind, way));
+}
+
+function paddingInWords(count, inFront) {
+  if (count === 0) {
+    return say("no padding");
+  }
+  if (count === 1) {
+    return inFront ? say("1 padding token in front") : say("1 padding token at the end");
+  }
+  return inFront
+    ? say("{count} padding tokens in front", { count })
+    : say("{count} padding tokens at the end", { count });
+}
+
+function blindInWords(blind, way) {
+  const values = { way: say(way), result: say(BLIND[way]) };
+  if (blind.length === 0) {
+    return say('Every query sees something; way of hiding: "{way}".', values);
+  }
+  if (blind.length === 1) {
+    return say('Query {query} sees nothing; "{way}" makes the weights {result}.', { query: blind[0], ...values });
+  }
+  const queries = blind.join(", ");
+  return say('Queries {queries} see nothing; "{way}" makes the weights {result}.', { queries, ...values });
 }
 
 /** A mask of 0 and 1 (= may attend), turned over if True means hide. */
@@ -89,8 +113,10 @@ export function seenBy(mask, row) {
 
 /** A cell in words: "query 1 (cat), key 0 (the): hidden". */
 export function cellInWords(mask, tokens, { row, column }) {
-  const seen = entry(mask, row, column) === 1 ? "visible" : "hidden";
-  return `query ${row} (${tokens[row]}), key ${column} (${tokens[column]}): ${seen}`;
+  const values = { row, query: tokens[row], column, key: tokens[column] };
+  return entry(mask, row, column) === 1
+    ? say("query {row} ({query}), key {column} ({key}): visible", values)
+    : say("query {row} ({query}), key {column} ({key}): hidden", values);
 }
 
 /** The arithmetic of a cell's weight. */
@@ -100,7 +126,9 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
     return emptyRow(way, mask.columns);
   }
   if (!seen.includes(column)) {
-    return way === "masked_softmax" ? "weight 0: hidden" : `exp(${HIDDEN[way]}) = 0, so the hidden key leaves no trace`;
+    return way === "masked_softmax"
+      ? say("weight 0: hidden")
+      : say("exp({score}) = 0, so the hidden key leaves no trace", { score: HIDDEN[way] });
   }
   const power = (key) => `exp(${written(entry(scores, row, key))})`;
   const terms = seen.length > MOST_TERMS ? [...seen.slice(0, MOST_TERMS - 1).map(power), "…"] : seen.map(power);
@@ -110,16 +138,19 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
 
 /** What each way of hiding makes of a row that sees nothing. */
 export function emptyRow(way, keys) {
-  return {
-    "fill with -inf": "No key is visible. Softmax subtracts the row's maximum, and −∞ − (−∞) = NaN all along the row.",
-    "subtract 1e10": `No key is visible. In float32 all ${keys} scores end up as −1e10, and equal scores give 1/${keys} each.`,
-    "fill with -1e20": `No key is visible. All ${keys} scores are −1e20, and equal scores give 1/${keys} each.`,
-    masked_softmax: "No key is visible, so every weight is 0, and so is the output.",
-  }[way];
+  return say(EMPTY_ROW[way], { keys });
 }
+
+const EMPTY_ROW = {
+  "fill with -inf": "No key is visible. Softmax subtracts the row's maximum, and −∞ − (−∞) = NaN all along the row.",
+  "subtract 1e10":
+    "No key is visible. In float32 all {keys} scores end up as −1e10, and equal scores give 1/{keys} each.",
+  "fill with -1e20": "No key is visible. All {keys} scores are −1e20, and equal scores give 1/{keys} each.",
+  masked_softmax: "No key is visible, so every weight is 0, and so is the output.",
+};
 
 /** All weights of a row, for a screen reader. */
 export function rowInWords(weights, row) {
   const texts = Array.from({ length: weights.columns }, (_, column) => written(entry(weights, row, column)));
-  return `weights of query ${row}: ${texts.join(", ")}`;
+  return say("weights of query {row}: {weights}", { row, weights: texts.join(", ") });
 }

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
+from grader.sentences import say, together
 from grader.views.base import View, module, pack, style
 from grader.views.picture import heatmap, lines_of
 
@@ -80,16 +81,43 @@ class MaskPainter(View):
 
     def sentence(self) -> str:
         _, visible = self.start()
-        count = len(visible) - len(self.words)
-        tokens = "padding token" if count == 1 else "padding tokens"
-        padding = f"{count} {tokens} {'in front' if self.in_front else 'at the end'}" if count else "no padding"
-        blind = (~visible.any(-1)).nonzero().flatten().tolist()
-        last = f'Every query sees something; way of hiding: "{self.way}".'
-        if blind:
-            who = f"Query {blind[0]} sees" if len(blind) == 1 else f"Queries {', '.join(map(str, blind))} see"
-            last = f'{who} nothing; "{self.way}" makes the weights {WAYS[self.way]}.'
-        seen = f"{int(visible.sum())} of {visible.numel()} visible"
-        return f'Mask painter, {len(visible)} tokens, {padding}, mask "{self.preset}": {seen}. {last}'
+        blind, way = (~visible.any(-1)).nonzero().flatten().tolist(), say(self.way)
+        nothing = say(WAYS[self.way])
+        if not blind:
+            last = say('Every query sees something; way of hiding: "{way}".', way=way)
+        elif len(blind) == 1:
+            last = say(
+                'Query {query} sees nothing; "{way}" makes the weights {result}.',
+                query=blind[0],
+                way=way,
+                result=nothing,
+            )
+        else:
+            queries = ", ".join(map(str, blind))
+            last = say(
+                'Queries {queries} see nothing; "{way}" makes the weights {result}.',
+                queries=queries,
+                way=way,
+                result=nothing,
+            )
+        first = say(
+            'Mask painter, {tokens} tokens, {padding}, mask "{preset}": {seen} of {total} visible.',
+            tokens=len(visible),
+            padding=_padding(len(visible) - len(self.words), self.in_front),
+            preset=say(self.preset),
+            seen=int(visible.sum()),
+            total=visible.numel(),
+        )
+        return together(first, last)
+
+
+def _padding(count: int, in_front: bool) -> str:
+    if count == 0:
+        return say("no padding")
+    if count == 1:
+        return say("1 padding token in front") if in_front else say("1 padding token at the end")
+    template = "{count} padding tokens in front" if in_front else "{count} padding tokens at the end"
+    return say(template, count=count)
 
 
 def preset_masks(size: int, padded: Sequence[int]) -> dict[str, Tensor]:

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
+from grader.sentences import Several, say
 from grader.views.base import View, module, pack, style
 from grader.views.picture import heatmap, lines_of, names
 
@@ -64,13 +65,26 @@ class NormExplorer(View):
         return figure
 
     def sentence(self) -> str:
-        axis = "column" if self.norm == "BatchNorm" else "row"
+        by_column = self.norm == "BatchNorm"
         statistics, output = normalise(self._table, self.norm)
-        first, *others = statistics if axis == "column" else statistics.T
-        kind = "mean of the squares" if self.norm == "RMSNorm" else "mean"
-        listed = ", ".join([f"{kind} of each {axis} {_listed(first)}", *(f"variance {_listed(row)}" for row in others)])
-        size = f"{len(output)} by {output.shape[1]}"
-        return f"Norm explorer, {size}, {self.norm}: {listed}; 0 of {output.numel()} outputs moved."
+        first, *others = statistics if by_column else statistics.T
+        squares, column, row = (
+            "mean of the squares of each row {numbers}",
+            "mean of each column {numbers}",
+            "mean of each row {numbers}",
+        )
+        template = squares if self.norm == "RMSNorm" else column if by_column else row
+        found = [say(template, numbers=_listed(first))]
+        found += [say("variance {numbers}", numbers=_listed(numbers)) for numbers in others]
+        return say(
+            "Norm explorer, {rows} by {columns}, {norm}: {statistics}; {moved} of {total} outputs moved.",
+            rows=len(output),
+            columns=output.shape[1],
+            norm=self.norm,
+            statistics=Several(found, ", "),
+            moved=0,
+            total=output.numel(),
+        )
 
 
 def normalise(table: Tensor, norm: str) -> tuple[Tensor, Tensor]:

@@ -1,17 +1,35 @@
 // A table that is edited, three norms of it, and their arithmetic in words.
 
 import { entry, fixed, isExact, mapped, matrixOf, rowsOf, term, transposed, unpack, written } from "./numbers.js";
+import { say } from "./say.js";
 
 export const LARGEST = 99999;
 const DIGITS = 5;
 const MOVED = 1e-4;
 const MOST_IN_WORDS = 5;
 
-/** What each norm averages over, the headings and the names of its statistics, and its ε. */
+const VARIANCE = "variance {numbers}";
+
+/** What each norm averages over, the headings of its statistics and what is said of them, and its ε. */
 export const NORMS = {
-  LayerNorm: { across: "row", heads: ["mean", "var"], names: ["mean", "variance"], eps: "0.00001" },
-  BatchNorm: { across: "column", heads: ["mean", "var"], names: ["mean", "variance"], eps: "0.00001" },
-  RMSNorm: { across: "row", heads: ["mean x²"], names: ["mean of the squares"], eps: "0.000001" },
+  LayerNorm: {
+    across: "row",
+    heads: ["mean", "var"],
+    sentences: ["mean of each row {numbers}", VARIANCE],
+    eps: "0.00001",
+  },
+  BatchNorm: {
+    across: "column",
+    heads: ["mean", "var"],
+    sentences: ["mean of each column {numbers}", VARIANCE],
+    eps: "0.00001",
+  },
+  RMSNorm: {
+    across: "row",
+    heads: ["mean x²"],
+    sentences: ["mean of the squares of each row {numbers}"],
+    eps: "0.000001",
+  },
 };
 
 /** The tables to start from, by name, each as what is chosen with it. Outputs are compared with those of the start. */
@@ -82,16 +100,21 @@ function rounded(value) {
 /** The view in a sentence. */
 export function inWords(model, { statistics, moved }) {
   const norm = model.get("norm");
-  const { across, names } = NORMS[norm];
+  const { across, sentences } = NORMS[norm];
   const rows = rowsOf(across === "column" ? statistics : transposed(statistics));
   const parts = rows.map((numbers, kind) => {
     const shown = numbers.slice(0, MOST_IN_WORDS).map((number) => fixed(number, 2));
     const listed = [...shown, ...(numbers.length > MOST_IN_WORDS ? ["…"] : [])].join(", ");
-    return `${names[kind]}${kind ? "" : ` of each ${across}`} ${listed}`;
+    return say(sentences[kind], { numbers: listed });
   });
-  const count = moved.values.filter(Boolean).length;
-  const size = `${moved.rows} by ${moved.columns}`;
-  return `Norm explorer, ${size}, ${norm}: ${parts.join(", ")}; ${count} of ${moved.values.length} outputs moved.`;
+  return say("Norm explorer, {rows} by {columns}, {norm}: {statistics}; {moved} of {total} outputs moved.", {
+    rows: moved.rows,
+    columns: moved.columns,
+    norm,
+    statistics: parts.join(", "),
+    moved: moved.values.filter(Boolean).length,
+    total: moved.values.length,
+  });
 }
 
 /** A typed number; null for other text and numbers too large. A comma and a real minus sign are allowed. */
@@ -143,11 +166,13 @@ export function movedInWords(moved) {
   const rows = [...new Set(places.map((at) => Math.floor(at / moved.columns)))].sort((a, b) => a - b);
   const columns = [...new Set(places.map((at) => at % moved.columns))].sort((a, b) => a - b);
   if (places.length === 0) {
-    return "No output moved";
+    return say("No output moved");
   }
-  const outputs = places.length === 1 ? "1 output moved" : `${places.length} outputs moved`;
+  const outputs = places.length === 1 ? say("1 output moved") : say("{count} outputs moved", { count: places.length });
   if (rows.length === 1) {
-    return `${outputs}, in row ${rows[0]}`;
+    return say("{outputs}, in row {row}", { outputs, row: rows[0] });
   }
-  return `${outputs}, in ${columns.length === 1 ? `column ${columns[0]}` : `${rows.length} rows`}`;
+  return columns.length === 1
+    ? say("{outputs}, in column {column}", { outputs, column: columns[0] })
+    : say("{outputs}, in {count} rows", { outputs, count: rows.length });
 }

@@ -1,6 +1,7 @@
 // The online softmax, block by block, and in words: what a block does to one query, and what memory holds.
 
 import { entry, fixed, matrixOf, product, rowsOf, softmaxOf, term, unpack, written } from "./numbers.js";
+import { say, together } from "./say.js";
 
 const SAME = 5e-4; // outputs that near count as the final one
 
@@ -35,17 +36,25 @@ function after({ maximum, sum, mixed }, block, values, rescaling) {
   return { counts, maximum: top, factor, before: sum, sum: total, mixed: next, output };
 }
 
+const FINAL =
+  "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is the final one.";
+const AWAY =
+  "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is up to {error} away from the final one.";
+
 /** The view in a sentence. */
 export function inWords(model, { scores, final, states }) {
   const [step, rescaling] = [model.get("step"), model.get("rescaling")];
   const [first, end] = blockEnds(step, model.get("block_size"), scores.columns);
   const error = distance(states[step - 1].output, final);
-  return (
-    `Online softmax, ${scores.rows} ${scores.rows === 1 ? "query" : "queries"}, ${scores.columns} keys, ` +
-    `block ${step} of ${states.length} (${end - first === 1 ? `key ${first}` : `keys ${first} to ${end - 1}`}), ` +
-    `${rescaling ? "with rescaling" : "without rescaling"}: the output so far ` +
-    `${error < SAME ? "is the final one" : `is up to ${fixed(error, 2)} away from the final one`}.`
-  );
+  const now = {
+    queries: scores.rows === 1 ? say("1 query") : say("{count} queries", { count: scores.rows }),
+    keys: scores.columns,
+    step,
+    blocks: states.length,
+    seen: end - first === 1 ? say("key {first}", { first }) : say("keys {first} to {last}", { first, last: end - 1 }),
+    rescaling: rescaling ? say("with rescaling") : say("without rescaling"),
+  };
+  return error < SAME ? say(FINAL, now) : say(AWAY, { ...now, error: fixed(error, 2) });
 }
 
 /** The first key of block `step` (from 1), and the key after its last. */
@@ -56,9 +65,11 @@ export function blockEnds(step, size, keys) {
 /** "keys 2 and 3", "keys 4 to 7", "key 8". */
 export function keysInWords([first, end]) {
   if (end - first === 1) {
-    return `key ${first}`;
+    return say("key {first}", { first });
   }
-  return `keys ${first} ${end - first === 2 ? "and" : "to"} ${end - 1}`;
+  return end - first === 2
+    ? say("keys {first} and {last}", { first, last: end - 1 })
+    : say("keys {first} to {last}", { first, last: end - 1 });
 }
 
 /** What a block does to one query, as lines of [name, arithmetic]. */
@@ -73,11 +84,15 @@ export function arithmeticOf({ scores, states }, step, size, rescaling, query) {
   const factor = entry(now.factor, query, 0);
   const most = [earlier, ...seen].map((score) => written(score)).join(", ");
   const difference = `exp(${written(earlier)} − ${term(maximum)})`;
-  const missing = step > 1 ? `1, but ${difference} is needed` : "1, since the sum is still empty";
+  const missing =
+    step > 1 ? say("1, but {factor} is needed", { factor: difference }) : say("1, since the sum is still empty");
   return [
-    ["maximum", `max(${most}) = ${written(maximum)}`],
-    ["factor", rescaling || earlier === maximum ? `${difference} = ${written(factor)}` : missing],
-    ["sum", `${written(before)} · ${written(factor)} + ${counts.join(" + ")} ≈ ${written(entry(now.sum, query, 0))}`],
+    [say("maximum"), `max(${most}) = ${written(maximum)}`],
+    [say("factor"), rescaling || earlier === maximum ? `${difference} = ${written(factor)}` : missing],
+    [
+      say("sum"),
+      `${written(before)} · ${written(factor)} + ${counts.join(" + ")} ≈ ${written(entry(now.sum, query, 0))}`,
+    ],
   ];
 }
 
@@ -91,7 +106,12 @@ export function memoryInWords({ scores, final }, step, size) {
   const { rows, columns } = scores;
   const [first, end] = blockEnds(step, size, columns);
   const width = final.columns;
-  const block = `scores of the block ${rows} · ${end - first} = ${rows * (end - first)}`;
-  const carried = `maxima ${rows}, sums ${rows}, outputs ${rows} · ${width} = ${rows * width}`;
-  return `In memory: ${block}. Carried over: ${carried}. The whole matrix: ${rows} · ${columns} = ${rows * columns}.`;
+  return together(
+    say("In memory: scores of the block {product}.", { product: `${rows} · ${end - first} = ${rows * (end - first)}` }),
+    say("Carried over: maxima {rows}, sums {rows}, outputs {product}.", {
+      rows,
+      product: `${rows} · ${width} = ${rows * width}`,
+    }),
+    say("The whole matrix: {product}.", { product: `${rows} · ${columns} = ${rows * columns}` }),
+  );
 }

@@ -9,6 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.sentences import say
 from grader.views.base import View, module, pack, style
 from grader.views.picture import extent, heatmap, names, sheet
 
@@ -79,12 +80,25 @@ from the final one.
         queries, keys = self._scores.shape
         seen = min(self.block_size, keys)
         error = float((self._output(seen) - self._output(keys)).abs().max())
-        result = "is the final one" if error < 5e-4 else f"is up to {error:.2f} away from the final one"
-        return (
-            f"Online softmax, {queries} {'query' if queries == 1 else 'queries'}, {keys} keys, "
-            f"block 1 of {math.ceil(keys / self.block_size)} ({'key 0' if seen == 1 else f'keys 0 to {seen - 1}'}), "
-            f"with rescaling: the output so far {result}."
-        )
+        now = {
+            "queries": say("1 query") if queries == 1 else say("{count} queries", count=queries),
+            "keys": keys,
+            "step": 1,
+            "blocks": math.ceil(keys / self.block_size),
+            "seen": say("key {first}", first=0) if seen == 1 else say("keys {first} to {last}", first=0, last=seen - 1),
+            "rescaling": say("with rescaling"),
+        }
+        return say(FINAL, **now) if error < 5e-4 else say(AWAY, **now, error=f"{error:.2f}")
+
+
+FINAL = (
+    "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is the "
+    "final one."
+)
+AWAY = (
+    "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is up "
+    "to {error} away from the final one."
+)
 
 
 def _check_shapes(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> None:

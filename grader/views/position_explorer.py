@@ -9,6 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.sentences import Several, say
 from grader.views.base import View, module, pack, style
 from grader.views.picture import heatmap, sheet
 
@@ -61,13 +62,27 @@ offset 0, 3.54 at offset 1 and 1.70 at offset 10; at equal offsets, products dif
 
     def sentence(self) -> str:
         _, products = encoded(self.kind, self.d_model, self.base)
-        base = "" if self.kind == "random table" else f", base {self.base}"
-        further = " and ".join(f"{float(products[0, offset]):.2f} at offset {offset}" for offset in FURTHER)
-        return (
-            f"Position explorer, {self.kind}, {POSITIONS} positions, width {self.d_model}{base}: from position 0 the "
-            f"products are {float(products[0, 0]):.2f} at offset 0, {further}; at equal offsets, "
-            f"products differ by at most {spread(products):.2f}."
-        )
+        template = "{product} at offset {offset}"
+        further = (say(template, product=f"{float(products[0, at]):.2f}", offset=at) for at in FURTHER)
+        shown = {
+            "kind": say(self.kind),
+            "positions": POSITIONS,
+            "width": self.d_model,
+            "first": f"{float(products[0, 0]):.2f}",
+            "further": Several(further),
+            "spread": f"{spread(products):.2f}",
+        }
+        return say(WITHOUT_BASE, **shown) if self.kind == "random table" else say(WITH_BASE, **shown, base=self.base)
+
+
+WITHOUT_BASE = (
+    "Position explorer, {kind}, {positions} positions, width {width}: from position 0 the products are {first} at "
+    "offset 0, {further}; at equal offsets, products differ by at most {spread}."
+)
+WITH_BASE = (
+    "Position explorer, {kind}, {positions} positions, width {width}, base {base}: from position 0 the products are "
+    "{first} at offset 0, {further}; at equal offsets, products differ by at most {spread}."
+)
 
 
 def encoded(kind: str, d_model: int, base: float) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,7 @@
 // The rows of all positions and their products, one number in words, and the lines of the plots.
 
 import { entry, fixed, mapped, matrixOf, product, rowsOf, transposed, unpack, written } from "./numbers.js";
+import { say, several } from "./say.js";
 
 const FURTHER = [1, 10]; // the offsets in the sentence
 
@@ -31,16 +32,24 @@ function turned(row, angles) {
   });
 }
 
+const WITHOUT_BASE =
+  "Position explorer, {kind}, {positions} positions, width {width}: from position 0 the products are {first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.";
+const WITH_BASE =
+  "Position explorer, {kind}, {positions} positions, width {width}, base {base}: from position 0 the products are {first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.";
+
 /** The view in a sentence. */
 export function inWords(model, { products }) {
   const kind = model.get("kind");
-  const further = FURTHER.map((offset) => `${fixed(entry(products, 0, offset), 2)} at offset ${offset}`).join(" and ");
-  return (
-    `Position explorer, ${kind}, ${products.rows} positions, width ${model.get("d_model")}` +
-    `${kind === "random table" ? "" : `, base ${model.get("base")}`}: from position 0 the products are ` +
-    `${fixed(entry(products, 0, 0), 2)} at offset 0, ${further}; at equal offsets, products differ by at most ` +
-    `${fixed(spread(products), 2)}.`
-  );
+  const at = (offset) => ({ product: fixed(entry(products, 0, offset), 2), offset });
+  const shown = {
+    kind: say(kind),
+    positions: products.rows,
+    width: model.get("d_model"),
+    first: fixed(entry(products, 0, 0), 2),
+    further: several(FURTHER.map((offset) => say("{product} at offset {offset}", at(offset)))),
+    spread: fixed(spread(products), 2),
+  };
+  return kind === "random table" ? say(WITHOUT_BASE, shown) : say(WITH_BASE, { ...shown, base: model.get("base") });
 }
 
 /** The largest difference between two products at the same offset. */
@@ -60,7 +69,9 @@ export function originOf(kind, base, width, { row, column }) {
   if (kind === "sinusoidal") {
     return `${column % 2 === 0 ? "sin" : "cos"}(${angle})`;
   }
-  return kind === "rotary" ? `pair ${even / 2} of the key, turned by ${angle} radians` : "drawn at random";
+  return kind === "rotary"
+    ? say("pair {pair} of the key, turned by {angle} radians", { pair: even / 2, angle })
+    : say("drawn at random");
 }
 
 /** The products of a position with itself and the positions 1 and 10 after it (near the end: before it). */
@@ -68,10 +79,12 @@ export function productsInWords(kind, products, row) {
   const sign = row + 10 < products.columns ? 1 : -1;
   const texts = [0, 1, 10].map((distance) => {
     const other = row + sign * distance;
-    return `position ${other}: ${written(entry(products, row, other))}`;
+    return say("position {position}: {product}", { position: other, product: written(entry(products, row, other)) });
   });
-  const who = kind === "rotary" ? `Query at position ${row} times the key at ` : `Product of position ${row} with `;
-  return `${who}${texts.join(", ")}`;
+  const values = { row, products: texts.join(", ") };
+  return kind === "rotary"
+    ? say("Query at position {row} times the key at {products}", values)
+    : say("Product of position {row} with {products}", values);
 }
 
 /** A line of points [offset, product] for each position. */

@@ -2,6 +2,7 @@
 // what came out has been seen. On a page, `att-answer` tells that it may be shown.
 
 import { make } from "./frame.js";
+import { say } from "./say.js";
 import { rendering, View } from "./view.js";
 
 /** A text whose `code` in backquotes is code. */
@@ -17,9 +18,13 @@ export function numberOf(text) {
 
 /** What is asked of a number, for example "a number from 0 to 1". */
 export function wanted(low, high) {
-  const from = low === null ? "" : ` from ${low}`;
-  const to = high === null ? "" : ` ${low === null ? "up " : ""}to ${high}`;
-  return `a number${from}${to}`;
+  if (low !== null && high !== null) {
+    return say("a number from {low} to {high}", { low, high });
+  }
+  if (low !== null) {
+    return say("a number from {low}", { low });
+  }
+  return high === null ? say("a number") : say("a number up to {high}", { high });
 }
 
 let count = 0; // of the groups of radio buttons, whose names must differ
@@ -110,7 +115,9 @@ class Prediction extends View {
     event.preventDefault();
     const guess = this.#read();
     if (guess === null) {
-      this.complaint.textContent = this.choices.length ? "Choose one first." : `Type ${this.#wanted()} first.`;
+      this.complaint.textContent = this.choices.length
+        ? say("Choose one first.")
+        : say("Type {wanted} first.", { wanted: this.#wanted() });
       (this.inputs.find((input) => input.checked) ?? this.inputs[0]).focus();
       return;
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import traitlets
 
+from grader.sentences import say, together
 from grader.views.base import KernelView, module, style
 
 Rows = list[list[str]]
@@ -43,4 +44,5 @@ class ProgressTable(KernelView):
 
     def _in_words(self) -> str:
         passed = sum(row[2].startswith("passed") for row in self.rows)
-        return f"Progress, {len(self.rows)} exercises: {passed} passed. {self.told}".rstrip()
+        said = say("Progress, {count} exercises: {passed} passed.", count=len(self.rows), passed=passed)
+        return together(said, self.told)

@@ -10,6 +10,7 @@ import traitlets
 from torch import Tensor
 
 from grader.models.gpt import as_gpt, words_of
+from grader.sentences import say
 from grader.views.base import KernelView, layout_of, module, pack, style
 from grader.views.picture import sheet
 
@@ -127,18 +128,29 @@ class Sampler(KernelView):
         return figure
 
     def _settings(self) -> str:
-        top_k = "all" if self.top_k >= len(self.words) else str(self.top_k)
-        top_p = "all" if self.top_p >= 1 else f"{self.top_p:g}"
-        return f"temperature {self.temperature:g}, top-k {top_k}, top-p {top_p}"
+        return say(
+            "temperature {temperature}, top-k {top_k}, top-p {top_p}",
+            temperature=f"{self.temperature:g}",
+            top_k=say("all") if self.top_k >= len(self.words) else self.top_k,
+            top_p=say("all") if self.top_p >= 1 else f"{self.top_p:g}",
+        )
 
     def _in_words(self) -> str:
         final = drawn_from(self._last, self.temperature, self.top_k, self.top_p)
         stay = int((final > 0).sum())
         order = final.argsort(descending=True, stable=True)[: min(FEW, stay)].tolist()
-        named = ", ".join(f'"{self.words[at]}" {100 * float(final[at]):.0f} %' for at in order)
-        who = "1 word stays" if stay == 1 else f"{stay} words stay"
-        after = self.read[-TAIL:]
-        return f'Sampler after "{after}", {self._settings()}: {who}, {named}.'.replace("\n", "↵")
+        named = ", ".join(f'"{_visible(self.words[at])}" {100 * float(final[at]):.0f} %' for at in order)
+        return say(
+            'Sampler after "{after}", {settings}: {who}, {words}.',
+            after=_visible(self.read[-TAIL:]),
+            settings=self._settings(),
+            who=say("1 word stays") if stay == 1 else say("{count} words stay", count=stay),
+            words=named,
+        )
+
+
+def _visible(text: str) -> str:
+    return text.replace("\n", "↵")
 
 
 def drawn_from(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.sentences import say
 from grader.views.base import View, module, pack, style
 from grader.views.picture import heatmap, names, sheet
 
@@ -63,9 +64,20 @@ slope 0.24 and 0.24.
         return figure
 
     def sentence(self) -> str:
-        counts = f"{self.queries} queries and {self._drawn[0].shape[1]} keys"
-        measures = "entropy {:.2f} unscaled, {:.2f} scaled; slope {:.2f} and {:.2f}".format(*self._measures[0].tolist())
-        return f"Scaling explorer, d_k = 1 (range 1 to {self.widths[-1]}), {counts}: {measures}."
+        entropy, scaled_entropy, slope, scaled_slope = (f"{number:.2f}" for number in self._measures[0].tolist())
+        return say(
+            "Scaling explorer, d_k = {width} (range {least} to {most}), {queries} queries and {keys} keys: entropy "
+            "{entropy} unscaled, {scaled_entropy} scaled; slope {slope} and {scaled_slope}.",
+            width=1,
+            least=1,
+            most=self.widths[-1],
+            queries=self.queries,
+            keys=self._drawn[0].shape[1],
+            entropy=entropy,
+            scaled_entropy=scaled_entropy,
+            slope=slope,
+            scaled_slope=scaled_slope,
+        )
 
 
 def widths_up_to(most: int) -> list[int]:

@@ -1,6 +1,7 @@
 // The scaling explorer at one width: its scores and weights, and its numbers in words.
 
 import { entry, fixed, mapped, softmaxOf, unpack, written } from "./numbers.js";
+import { say } from "./say.js";
 
 /** The two sides of the picture, and the names of their matrices. */
 export const SIDES = [
@@ -19,6 +20,9 @@ export function numbersOf(model) {
   return { raw, raw_weights: softmaxOf(raw), scaled, scaled_weights: softmaxOf(scaled), measures };
 }
 
+const SENTENCE =
+  "Scaling explorer, d_k = {width} (range {least} to {most}), {queries} queries and {keys} keys: entropy {entropy} unscaled, {scaled_entropy} scaled; slope {slope} and {scaled_slope}.";
+
 /** The view in a sentence. */
 export function inWords(model, { raw, measures }) {
   const [widths, width] = [model.get("widths"), model.get("d_k")];
@@ -26,11 +30,17 @@ export function inWords(model, { raw, measures }) {
   const [entropy, scaledEntropy, slope, scaledSlope] = MEASURES.map((_, column) =>
     fixed(entry(measures, at, column), 2),
   );
-  return (
-    `Scaling explorer, d_k = ${width} (range ${widths[0]} to ${widths.at(-1)}), ` +
-    `${model.get("queries")} queries and ${raw.columns} keys: ` +
-    `entropy ${entropy} unscaled, ${scaledEntropy} scaled; slope ${slope} and ${scaledSlope}.`
-  );
+  return say(SENTENCE, {
+    width,
+    least: widths[0],
+    most: widths.at(-1),
+    queries: model.get("queries"),
+    keys: raw.columns,
+    entropy,
+    scaled_entropy: scaledEntropy,
+    slope,
+    scaled_slope: scaledSlope,
+  });
 }
 
 /** Block `at` of a matrix in blocks of `count` rows. */
@@ -59,7 +69,8 @@ export function way(side, matrices, width, { row, column }) {
   const scaled = `${raw} ÷ ${written(Math.sqrt(width))} ≈ ${written(entry(matrices.scaled, row, column))}`;
   const weight = written(entry(matrices[side.weights], row, column));
   const slope = written(slopeAt(matrices[side.weights], row, column));
-  return `score ${side.scores === "raw" ? raw : scaled}, weight ${weight}, slope ${slope}`;
+  const score = side.scores === "raw" ? raw : scaled;
+  return say("score {score}, weight {weight}, slope {slope}", { score, weight, slope });
 }
 
 /** Entropy and slope of both sides in words. */
@@ -67,5 +78,8 @@ export function measuresInWords(measures, at) {
   const [entropy, scaledEntropy, slope, scaledSlope] = MEASURES.map((_, column) =>
     entry(measures, at, column).toFixed(2),
   );
-  return `Entropy ${entropy} not scaled, ${scaledEntropy} scaled; slope ${slope} not scaled, ${scaledSlope} scaled.`;
+  return say(
+    "Entropy {entropy} not scaled, {scaled_entropy} scaled; slope {slope} not scaled, {scaled_slope} scaled.",
+    { entropy, scaled_entropy: scaledEntropy, slope, scaled_slope: scaledSlope },
+  );
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 from torch import nn
 
+from grader.sentences import say
 from grader.views.base import KernelView, module, style
 from grader.views.picture import lines_of_text
 from grader.views.shape_steps import LARGE, STEPS, Piece, Step
@@ -63,12 +64,13 @@ class ShapeTracer(KernelView):
         wrong = [(i, verdict) for i, verdict in enumerate(self._verdicts, 1) if verdict in (DIFFERS, RAISED)]
         seen = sum(verdict in (AS_EXPECTED, DIFFERS) for verdict in self._verdicts)
         if not wrong:
-            return f"your model: {seen} steps seen, all as expected"
+            return say("your model: {seen} steps seen, all as expected", seen=seen)
         at, verdict = wrong[0]
-        name = STEPS[at - 1].title
+        title = say(STEPS[at - 1].title)
         if verdict == RAISED:
-            return f"your model raises an error at step {at}, {name}: {self._error}"
-        return f"your model differs at step {at}, {name}"
+            raises = "your model raises an error at step {step}, {title}: {error}"
+            return say(raises, step=at, title=title, error=self._error)
+        return say("your model differs at step {step}, {title}", step=at, title=title)
 
     def picture(self) -> Figure:
         """A picture of all steps as a table: what comes out of each."""
@@ -84,8 +86,11 @@ class ShapeTracer(KernelView):
             return ""
         step = self.steps[self.step - 1]
         out = ", ".join(f"{piece['name']} {piece['shape']}" for piece in step["out"])
-        whole = f"; {self.verdict}" if self.verdict else ""
-        return f"Shape tracer, step {self.step} of {len(STEPS)}, {step['title']}: {out}{whole}."
+        now = {"step": self.step, "steps": len(STEPS), "title": say(step["title"]), "shapes": out}
+        if self.verdict:
+            judged = "Shape tracer, step {step} of {steps}, {title}: {shapes}; {verdict}."
+            return say(judged, **now, verdict=say(self.verdict))
+        return say("Shape tracer, step {step} of {steps}, {title}: {shapes}.", **now)
 
 
 def _step(step: Step, sizes: Mapping[str, int], trace: Trace | None, verdict: str) -> dict[str, Any]:

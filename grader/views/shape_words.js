@@ -1,5 +1,7 @@
 // Shapes and verdicts of the nineteen steps in words.
 
+import { say, together } from "./say.js";
+
 /** The sign of a box: the worst of its steps' verdicts. */
 export function mark(verdicts) {
   if (verdicts.some((verdict) => verdict === "differs" || verdict === "error")) {
@@ -11,10 +13,12 @@ export function mark(verdicts) {
 /** The verdict on the learner's model at a step. */
 export function verdictInWords(step) {
   if (step.error) {
-    return `Your model raises ${step.error}.`;
+    return say("Your model raises {error}.", { error: step.error });
   }
-  const why = step.verdict === "not seen" ? ", because this step happens inside a function or under another name" : "";
-  return step.verdict ? `Your model here: ${step.verdict}${why}.` : "";
+  if (step.verdict === "not seen") {
+    return say("Your model here: not seen, because this step happens inside a function or under another name.");
+  }
+  return step.verdict ? say("Your model here: {verdict}.", { verdict: say(step.verdict) }) : "";
 }
 
 /** Names and shapes in a row. */
@@ -25,9 +29,12 @@ export function shapesInWords(pieces) {
 /** A step as it is read out. */
 export function inWords(at, steps) {
   const step = steps[at - 1];
-  const into = step.into.length > 0 ? ` In: ${shapesInWords(step.into)}.` : "";
-  const wrong = step.out.filter((piece) => piece.mine && !piece.agrees);
-  const yours = wrong.map((piece) => ` Yours: ${piece.name} ${piece.mine}.`).join("");
-  const verdict = step.verdict ? ` Your model: ${step.verdict}.${yours}` : "";
-  return `Step ${at} of ${steps.length}, ${step.title}.${into} Out: ${shapesInWords(step.out)}.${verdict}`;
+  const wrong = step.verdict ? step.out.filter((piece) => piece.mine && !piece.agrees) : [];
+  return together(
+    say("Step {at} of {count}, {title}.", { at, count: steps.length, title: say(step.title) }),
+    step.into.length > 0 ? say("In: {shapes}.", { shapes: shapesInWords(step.into) }) : "",
+    say("Out: {shapes}.", { shapes: shapesInWords(step.out) }),
+    step.verdict ? say("Your model: {verdict}.", { verdict: say(step.verdict) }) : "",
+    ...wrong.map((piece) => say("Yours: {name} {shape}.", { name: piece.name, shape: piece.mine })),
+  );
 }

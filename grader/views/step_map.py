@@ -12,6 +12,7 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.sentences import say
 from grader.views.picture import drawing, sheet
 from grader.views.shape_steps import LARGE, STEPS
 
@@ -206,7 +207,8 @@ class StepMap:
 def _in_words(step: int) -> str:
     what = STEPS[step - 1]
     out = ", ".join(f"{piece.name} {piece.shape(LARGE)}" for piece in what.out)
-    return f"Step {step} of {len(STEPS)}, {what.title}: {out}."
+    steps, title = len(STEPS), say(what.title)
+    return say("Step {step} of {steps}, {title}: {shapes}.", step=step, steps=steps, title=title, shapes=out)
 
 
 def _middle(box: Box) -> tuple[float, float]:

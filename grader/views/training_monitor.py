@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 import traitlets
 
+from grader.sentences import Several, say, together
 from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import sheet
 
@@ -94,15 +95,20 @@ class TrainingMonitor(KernelView):
         return figure
 
     def _in_words(self, losses: Sequence[float], shares: Mapping[int, float]) -> str:
-        numbers = [f"loss {losses[-1]:.2g}"] if losses else []
-        numbers += [f"{100 * shares[max(shares)]:.0f} % of {self.score}"] if shares else []
-        so_far = f": {', '.join(numbers)}" if numbers else ", nothing to show yet"
-        writes = (
-            f' The model writes "{self.watched[0]}" as "{self.written[-1][1]}".'
-            if self.written and self.watched
-            else ""
-        )
-        return f"Training monitor, step {len(losses)} of {self.steps}{so_far}.{writes}"
+        now, numbers = {"step": len(losses), "steps": self.steps}, []
+        if losses:
+            numbers.append(say("loss {loss}", loss=f"{losses[-1]:.2g}"))
+        if shares:
+            share = f"{100 * shares[max(shares)]:.0f}"
+            numbers.append(say("{share} % of {score}", share=share, score=say(self.score)))
+        so_far = say("Training monitor, step {step} of {steps}, nothing to show yet.", **now)
+        if numbers:
+            so_far = say("Training monitor, step {step} of {steps}: {numbers}.", **now, numbers=Several(numbers, ", "))
+        writes = ""
+        if self.written and self.watched:
+            last = self.written[-1][1]
+            writes = say('The model writes "{source}" as "{written}".', source=self.watched[0], written=last)
+        return together(so_far, writes)
 
 
 def changes(written: Sequence[Sequence[object]], most: int = 9) -> list[tuple[object, object]]:

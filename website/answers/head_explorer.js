@@ -1,7 +1,11 @@
 // What the head explorer's Python side answers: the summary. A kind with fewer layers or heads shows its last ones.
 
 import { fixed } from "../../grader/views/numbers.js";
+import { say } from "../../grader/views/say.js";
 import { isWhole } from "./python.js";
+
+const SENTENCE =
+  'Head explorer, {kind}, layer {layer} of {layers}, head {head} of {heads}, {queries} by {keys}: most like "{pattern}" ({share} of the weight); entropy {entropy}.';
 
 export function answer({ kinds, measures, kind, layer, head }) {
   const about = kinds.find(({ name }) => name === kind);
@@ -12,11 +16,16 @@ export function answer({ kinds, measures, kind, layer, head }) {
   const within = (at, count) => Math.max(0, Math.min(at, count - 1));
   const chosen = { layer: within(layer, layers), head: within(head, heads) };
   const { pattern, share, entropy } = measures[`${kind}/${chosen.layer}/${chosen.head}`];
-  const place = `layer ${chosen.layer} of ${layers}, head ${chosen.head} of ${heads}`;
-  return {
+  const summary = say(SENTENCE, {
+    kind: say(kind),
     ...chosen,
-    summary:
-      `Head explorer, ${kind}, ${place}, ${queries.length} by ${keys.length}: ` +
-      `most like "${pattern}" (${fixed(share, 2)} of the weight); entropy ${fixed(entropy, 2)}.`,
-  };
+    layers,
+    heads,
+    queries: queries.length,
+    keys: keys.length,
+    pattern: say(pattern),
+    share: fixed(share, 2),
+    entropy: fixed(entropy, 2),
+  });
+  return { ...chosen, summary };
 }

@@ -1,5 +1,6 @@
 // What a prediction's Python side answers: the question with the guess.
 
+import { say } from "../../grader/views/say.js";
 import { general } from "./python.js";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
@@ -13,5 +14,11 @@ export function answer({ question, choices, low, high, unit, guess }) {
   }
   const lines = choices.map((text, at) => `  ${LETTERS[at]}. ${text}`);
   const written = choices.length ? guess : `${general(guess, 4)} ${unit}`.trimEnd();
-  return { summary: [`Predict: ${question}`, ...lines, `Your guess: ${written}.`].join("\n") };
+  return {
+    summary: [
+      say("Predict: {question}", { question: say(question) }),
+      ...lines,
+      say("Your guess: {guess}.", { guess: written }),
+    ].join("\n"),
+  };
 }

@@ -2,6 +2,7 @@
 
 import { fixed, unpack } from "../../grader/views/numbers.js";
 import { distributions, ranked, wordsOf } from "../../grader/views/sampler_numbers.js";
+import { say } from "../../grader/views/say.js";
 import { gptOf, logitsAfter } from "./gpt.js";
 import { general, isWhole } from "./python.js";
 
@@ -30,10 +31,20 @@ function inWords({ read, words, temperature, top_k: topK, top_p: topP }, logits)
   const stay = final.filter((probability) => probability > 0).length;
   const named = ranked(final)
     .slice(0, Math.min(FEW, stay))
-    .map((at) => `"${words[at]}" ${fixed(100 * final[at], 0)} %`);
-  const cut = `top-k ${topK >= words.length ? "all" : topK}, top-p ${topP >= 1 ? "all" : general(topP)}`;
-  const who = stay === 1 ? "1 word stays" : `${stay} words stay`;
-  const after = [...read].slice(-30).join("");
-  const text = `Sampler after "${after}", temperature ${general(temperature)}, ${cut}: ${who}, ${named.join(", ")}.`;
+    .map((at) => `"${visible(words[at])}" ${fixed(100 * final[at], 0)} %`);
+  const settings = say("temperature {temperature}, top-k {top_k}, top-p {top_p}", {
+    temperature: general(temperature),
+    top_k: topK >= words.length ? say("all") : topK,
+    top_p: topP >= 1 ? say("all") : general(topP),
+  });
+  return say('Sampler after "{after}", {settings}: {who}, {words}.', {
+    after: visible([...read].slice(-30).join("")),
+    settings,
+    who: stay === 1 ? say("1 word stays") : say("{count} words stay", { count: stay }),
+    words: named.join(", "),
+  });
+}
+
+function visible(text) {
   return text.replaceAll("\n", "↵");
 }
