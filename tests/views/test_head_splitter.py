@@ -95,7 +95,7 @@ def test_its_sentence_follows_step_and_sizes():
     chosen = [{"step": 3}, {"step": 3, "sizes": [5, 1, 3]}]
     (_, third), (_, one_head) = in_browser(FILE, *((splitter, choices) for choices in chosen))
     assert third.endswith(
-        "swapped: shape (2, 3, 2), strides (2, 4, 1), not contiguous; "
+        "swapped: shape (2, 3, 2), strides (2, 4, 1), not contiguous. "
         "x.view(2, 3, 2) has 8 of 12 numbers in the wrong place."
     )
     assert one_head.startswith("Head splitter, 5 tokens, 1 head of 3 columns, step 3 of 7, swapped: ")
