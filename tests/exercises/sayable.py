@@ -13,7 +13,7 @@ from grader.report import Report
 from grader.sentences import Said, Several, Together
 
 GRADER = Path(__file__).parents[2] / "grader"
-FOLDERS = ("report", "spec", "exercises", "judge", "learner")
+FOLDERS = ("report", "spec", "exercises", "judge", "learner", "subject")
 
 
 @cache
