@@ -159,13 +159,8 @@ def restored(data: object) -> str:
     raise ValueError(f"got {data!r:.60}, expected a text")
 
 
-def as_json(text: str) -> str:
-    """A text as JSON in one string, for where only a string can be sent."""
-    return json.dumps(stored(text))
-
-
 def from_json(text: str) -> str:
-    """The text that `as_json` wrote; any other string is a text itself."""
+    """The text that a string holds as `stored` has it, in JSON; any other string is a text itself."""
     try:
         return restored(json.loads(text))
     except (ValueError, RecursionError):

@@ -123,6 +123,13 @@ def test_the_rooms_of_grader_import_each_other_in_one_direction():
     assert wrong_direction(ROOT / "grader") == []
 
 
+def test_what_runs_beside_a_students_code_imports_nothing_else_of_the_course():
+    """The sandbox shows nothing else of the package (`grader/judge/sandbox.py`)."""
+    folder = ROOT / "grader" / "subject"
+    found = [name for path in folder.glob("*.py") for _, name in imports(path, "grader.subject")]
+    assert [name for name in found if f"{name}.".startswith("grader.") and not name.startswith("grader.subject")] == []
+
+
 def test_every_room_has_its_place_in_the_order():
     rooms = {
         path.stem for path in (ROOT / "grader").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()

@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import inspect
 import io
+import json
 import sys
 import warnings
 from collections import deque
@@ -20,7 +21,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.sentences import as_json, say
 from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_whole
@@ -178,8 +178,8 @@ class Executor:
         module = self._find(request.target)(*request.args, **request.keywords)
         if not isinstance(module, nn.Module):
             made = "`{name}(...)` made a value of type {type}, expected an `nn.Module`."
-            problem = say(made, name=request.target, type=type(module).__name__)
-            return {"status": "misbuilt", "value": as_json(problem)}
+            problem = _said(made, name=request.target, type=type(module).__name__)
+            return {"status": "misbuilt", "value": problem}
         self.modules[request.handle] = module
         return {}
 
@@ -191,7 +191,7 @@ class Executor:
         state = {**state, **{name: optional[name] for name in optional if name in tensors}}
         problem = _misfit(tensors, state)
         if problem:
-            return {"status": "misbuilt", "value": as_json(problem)}
+            return {"status": "misbuilt", "value": problem}
         with torch.no_grad():
             for name, tensor in state.items():
                 tensors[name].copy_(tensor)
@@ -267,15 +267,20 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
             near = difflib.get_close_matches(name, tensors, n=SHOWN, cutoff=0)
             has = ", ".join(f"`{name}` {tuple(tensors[name].shape)}" for name in near)
             if not near:
-                return say("The module has no parameter or buffer `{name}`; it has none at all.", name=name)
+                return _said("The module has no parameter or buffer `{name}`; it has none at all.", name=name)
             if len(near) == len(tensors):
-                return say("The module has no parameter or buffer `{name}`; it has {others}.", name=name, others=has)
+                return _said("The module has no parameter or buffer `{name}`; it has {others}.", name=name, others=has)
             more = "The module has no parameter or buffer `{name}`; it has {others}, and {count} more."
-            return say(more, name=name, others=has, count=len(tensors) - len(near))
+            return _said(more, name=name, others=has, count=len(tensors) - len(near))
         if tensors[name].shape != tensor.shape:
             got, expected = tuple(tensors[name].shape), tuple(tensor.shape)
-            return say("`{name}` has shape {got}, expected {expected}.", name=name, got=got, expected=expected)
+            return _said("`{name}` has shape {got}, expected {expected}.", name=name, got=got, expected=expected)
     return ""
+
+
+def _said(template: str, **values: object) -> str:
+    """A sentence as JSON, as `grader.sentences.from_json` reads it: this folder imports nothing of the course's."""
+    return json.dumps({"say": template, "with": {name: str(value) for name, value in values.items()}})
 
 
 def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
