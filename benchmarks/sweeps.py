@@ -284,16 +284,22 @@ SWEEPS = {
         ),
     ),
     "reads_deep": Sweep(
-        "twenty-four layers without norms read half of the sentences at no rate, with pre-norm most of them at all",
-        before_claim("norms_let_it_read"),
+        "without norms twenty-four layers read half of the sentences at no rate; with pre-norm they read most at all "
+        "rates, with post-norm at all but the largest",
+        lambda: {**of_solutions("post_norm_residual")(), **before_claim("norms_let_it_read")()},
         {
             "24 layers, no norm": deep_reader("no_norm_residual"),
+            "24 layers, post-norm": deep_reader("post_norm_residual"),
             "24 layers, pre-norm": deep_reader("pre_norm_residual"),
         },
         ROBOT,
         (0.0003, 0.001, 0.003, 0.01, 0.03),
         300,
-        lambda found: max(found.at_best("24 layers, no norm")) < 50 and min(found.worst()[-1]) > 80,
+        lambda found: (
+            max(found.at_best("24 layers, no norm")) < 50
+            and [right > 80 for right in found.worst()[1]] == [True] * 4 + [False]
+            and min(found.worst()[2]) > 80
+        ),
     ),
 }
 
