@@ -11,6 +11,7 @@ twice the time: where it takes more than three times, by more than two seconds, 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -28,7 +30,7 @@ from benchmarks.judge import BIN, LESSON, SOLVED, children, course  # noqa: E402
 from grader.course.roster import Person, save  # noqa: E402
 from grader.judge.outline import Outline  # noqa: E402
 
-MB = 1_000_000
+MB, PR_SET_CHILD_SUBREAPER = 1_000_000, 36
 SIZES = (0, 10, 20)
 # What `grader watch` does in its own process, with the course's lock held, at every hand-in, before a worker gets it.
 LOOK = f"""
@@ -60,14 +62,14 @@ def _text(source: str) -> Cell:
     return {"cell_type": "markdown", "id": "large", "metadata": {}, "source": source}
 
 
-# What a shape puts into a notebook to make it so many bytes larger.
+# What a shape puts into a notebook to make it so many bytes larger: a line's end is two bytes of a file.
 SHAPES: dict[str, Callable[[int], list[Cell]]] = {
-    "one cell of text": lambda size: [_text("a word or two\n\n" * (size // 15))],
-    "one cell of code": lambda size: [_code("x = 1  # a line\n" * (size // 16))],
+    "one cell of text": lambda size: [_text("a word or two\n\n" * (size // 17))],
+    "one cell of code": lambda size: [_code("x = 1  # a line\n" * (size // 17))],
     "one cell of @": lambda size: [_code("@" * size)],
     "one line of brackets": lambda size: [_code("x = " + "(" * size)],
-    "1,500 cells of code": lambda size: [_code("x = 1  # a line\n" * (size // 16 // 1500)) for _ in range(1500)],
-    "1,500 cells of text": lambda size: [_text("*a* [b](c) $d$ \n" * (size // 16 // 1500)) for _ in range(1500)],
+    "1,500 cells of code": lambda size: [_code("x = 1  # a line\n" * (size // 17 // 1500)) for _ in range(1500)],
+    "1,500 cells of text": lambda size: [_text("*a* [b](c) $d$ \n" * (size // 17 // 1500)) for _ in range(1500)],
     "an output": lambda size: [_code("1", outputs=[{"output_type": "stream", "name": "stdout", "text": "x" * size}])],
     NAMES: lambda size: [_code(f"{_names()}\n" * (size // 2 // len(_names()))) for _ in range(2)],
     "small values": lambda size: [_code("1", metadata={"x": [[1]] * (size // 6)})],
@@ -108,6 +110,9 @@ def _taken(place: Path, words: tuple[str, ...]) -> float:
     done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{words[:2]}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    with suppress(ChildProcessError):  # there are no more
+        while True:
+            os.waitpid(-1, 0)
     return children() - before
 
 
@@ -115,8 +120,11 @@ def main() -> int:
     """Measure, print the table; the exit code, 1 if something takes longer than it should for twice the size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shapes", nargs="*", choices=[[], *SHAPES], default=[])
-    usual, worse = seconds(notebook("", 0)), 0
     shapes = parser.parse_args().shapes or list(SHAPES)
+    # What a command's workers used counts only if somebody waits for them: those that it doesn't become this program's.
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
+    usual, worse = seconds(notebook("", 0)), 0
     print("| what is large | step | usual, s | 10 MB more, + s | 20 MB more, + s |\n| --- | --- | --- | --- | --- |")
     for shape in shapes:
         half, whole = (seconds(notebook(shape, size * MB)) for size in SIZES[1:])
