@@ -217,6 +217,12 @@ def test_what_nbgrader_does_not_know_is_not_put_back():
     assert ("code", "x = 2") not in texts(rebuild(outline, nb.dump([]), TESTED, RELEASE, LIMITS))
 
 
+def test_code_that_is_given_is_put_back_without_an_output():
+    outline = Outline.of(nb.dump([instructors("code", "x = 3", "kept", locked=True)]))
+    made = rebuild(outline, nb.dump([]), SubmissionResult(()), Release(), LIMITS)
+    assert (texts(made)[0], made["cells"][0]["outputs"]) == (("kept", "x = 3"), [])
+
+
 def test_each_test_shows_its_own_result():
     other = instructors("code", "assert yours()", "other", points=1, grade=True, locked=True)
     results = (ResultOfTest("tests", False, None), ResultOfTest("other", True, 0.5))
