@@ -241,16 +241,16 @@ def test_who_is_not_on_the_roster(book, lesson):
 def test_the_marks_are_those_of_the_gradebook_less_the_penalty(monkeypatch, book):
     lesson = opened(monkeypatch, book, percent_a_day=10)
     lesson.store([entry("ann", result(0.5, 1.0), DUE + HOUR, own=TESTED), entry("bo", result(0.0, 0.0))])
-    by_hand(book, "ann", "essay", 3.25)
+    by_hand(book, "ann", "essay", 3.26)
     mark = lesson.marks()["ann"]
     assert mark.cells == {
         "a": (2.0, 4.0),
         "b": (3.0, 3.0),
         "tests": (1.5, 2.0),
-        "essay": (3.25, 5.0),
+        "essay": (3.26, 5.0),
         "task": (0.0, 1.0),
     }
-    assert (mark.points, mark.penalty, mark.score, mark.by_hand) == (15.0, 0.65, 9.1, ("task",))
+    assert (mark.points, mark.penalty, mark.score, mark.by_hand) == (15.0, 0.65, 9.11, ("task",))
     assert lesson.marks()["bo"].score == 0.0
     row(book, "bo").late_submission_penalty = 3.126
     book.db.commit()
