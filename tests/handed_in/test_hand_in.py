@@ -188,6 +188,10 @@ def test_a_module_beside_the_notebook_that_imports_it_is_written_first(folder):
     assert written(chosen(folder, {})) == []
 
 
+def test_a_module_that_nothing_imports_changes_no_notebook(folder):
+    assert chosen(folder, {OWN: answered(RIGHT), "left.py": b"x = 1"}).data == answered(RIGHT)
+
+
 def test_a_notebook_of_a_folder_has_the_modules_of_that_folder(folder):
     found = chosen(folder, {f"work/{OWN}": IMPORTING, "work/helper.py": b"x = 1", "other.py": b"y = 2"})
     assert written(found) == ["%%writefile helper.py\nx = 1"]
