@@ -27,7 +27,7 @@ from typing import IO, Any
 
 import click
 
-from grader.printable import say
+from grader.printable import echo
 
 
 class CourseError(click.ClickException):
@@ -37,7 +37,7 @@ class CourseError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """The message alone: it says what is wrong and where, click's "Error:" would add nothing."""
-        say(self.message, file=file, err=file is None)
+        echo(self.message, file=file, err=file is None)
 
 
 class CommandFailed(CourseError):

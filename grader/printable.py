@@ -19,7 +19,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def say(text: object, *, nl: bool = True, err: bool = False, file: IO[Any] | None = None) -> None:
+def echo(text: object, *, nl: bool = True, err: bool = False, file: IO[Any] | None = None) -> None:
     """Write a command's words to the terminal as `click.echo` does, with everything `printable` but ends of lines and
     tabs. Every command says what it says through this alone."""
     lines = (map(printable, line.split("\t")) for line in str(text).split("\n"))

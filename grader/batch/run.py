@@ -37,7 +37,7 @@ from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.reader import small_form
 from grader.judge.result import SubmissionMark
 from grader.judge.words import cost
-from grader.printable import printable, say
+from grader.printable import echo, printable
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept. Run the command again."
 STOPPED = "Stopped. What was graded before is kept. Run the command again."
@@ -125,7 +125,7 @@ class ClassRun:
         self.work: dict[str, Task] = {}
 
     def _say(self, text: str) -> None:
-        say(printable(text), file=self.tell)
+        echo(printable(text), file=self.tell)
 
     def run(self) -> ClassOutcome:
         """Take all steps, and return how it went. `CourseError` where the source has changed since the lesson was
@@ -310,7 +310,7 @@ class ClassRun:
             try:
                 yield judges, progress
             except KeyboardInterrupt:
-                say("\nStopping; this takes a few seconds.", file=self.tell)
+                echo("\nStopping; this takes a few seconds.", file=self.tell)
                 raise
 
     @contextlib.contextmanager
@@ -336,7 +336,7 @@ class ClassRun:
                     store.add_new(items)
                     self.outcome.graded += len(items)
                 progress.update(len(batch))
-        say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
+        echo(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
     def _complete(self, submissions: dict[str, Submission]) -> ClassOutcome:
         """The outcome, with a reason for everybody who has no mark, or none that can be trusted."""

@@ -11,7 +11,7 @@ import click
 from grader.cli.elsewhere import VISIBILITY
 from grader.errors import CourseError
 from grader.interrupt import stopped
-from grader.printable import say
+from grader.printable import echo
 
 if TYPE_CHECKING:
     from grader.authoring import Repository
@@ -65,7 +65,7 @@ def build(
 
     if check:
         authoring.verify(repository, lessons)
-        say("solutions/ and notebooks/ are up to date, so a build wouldn't change them.")
+        echo("solutions/ and notebooks/ are up to date, so a build wouldn't change them.")
     else:
         use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
         authoring.build(
@@ -73,7 +73,7 @@ def build(
             lessons,
             jobs=jobs,
             use_cache=use_cache,
-            tell=say,
+            tell=echo,
             keep_outputs=keep_outputs,
             only_states=states,
             set_aside_written=set_aside,
@@ -107,7 +107,7 @@ def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool, seeds: int) ->
     _repository()  # says what is missing
     from grader.authoring import mutant_runs as mutation
 
-    if not mutation.report(exercises, jobs, say, no_help, seeds):
+    if not mutation.report(exercises, jobs, echo, no_help, seeds):
         raise SystemExit(1)
 
 
@@ -130,7 +130,7 @@ def exercise(lesson: str, name: str) -> None:
 
     _show_written(new_exercise(repository, lesson, name), lesson)
     if not name.startswith("quiz_"):
-        say(f"Once the exercise is finished, see what its check doesn't notice: grader mutants {name}")
+        echo(f"Once the exercise is finished, see what its check doesn't notice: grader mutants {name}")
 
 
 @new.command("lesson")
@@ -147,8 +147,8 @@ def new_lesson(number: str, name: str) -> None:
 
 def _show_written(paths: list[Path], lesson: str) -> None:
     for path in paths:
-        say(path.as_posix())
-    say(f"Fill in every TODO. To see what is still missing: grader build {lesson}")
+        echo(path.as_posix())
+    echo(f"Fill in every TODO. To see what is still missing: grader build {lesson}")
 
 
 @click.command()
@@ -159,7 +159,7 @@ def digest(key: str, answer: str) -> None:
     """Print the digest of ANSWER, the right letter for the question KEY, as a line to paste into quiz_NN.py."""
     from grader.spec.answers import answer_digest, normal
 
-    say(f'"{answer_digest(key, normal(answer))}",')
+    echo(f'"{answer_digest(key, normal(answer))}",')
 
 
 @click.command()
@@ -185,8 +185,8 @@ def release(
     from grader.authoring.release import release as pack
 
     if gradescope:
-        say(platform_release(repository, out, "gradescope", gradescope, visibility))
+        echo(platform_release(repository, out, "gradescope", gradescope, visibility))
     elif prairielearn:
-        say(platform_release(repository, out, "prairielearn", prairielearn))
+        echo(platform_release(repository, out, "prairielearn", prairielearn))
     else:
-        say(pack(repository, out, TEACHER if teacher else STUDENT, address))
+        echo(pack(repository, out, TEACHER if teacher else STUDENT, address))

@@ -8,7 +8,7 @@ import click
 
 from grader.cli.teachers import FOLDER, course, teachers_packages
 from grader.interrupt import stopped
-from grader.printable import printable, say
+from grader.printable import echo, printable
 
 
 @course.command()
@@ -28,6 +28,6 @@ def due(folder: Path, lesson: str, time: str) -> None:
         from grader.course.moments import in_words
 
         outcome, called = set_due(folder, lesson, time), Called.of(folder)
-    say(f"{outcome.lesson} is due at {in_words(outcome.due.utc, outcome.due.zone)}.")
+    echo(f"{outcome.lesson} is due at {in_words(outcome.due.utc, outcome.due.zone)}.")
     for who, (before, after) in sorted(outcome.marks.items()):
-        say(f"{printable(called(who))}: {before:g} → {after:g} points")
+        echo(f"{printable(called(who))}: {before:g} → {after:g} points")

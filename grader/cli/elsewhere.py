@@ -11,7 +11,7 @@ from grader.cli.teachers import NO_SOLUTIONS, teachers_packages
 from grader.errors import CommandFailed, CourseError
 from grader.interrupt import stopped
 from grader.platforms.registry import by_key
-from grader.printable import json_text, say
+from grader.printable import echo, json_text
 
 VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
 
@@ -97,7 +97,7 @@ def grade(
         document = by_key(form).result(document, visibility)
     text = graded.as_text() if form == "text" and not as_document else json_text(document)
     if output is None:
-        say(text)
+        echo(text)
     else:
         try:
             write_atomically(output, text + "\n")

@@ -9,7 +9,7 @@ import click
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
 from grader.interrupt import stopped
-from grader.printable import say
+from grader.printable import echo
 
 
 @click.command()
@@ -40,8 +40,8 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
         outcome = move(folder, lesson, student, days, until, why)
     by = f"{duration(outcome.moved)} more" if outcome.moved else "as for everybody"
     who = Called.of(folder)(student)
-    say(f"{outcome.lesson}: {who} may hand work in until {in_words(outcome.until, outcome.zone)}, {by}.")
+    echo(f"{outcome.lesson}: {who} may hand work in until {in_words(outcome.until, outcome.zone)}, {by}.")
     if not outcome.handed_in:
-        say("They have nothing in the gradebook yet. The extension applies as soon as they hand something in.")
+        echo("They have nothing in the gradebook yet. The extension applies as soon as they hand something in.")
     for name, (before, after) in sorted(outcome.marks.items()):
-        say(f"{name}: {before:g} → {after:g} points")
+        echo(f"{name}: {before:g} → {after:g} points")

@@ -11,7 +11,7 @@ from grader.cli.platforms import OneOfPlatforms
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.interrupt import stopped
 from grader.platforms.registry import by_key
-from grader.printable import json_text, say
+from grader.printable import echo, json_text
 
 
 @click.command()
@@ -52,10 +52,10 @@ def feedback(
                 packed = zips.pack(course, by_key(platform), outcome) if platform else None
                 outcomes.append((outcome, packed))
     if as_document:
-        say(json_text([asdict(made) | (asdict(packed) if packed else {}) for made, packed in outcomes]))
+        echo(json_text([asdict(made) | (asdict(packed) if packed else {}) for made, packed in outcomes]))
     for made, packed in () if as_document else outcomes:
-        say(made.as_text(called))
+        echo(made.as_text(called))
         if packed:
-            say(packed.as_text(called))
+            echo(packed.as_text(called))
     if any(made.problems or (packed and packed.left_out) for made, packed in outcomes):
         raise SystemExit(1)

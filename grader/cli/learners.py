@@ -6,7 +6,7 @@ import click
 
 from grader.errors import CommandFailed
 from grader.interrupt import stopped
-from grader.printable import say
+from grader.printable import echo
 
 
 @click.command()
@@ -25,7 +25,7 @@ def doctor(judge: bool) -> None:
         diagnosis = examine()
     if not diagnosis.ready:
         raise CommandFailed(repr(diagnosis))
-    say(repr(diagnosis))
+    echo(repr(diagnosis))
 
 
 @click.command()
@@ -39,8 +39,10 @@ def progress() -> None:
     table = [["lesson", "exercise", "state", "points", "tries"], *kept.rows(course, known)]
     widths = [max(len(row[column]) for row in table) for column in range(5)]
     for row in table:
-        say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
     earned, possible = kept.total(course, known)
-    say(f"\n{earned:g} of {possible:g} points" + ("" if kept.location() else " (GRADER_PROGRESS=off: nothing is kept)"))
+    echo(
+        f"\n{earned:g} of {possible:g} points" + ("" if kept.location() else " (GRADER_PROGRESS=off: nothing is kept)")
+    )
     if guesses := kept.predictions():
-        say(guesses)
+        echo(guesses)

@@ -12,7 +12,7 @@ from grader.cli.points import Points
 from grader.cli.teachers import FOLDER, NO_SOLUTIONS, course, teachers_packages
 from grader.errors import CourseError
 from grader.interrupt import stopped
-from grader.printable import say
+from grader.printable import echo
 
 LESSON = click.argument("lesson")
 
@@ -39,12 +39,12 @@ def check(folder: Path, lesson: str, run: bool) -> None:
         with checking.judge_of(layout) if run else nullcontext() as judge:
             found = checking.check(layout, exercises(), judge, only)
     for problem in found.problems:
-        say(f"{'note: ' if problem.note else ''}{problem}")
+        echo(f"{'note: ' if problem.note else ''}{problem}")
     worth = [points for lesson in found.lessons.values() for points in lesson.values()]
     lessons = "1 lesson" if len(found.lessons) == 1 else f"{len(found.lessons)} lessons"
-    say(f"{lessons}: {len(worth)} exercises and questions, {sum(worth):g} points.")
+    echo(f"{lessons}: {len(worth)} exercises and questions, {sum(worth):g} points.")
     if found.left_out:
-        say(f"Left out: {', '.join(found.left_out)}")
+        echo(f"Left out: {', '.join(found.left_out)}")
     if any(not problem.note for problem in found.problems):
         raise SystemExit(1)
 
@@ -71,14 +71,14 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
         notebook, why = load(path), in_use(directory.layout, directory.lesson)
         done = cut(directory.lesson, notebook, exercise, give)
         kept = replace(directory.root, path, notebook)
-    say("\n".join(done))
+    echo("\n".join(done))
     if why:
-        say(
+        echo(
             f"Students already have this lesson, since {why}. Their copies stay the same until the lesson is handed "
             "out again."
         )
-    say(f"The earlier notebook is kept: {kept}")
-    say(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
+    echo(f"The earlier notebook is kept: {kept}")
+    echo(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
 
 
 @course.command("add-question")
@@ -102,7 +102,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         notebook = load(path)
         index = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
-    say(f"{path}: the question is cell {index + 1}. In JupyterLab, replace each TODO there with your own text.")
+    echo(f"{path}: the question is cell {index + 1}. In JupyterLab, replace each TODO there with your own text.")
 
 
 @course.command()
@@ -168,10 +168,10 @@ def update(
             news = updating.news(solutions, version_of(folder))
             kept = [] if preview else updating.apply(layout, planned)
         wrong = [*updating.problems(layout, planned, exercises())]
-    say(f"{news}\n" if news else "The changelog has no newer entry.\n")
+    echo(f"{news}\n" if news else "The changelog has no newer entry.\n")
     line = ["grader", "course", "update", str(folder), *(["--solutions", str(elsewhere)] if elsewhere else [])]
-    say(updating.as_text(planned, preview, folder, shlex.join(line)))
-    say("".join(f"\nKept as it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
+    echo(updating.as_text(planned, preview, folder, shlex.join(line)))
+    echo("".join(f"\nKept as it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
     if wrong:
-        say("\n" + "\n".join(map(str, wrong)))
+        echo("\n" + "\n".join(map(str, wrong)))
         raise SystemExit(1)

@@ -26,7 +26,7 @@ from grader.cli.roster import roster
 from grader.cli.teachers import autograde, collect, course, export, insights
 from grader.cli.watch import watch
 from grader.errors import CommandFailed, Interrupted
-from grader.printable import printable, say
+from grader.printable import echo, printable
 
 
 class Sections(click.Group):
@@ -143,7 +143,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a student's name must not end a report where a terminal can't show it
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.excepthook = lambda *error: say("".join(traceback.format_exception(*error)), err=True)
+    sys.excepthook = lambda *error: echo("".join(traceback.format_exception(*error)), err=True)
 
 
 for commands in SECTIONS.values():

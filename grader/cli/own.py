@@ -9,7 +9,7 @@ import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.interrupt import stopped
-from grader.printable import say
+from grader.printable import echo
 
 
 @click.command()
@@ -40,11 +40,11 @@ def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int
         lesson = None if into is None else ClassDirectory(folder, into)
         if not (folder / file_of(name)).exists() and not is_test:
             for path in own_exercise.write_skeleton(folder, name):
-                say(path)
-            say(f"Fill in every TODO. To see what is still missing: grader course exercise {folder} {name} --test")
+                echo(path)
+            echo(f"Fill in every TODO. To see what is still missing: grader course exercise {folder} {name} --test")
         if lesson is not None:
             notebook = lesson.folder(lesson.layout.source_directory) / f"{lesson.lesson}.ipynb"
             number = own_exercise.put_into(folder, notebook, name)
-            say(f"{notebook}: cells {number} to {number + 2} are new. Write the text and the model solution in them.")
-        if is_test and not own_exercise.try_out(folder, name, jobs, say):
+            echo(f"{notebook}: cells {number} to {number + 2} are new. Write the text and the model solution in them.")
+        if is_test and not own_exercise.try_out(folder, name, jobs, echo):
             raise SystemExit(1)

@@ -11,7 +11,7 @@ from grader.cli.points import Points
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
 from grader.interrupt import stopped
-from grader.printable import json_text, say
+from grader.printable import echo, json_text
 
 HERE = "here"  # --page without a file
 
@@ -83,12 +83,12 @@ def regrade(
         directory = ClassDirectory(folder, lesson)
         entries = audit.entries(directory.root, directory.lesson)
         plain = [asdict(entry) for entry in entries]
-        say(json_text(plain) if as_document else printout.log_as_text(entries, called))
+        echo(json_text(plain) if as_document else printout.log_as_text(entries, called))
         return
     if mode == "undo":
         undone = undo(folder, lesson)
         document = printout.undone_as_json(undone)
-        say(json_text(document) if as_document else printout.undone_as_text(undone, called))
+        echo(json_text(document) if as_document else printout.undone_as_text(undone, called))
         return
     if mode == "accept":
         outcome = regrading.accept(folder, lesson, also_down)
@@ -96,15 +96,15 @@ def regrade(
         outcome = regrading.preview(folder, lesson, Options(workers, scheduler), file)
         if outcome.stopped == STOPPED:
             raise KeyboardInterrupt
-    say(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome, called))
+    echo(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome, called))
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
         write_atomically(path, printout.as_html(outcome, called), mode_in(folder))
-        say(f"Also written as a page: {path}", err=as_document)
+        echo(f"Also written as a page: {path}", err=as_document)
     if mode == "preview" and any(change.moves for change in outcome.students):
-        say(f"To accept these changes: grader regrade {folder} {lesson} --accept", err=True)
+        echo(f"To accept these changes: grader regrade {folder} {lesson} --accept", err=True)
     if mode == "accept" and outcome.accepted:
-        say(f"To take them back: grader regrade {folder} {lesson} --undo", err=True)
+        echo(f"To take them back: grader regrade {folder} {lesson} --undo", err=True)
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -134,9 +134,9 @@ def override(folder: Path, student: str, exercise: str, points: float, why: str,
 
         given = give(folder, student, exercise, points, why, lesson)
     before, mark_before = ("no mark" if mark is None else f"{mark:g}" for mark in (given.before, given.mark_before))
-    say(
+    echo(
         f"{Called.of(folder)(student)}, {given.lesson}, {exercise}: {before} → {points:g} of {given.points:g} points. "
         f"The mark for the lesson: {mark_before} → {given.mark_after:g}."
     )
     if not given.has_comment:
-        say("This cell has no place for a comment, so the reason is only in the audit log.")
+        echo("This cell has no place for a comment, so the reason is only in the audit log.")

@@ -11,7 +11,7 @@ import click
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
 from grader.interrupt import stopped
-from grader.printable import joined, printable, say
+from grader.printable import echo, joined, printable
 
 if TYPE_CHECKING:
     from grader.course.roster import Change, PeopleList
@@ -56,7 +56,7 @@ def roster(folder: Path, file: Path | None, columns: tuple[str, ...], encoding: 
             listed.require_whole()
             change = update(folder, layout.db_url, layout.course_id, listed.people)
         names = full_names(Roster.of(folder).people)
-    say("\n".join(_told(folder, listed, change, names)))
+    echo("\n".join(_told(folder, listed, change, names)))
 
 
 def _told(folder: Path, listed: PeopleList, change: Change, names: Mapping[str, str]) -> list[str]:
@@ -105,11 +105,11 @@ def _undo(folder: Path) -> None:
         layout = course_layout(folder)
         with locked(folder.resolve()):
             outcome = undo_reading(folder.resolve(), layout)
-    say("The last reading of a list has been undone.")
+    echo("The last reading of a list has been undone.")
     for title, people in (("No longer on the roster", outcome.removed), ("As they were before", outcome.back)):
         if people:
-            say(f"{title}: {joined(people)}")
+            echo(f"{title}: {joined(people)}")
     for who, why in sorted(outcome.stays.items()):
-        say(f"{who}: {why}")
+        echo(f"{who}: {why}")
     if outcome.stays:
         raise SystemExit(1)

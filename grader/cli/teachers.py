@@ -15,7 +15,7 @@ from grader.cli.platforms import OneOfPlatforms
 from grader.errors import CourseError, Interrupted
 from grader.interrupt import stopped
 from grader.platforms.registry import by_key
-from grader.printable import joined, json_text, printable, say
+from grader.printable import echo, joined, json_text, printable
 
 NO_SOLUTIONS = (
     "The instructor's notebooks are not installed here. The teacher's package has them (`grader release --teacher` "
@@ -63,7 +63,7 @@ def create(folder: Path, course_id: str, exchange: str, group: str, solutions: P
     if solutions is None:
         raise CourseError(NO_SOLUTIONS)
     lessons = make(folder, solutions, course_id, exchange, group)
-    say(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
+    echo(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
 
 
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
@@ -94,20 +94,20 @@ def forget(folder: Path, student: str, yes: bool) -> None:
         if not yes:
             steps, name = steps_to_forget(course, student), Roster.of(course).people.get(student, Person("")).full_name
             who = f"{student} ({name})" if name else student
-            say(f"The following data about {printable(who)} will be removed for good:")
-            say("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
+            echo(f"The following data about {printable(who)} will be removed for good:")
+            echo("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
             if again := [step.before for step in steps if step.made_again]:
-                say(f"And these files about all students, which you can make again: {joined(again)}")
+                echo(f"And these files about all students, which you can make again: {joined(again)}")
             _require_yes(
                 f"Remove {student}?", "Nothing was removed.", "To remove this data without being asked, add --yes."
             )
         with locked(course):
             outcome = remove(course, student)
-    say("\n".join(map(printable, outcome.removed)))
+    echo("\n".join(map(printable, outcome.removed)))
     if outcome.mentioned:
-        say("\n".join(f"still mentioned in: {printable(path)}" for path in outcome.mentioned))
+        echo("\n".join(f"still mentioned in: {printable(path)}" for path in outcome.mentioned))
         raise SystemExit(1)
-    say("A search of the course directory and the exchange found no trace of this student.")
+    echo("A search of the course directory and the exchange found no trace of this student.")
 
 
 def _require_yes(question: str, otherwise: str, advice: str) -> None:
@@ -117,7 +117,7 @@ def _require_yes(question: str, otherwise: str, advice: str) -> None:
         if click.confirm(printable(question)):
             return
     except click.Abort as aborted:  # click's for both: Ctrl+C, and nobody there to be asked
-        say("")
+        echo("")
         if isinstance(aborted.__context__, KeyboardInterrupt):
             raise Interrupted(f"Stopped. {otherwise}") from None
     raise CourseError(f"{otherwise} {advice}")
@@ -141,7 +141,7 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
                 remove(folder.resolve(), student)
     done = "removed" if yes else "would be removed (--yes removes them)"
     said = [who if ever else f"{who} (never handed anything in)" for who, ever in old.items()]
-    say(f"{len(old)} {done}: {joined(said) or 'nobody'}")
+    echo(f"{len(old)} {done}: {joined(said) or 'nobody'}")
 
 
 @click.command()
@@ -179,11 +179,11 @@ def autograde(
 
         outcome = run(folder, lesson, Options(workers, scheduler, force, add_students))
     if as_document:
-        say(json_text(printout.as_json(outcome)))
+        echo(json_text(printout.as_json(outcome)))
     if said := printout.interrupted(outcome, force):
         raise Interrupted(said)
     if not as_document:
-        say(printout.as_text(outcome, Called.of(folder)))
+        echo(printout.as_text(outcome, Called.of(folder)))
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -212,10 +212,10 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     called = Called.of(folder)
     shown = [insights.with_names(called) if names else insights.without_names() for insights in lessons]
     for insights in shown:
-        say(f"{insights.name}\n\n{as_text(insights)}\n")
+        echo(f"{insights.name}\n\n{as_text(insights)}\n")
     page = page or folder / "insights.html"
     write_atomically(page, as_html(f"Insights into {folder.resolve().name}", shown, names))
-    say(f"Also written as a page: {page}")
+    echo(f"Also written as a page: {page}")
 
 
 @click.command()
@@ -286,7 +286,7 @@ def collect(
             directory.share()
             rule = counts or directory.configured.counts
             outcome = take(directory, files, rule, anyway=anyway, settled=whose, worksheets=worksheets)
-    say(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody, Called.of(folder)))
+    echo(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody, Called.of(folder)))
     if outcome.unknown or outcome.odd or outcome.no_notebook:
         raise SystemExit(1)
 
@@ -297,7 +297,7 @@ def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
         from grader.handed_in.uncollect import uncollect
 
         outcome = uncollect(folder, lesson)
-    say(json_text(asdict(outcome)) if as_document else outcome.as_text(Called.of(folder)))
+    echo(json_text(asdict(outcome)) if as_document else outcome.as_text(Called.of(folder)))
     if outcome.stays:
         raise SystemExit(1)
 
@@ -353,9 +353,9 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     states = Counter(mark.state for own in marks.marks.values() for mark in own.values())
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     lessons = "1 lesson" if len(marks.possible) == 1 else f"{len(marks.possible)} lessons"
-    say(f"{output}: {len(marks.people)} people, {lessons}: {said or 'nothing yet'}")
+    echo(f"{output}: {len(marks.people)} people, {lessons}: {said or 'nothing yet'}")
     if platform and made and made.key:
-        say(f"{platform.title} identifies people by the column {made.key!r}.")
+        echo(f"{platform.title} identifies people by the column {made.key!r}.")
     if made and made.left_out:
         why = f"Without {made.key}" if made.key else "Not on the roster"
-        say(f"{why}, so left out: {joined(made.left_out)}")
+        echo(f"{why}, so left out: {joined(made.left_out)}")

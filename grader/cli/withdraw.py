@@ -8,7 +8,7 @@ import click
 
 from grader.cli.teachers import FOLDER, course, teachers_packages
 from grader.interrupt import stopped
-from grader.printable import say
+from grader.printable import echo
 
 
 @course.command()
@@ -32,7 +32,7 @@ def withdraw(folder: Path, student: str, undo: bool) -> None:
             person = (take_back if undo else leave)(folder, student)
     who = Called({student: person.full_name})(student)
     if undo:
-        say(f"{who} is in the course again, in lists and in files of marks.")
+        echo(f"{who} is in the course again, in lists and in files of marks.")
         return
-    say(f"{who} has left the course: no longer in lists of who is missing, nor in files of marks. Their work stays.")
-    say(f"To take this back: grader course withdraw {folder} {student} --undo")
+    echo(f"{who} has left the course: no longer in lists of who is missing, nor in files of marks. Their work stays.")
+    echo(f"To take this back: grader course withdraw {folder} {student} --undo")

@@ -18,7 +18,7 @@ from grader.course.folder import mode_in
 from grader.course.lateness import timestamp
 from grader.insights.summary import summarise
 from grader.judge.result import SubmissionMark
-from grader.printable import printable, say
+from grader.printable import echo, printable
 from grader.watch.exchange import CopyReport
 from grader.watch.lanes import SLOW
 from grader.watch.page import FILE, HandInRow, Page, PageState, clock
@@ -52,7 +52,7 @@ class Notes:
 
     def say(self, text: str) -> None:
         """Say something in the terminal, with the time."""
-        say(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
+        echo(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
 
     def note_round(
         self,

@@ -31,7 +31,7 @@ from grader.errors import CommandFailed, CourseError, Interrupted, SchedulerLost
 from grader.feedback.fresh import FeedbackReport, write_feedback
 from grader.handed_in.hand_in import hand_in, handed_out, lesson_held
 from grader.nbgrader_settings import programs_on_path
-from grader.printable import printable, say
+from grader.printable import echo, printable
 from grader.watch.exchange import Inbound, collect, refuse, release
 from grader.watch.lanes import Lanes
 from grader.watch.notes import Notes, StudentLesson
@@ -242,7 +242,7 @@ class Watch:
             self.notes.fails(str(error))
         else:
             self.notes.fails(f"A fault in grader watch: {type(error).__name__}: {error}. The watch will try again.")
-            say("".join(traceback.format_exception(error)), file=self._tell)
+            echo("".join(traceback.format_exception(error)), file=self._tell)
 
     # --- one round ----------------------------------------------------------------------------------------------------
 
