@@ -1274,8 +1274,8 @@ with tempfile.TemporaryDirectory() as my_folder:
     my_path = Path(my_folder, "dates.safetensors")
     save_file(my_translator.state_dict(), my_path)
     my_loaded.load_state_dict(load_file(my_path))
-    print(my_path.stat().st_size, "bytes", end=", ")
-print(f"{share_right(my_loaded, test_data):.1%} right")
+    print("bytes:", my_path.stat().st_size)
+print("as many right:", share_right(my_loaded, test_data) == my_share)
 
 # %% [markdown]
 # The state of the optimiser isn't stored, so to resume training after a restart you would have to keep that as well
