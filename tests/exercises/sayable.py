@@ -24,7 +24,8 @@ def whole() -> frozenset[str]:
         nodes = ast.walk(ast.parse(path.read_text("utf-8")))
         found |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     mistakes = (mistake for exercise in exercises().values() for mistake in exercise.mistakes)
-    return frozenset(found | {text for mistake in mistakes for text in (mistake.symptom, *mistake.hints)})
+    words = {text for mistake in mistakes for text in (mistake.symptom, *mistake.hints)}
+    return frozenset(found | {text.template if isinstance(text, Said) else text for text in words})
 
 
 def unsaid(report: Report) -> list[str]:

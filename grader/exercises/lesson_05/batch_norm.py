@@ -9,6 +9,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_05.mistakes import bare, inside, norm_mistakes, norm_variants, outside, over_axes
 from grader.exercises.lesson_05.shared import LESSON, ONE_FEATURE, batch_sizes, norm_parts, special_cases, square
+from grader.sentences import say
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import NORMALISATION_KERNELS
@@ -71,7 +72,7 @@ EXERCISE = Exercise(
             ),
         ),
         mistake("wrong-axis", over_axes((-1,), lost=(-1,))),
-        *norm_mistakes((0,), "one batch", "column"),
+        *norm_mistakes((0,), "one batch", say("column")),
     ),
     excluded=(NORMALISATION_KERNELS,),
 )

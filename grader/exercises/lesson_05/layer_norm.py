@@ -16,6 +16,7 @@ from grader.exercises.lesson_05.mistakes import (
     over_axes,
 )
 from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
+from grader.sentences import say
 from grader.spec.cases import LENGTH_ONE
 from grader.spec.exclusions import NORMALISATION_KERNELS
 from grader.spec.exercise import Exercise, Output
@@ -67,7 +68,7 @@ EXERCISE = Exercise(
                 for variant in norm_variants([(-1,)], keepdim=keepdim)
             ),
         ),
-        *norm_mistakes((-1,), "one sequence", "row"),
+        *norm_mistakes((-1,), "one sequence", say("row")),
     ),
     excluded=(NORMALISATION_KERNELS,),
 )
