@@ -36,7 +36,7 @@ KEEP_STATE = "import random as _random, torch as _torch; _state = _torch.get_rng
 PUT_BACK = "_torch.set_rng_state(_state[0]); _random.setstate(_state[1])"
 FEWEST = 20  # steps: less is a demonstration, not a training
 # Here only cells that train use what is trained, so none after them has anything to wait for.
-ALONE = {"01", "02", "03", "06", "07"}
+ALONE = {"01", "06", "07"}
 
 
 class Notebook:

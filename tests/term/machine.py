@@ -100,13 +100,14 @@ class RandomTerm(RuleBasedStateMachine):
     @rule(lesson=LESSONS, platform=SOMEWHERE, works=WORKS)
     def hand_in(self, lesson: str, platform: str, works: list[Work]) -> None:
         """Some people hand something in: maybe in a zip, and with the checksum of what they handed in before. Who has
-        another one's name does so after that one: whoever hands in alone under a name of the list is taken for them."""
+        another one's name does so after that one, who else comes in their place: whoever hands in alone under a name of
+        the list is taken for them."""
         platform = platform or self.home
         for who, share, minutes, wrapped, forged in works:
             if who in NAMESAKES and NAMESAKES[who] not in (
                 (platform in ("moodle", "canvas") and self.shown[lesson][platform]) or ()
             ):
-                continue
+                who = NAMESAKES[who]
             self.now += timedelta(minutes=minutes)
             self.count += 1
             crc = zlib.crc32(self.written[who].data) if forged and who in self.written else None
