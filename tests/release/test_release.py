@@ -308,7 +308,8 @@ def test_lesson_01_is_checked_in_an_environment_made_from_the_zip_alone(run):
     points = {name: exercise.points for name, exercise in exercises().items() if exercise.lesson == LESSON}
     right = {name: f"{name}: passed, {p:g} of {p:g} points" for name, p in points.items()}
     assert json.loads(done.stdout) == right
-    assert f"{sum(points.values()):g} of" in run("grader", "progress").stdout.splitlines()[-1]
+    # A program ran the notebook, so what it passed is nobody's progress.
+    assert run("grader", "progress").stdout.splitlines()[-1].startswith("0 of ")
 
 
 def test_the_doctor_finds_the_fresh_environment_ready(run):
