@@ -33,12 +33,6 @@ TESTED = {"tests": OwnCell(1.5, False), "essay": OwnCell(None, False)}
 
 
 @pytest.fixture
-def book():
-    with gradebook_in_memory(LESSON) as made:
-        yield made
-
-
-@pytest.fixture
 def lesson(monkeypatch, book):
     return opened(monkeypatch, book)
 

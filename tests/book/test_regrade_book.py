@@ -29,12 +29,6 @@ HOUR = timedelta(hours=1)
 ESSAY = {"essay": OwnCell(None, unanswered=False)}
 
 
-@pytest.fixture
-def book():
-    with gradebook_in_memory(LESSON) as made:
-        yield made
-
-
 def opened(monkeypatch, book, lesson=LESSON, **settings) -> RegradeBook:
     monkeypatch.setattr("grader.book.gradebook.api.Gradebook", lambda _url, _course: book)
     return RegradeBook("sqlite://", "attention", lesson, config(**settings))
