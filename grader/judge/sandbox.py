@@ -182,8 +182,7 @@ def _view(scratch: str, size: int) -> list[str]:
     covered = [folder for folder in hidden() if any(Path(folder).is_relative_to(root) for root in roots)]
     for folder in covered:
         view += ["--tmpfs", folder]
-    # What the zygote imports of this package.
-    for path in (str(PACKAGE / "subject"), str(PACKAGE / "sentences.py"), str(START.parent)):
+    for path in (str(PACKAGE / "subject"), str(START.parent)):
         view += ["--ro-bind", path, path]
     view += ["--size", str(size), "--tmpfs", scratch, "--chdir", scratch]
     return [*view, *(word for folder in (*covered, "/") for word in ("--remount-ro", folder))]
