@@ -4,11 +4,12 @@
 
 A cell of a lesson whose outcome its text draws a conclusion from carries `claim="name"`; what has to hold is in
 `claims_by_lesson/`. Every claim is run with five seeds as the lesson has it, and every edit with two. The lesson's own
-cells run, those that the claim's cell needs, in a namespace of their own. An edit replaces text in them, as a student
-would. Another seed is another start for every generator at once, so data that is drawn at random is drawn anew, too.
-Lesson 10 then looks into another model, trained by lesson 08's cells from that start.
+cells run, those that the claims' cells need, in a namespace of their own. Claims of a lesson that are asked for
+together share a run, so what they train is trained once for each seed and edit. An edit replaces text in the cells, as
+a student would. Another seed is another start for every generator at once, so data that is drawn at random is drawn
+anew, too. Lesson 10 then looks into another model, trained by lesson 08's cells from that start.
 
-Prints a table, and exits with 1 if a line of it fails.
+Prints a line for each claim and edit, and exits with 1 if one fails.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import io
 import random
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ import torch  # noqa: E402
 
 import grader  # noqa: E402
 from benchmarks.claims_by_lesson import CLAIMS  # noqa: E402
-from benchmarks.claims_by_lesson.claim import Claim, Names  # noqa: E402
+from benchmarks.claims_by_lesson.claim import Names  # noqa: E402
 from grader.authoring.lesson import Lesson, LessonCell, read_folder  # noqa: E402
 from grader.judge.needed import names_of_example  # noqa: E402
 from grader.models.dates import Trained, trained_dates  # noqa: E402
@@ -50,7 +51,10 @@ APART = 1000  # a lesson's own seeds are smaller
 LEFT_OUT = ("check", "draw")
 BUILT_IN = frozenset(dir(builtins))  # a cell that calls `sum` doesn't change it
 
+AS_IT_IS = "as it is"
+
 Figures = tuple[float, ...]
+Edit = tuple[tuple[str, str], ...]  # what is replaced, and by what
 
 
 def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
@@ -58,20 +62,31 @@ def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
     return {cell.claim: (lesson, i) for lesson in lessons.values() for i, cell in enumerate(lesson.cells) if cell.claim}
 
 
-def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
-    """The cell at `place` and those before it that it needs, in order. A name that a cell binds itself is its own, such
-    as that of a loop."""
-    cells = [cell for cell in lesson.cells[:place] if cell.is_code and (cell.role not in LEFT_OUT or _defines(cell))]
-    functions = {name for cell in cells for name in names_of_example(cell.source, definitions=True).makes}
-    wanted = [lesson.cells[place]]
-    words = names_of_example(wanted[0].source).uses - _binds(wanted[0])
-    for cell in reversed(cells):
+def cells_for(lesson: Lesson, *places: int) -> list[LessonCell]:
+    """The cells at these places and those before them that they need, in order. A name that a cell binds itself is its
+    own, such as that of a loop."""
+    functions = {
+        name
+        for cell in lesson.cells[: max(places)]
+        if _may_be_needed(cell)
+        for name in names_of_example(cell.source, definitions=True).makes
+    }
+    wanted: list[LessonCell] = []
+    words: frozenset[str] = frozenset()
+    for i in range(max(places), -1, -1):
+        cell = lesson.cells[i]
+        if i not in places and not _may_be_needed(cell):
+            continue
         names = names_of_example(cell.source)
         changed = names.makes - functions  # that call a function, and change what they hand it
-        if (words - BUILT_IN) & (changed | _binds(cell)):
+        if i in places or (words - BUILT_IN) & (changed | _binds(cell)):
             wanted.append(cell)
             words |= names.uses - _binds(cell)
     return wanted[::-1]
+
+
+def _may_be_needed(cell: LessonCell) -> bool:
+    return cell.is_code and (cell.role not in LEFT_OUT or _defines(cell))
 
 
 def _defines(cell: LessonCell) -> bool:
@@ -139,32 +154,58 @@ def another_translator(sources: Sequence[str], seed: int) -> Iterator[None]:
         grader.trained_dates = trained_dates
 
 
-def run(sources: Sequence[str], seed: int) -> Names:
-    """The names that cells leave behind when their generators' seeds are moved by `seed`."""
+def run(sources: Sequence[str], seed: int, after: Callable[[int, Names], None] = lambda cell, names: None) -> Names:
+    """The names that cells leave behind when their generators' seeds are moved by `seed`. `after` is called after each
+    cell, with its place among the `sources` and the names so far."""
     namespace: dict[str, Any] = {"__name__": "lesson"}
     asked = another_translator(sources, seed)
     with asked, seed_moved(APART * seed), contextlib.redirect_stdout(io.StringIO()):
-        for source in sources:
+        for i, source in enumerate(sources):
             exec(compile(source, "<lesson>", "exec"), namespace)
+            after(i, namespace)
     matplotlib.pyplot.close("all")
     return namespace
 
 
-def table(name: str, claim: Claim, cells: Sequence[LessonCell]) -> Iterator[tuple[str, bool]]:
-    """The lines of a claim's table, each with whether it holds; `cells` are those that the claim needs."""
-    threads = {"two threads": {"set_num_threads(1)": "set_num_threads(2)"}}
-    several = any("set_num_threads(1)" in cell.source for cell in cells)
-    yield f"{name}: {claim.says}", True
-    for title, edit in {"as it is": {}, **claim.edits, **(threads if several else {})}.items():
-        found: list[Figures] = []
-        start = time.process_time()
-        for seed in SEEDS if title == "as it is" else OF_AN_EDIT:
-            found.append(tuple(float(figure) for figure in claim.figures(run(edited(cells, edit), seed))))
-        holds = claim.exceptions.get(title, claim.holds)
-        fine = all(holds(*figures) for figures in found)
-        shown = "  ".join(" ".join(f"{figure:.3g}" for figure in figures) for figures in found)
+def runs_of(lesson: Lesson, places: Mapping[str, int]) -> dict[tuple[str, Edit], list[str]]:
+    """The runs that claims of a lesson need, by title and edit the claims that share one; `places` has their cells'."""
+    runs: dict[tuple[str, Edit], list[str]] = {}
+    for name, place in places.items():
+        several = any("set_num_threads(1)" in cell.source for cell in cells_for(lesson, place))
+        threads = {"two threads": {"set_num_threads(1)": "set_num_threads(2)"}} if several else {}
+        for title, edit in {AS_IT_IS: {}, **CLAIMS[name].edits, **threads}.items():
+            runs.setdefault((title, tuple(edit.items())), []).append(name)
+    return runs
+
+
+def figures_of(cells: Sequence[LessonCell], wanted: Sequence[str], edit: Edit, seed: int) -> dict[str, Figures]:
+    """The figures of several claims from one run of the cells that they need, each taken after its own cell."""
+    found: dict[str, Figures] = {}
+
+    def after(i: int, left: Names) -> None:
+        if (name := cells[i].claim) in wanted:
+            with torch.random.fork_rng():
+                found[name] = tuple(float(figure) for figure in CLAIMS[name].figures(left))
+
+    run(edited(cells, dict(edit)), seed, after)
+    return found
+
+
+def table(lesson: Lesson, places: Mapping[str, int]) -> Iterator[tuple[str, bool]]:
+    """The lines of the table of a lesson's claims, each with whether it holds; `places` has their cells'."""
+    for name in places:
+        yield f"{lesson.number} {name}: {CLAIMS[name].says}", True
+    for (title, edit), wanted in runs_of(lesson, places).items():
+        cells = cells_for(lesson, *(places[name] for name in wanted))
+        start, seeds = time.process_time(), SEEDS if title == AS_IT_IS else OF_AN_EDIT
+        found = [figures_of(cells, wanted, edit, seed) for seed in seeds]
         seconds = (time.process_time() - start) / len(found)
-        yield f"  {'holds' if fine else 'FAILS'}  {title:28} {shown}   ({seconds:.0f} s each)", fine
+        for name in wanted:
+            holds = CLAIMS[name].exceptions.get(title, CLAIMS[name].holds)
+            fine = all(holds(*figures[name]) for figures in found)
+            shown = "  ".join(" ".join(f"{figure:.3g}" for figure in figures[name]) for figures in found)
+            yield f"  {'holds' if fine else 'FAILS'}  {name:28} {title:28} {shown}", fine
+        yield f"         ({seconds:.0f} s for each seed)", True
 
 
 def main() -> int:
@@ -176,9 +217,9 @@ def main() -> int:
         print(f"no such claim: {', '.join(unknown)}; there are {', '.join(sorted(found))}", file=sys.stderr)
         return 2
     failed = 0
-    for name in asked:
-        lesson, place = found[name]
-        for line, fine in table(f"{lesson.number} {name}", CLAIMS[name], cells_for(lesson, place)):
+    for lesson in dict.fromkeys(found[name][0].number for name in asked):
+        places = {name: found[name][1] for name in asked if found[name][0].number == lesson}
+        for line, fine in table(found[next(iter(places))][0], places):
             print(line, flush=True)
             failed += not fine
     print(f"{len(asked)} claims, {failed} lines fail")

@@ -42,10 +42,31 @@ def test_a_claim_runs_with_other_seeds_and_edits(capsys, monkeypatch):
     assert claims.main() == 0
     lines = capsys.readouterr().out.splitlines()
     as_it_is = next(line for line in lines if "as it is" in line)
-    figures = as_it_is.split("(")[0].split()[4:]
+    figures = as_it_is.split()[5:]
     assert len(figures) == 2 * len(claims.SEEDS)
     assert len(set(figures)) > len(claims.SEEDS)
     assert lines[-1] == "1 claims, 0 lines fail"
+
+
+def test_claims_of_a_lesson_share_their_runs(capsys, monkeypatch):
+    asked = ["variance_is_the_width", "unscaled_rows_saturate", "rand_is_sharp"]  # nothing is trained for them
+    runs = []
+    run = claims.run
+    monkeypatch.setattr(claims, "run", lambda sources, seed, *after: (runs.append(seed), run(sources, seed, *after)))
+    monkeypatch.setattr("sys.argv", ["claims.py", *asked])
+    assert claims.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines if "as it is" in line] == asked
+    edits = 1 + sum(len(claims.CLAIMS[name].edits) for name in asked)  # one of them runs on two threads, too
+    assert len(runs) == len(claims.SEEDS) + edits * len(claims.OF_AN_EDIT)
+
+
+@pytest.mark.parametrize("number", ["01", "08", "11"])
+def test_claims_together_need_what_each_needs(number):
+    places = [place for lesson, place in FOUND.values() if lesson.number == number]
+    lesson = next(lesson for lesson, _ in FOUND.values() if lesson.number == number)
+    each = {id(cell) for place in places for cell in claims.cells_for(lesson, place)}
+    assert {id(cell) for cell in claims.cells_for(lesson, *places)} == each
 
 
 def test_a_line_that_fails_is_told_and_gives_exit_code_1(capsys, monkeypatch):
