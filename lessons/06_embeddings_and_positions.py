@@ -974,7 +974,7 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # | how often | once, at the start | once, at the start | in every layer | in every layer |
 # | parameters | P · E | none | H · (2m + 1) | none |
 # | besides the words, a score depends on | both positions | both positions | the distance | the distance |
-# | longer sentences than in training | not beyond P tokens, and untrained up to P | they run but get worse | they lose a little more with each token | they hold |
+# | longer sentences than in training | not beyond P tokens, and untrained up to P | they run but get worse | they lose a little more with each token | they hold here |
 #
 # With sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
 # of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance alone.
@@ -987,9 +987,10 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # An encoder needs positions, as you have seen. A decoder can do without them, because its causal mask lets the first
 # token see one token and the tenth see ten. From that a deeper model can learn where each token is (Haviv et al. 2022).
 #
-# **Long texts, as of 2026.** Most large models use rotary positions, and many have been taught to read far longer texts
-# than they were first trained on. One way is a larger base. Llama 3 takes 500 000 in place of 10 000 (Grattafiori et al.
-# 2024, section 3.2). With heads 128 wide, its slowest hands would otherwise come round twice in a text of 128 000
+# **Long texts, as of 2026.** Most large models use rotary positions. They held in our task, but a model that looks
+# farther back than it ever did in training meets angles of the slow hands that are new to it. So many large models have
+# been taught to read longer texts. One way is a larger base. Llama 3 takes 500 000 in place of 10 000 (Grattafiori et
+# al. 2024, section 3.2). With heads 128 wide, its slowest hands would otherwise come round twice in a text of 128 000
 # tokens, and now they need two and a half million tokens for a full turn. In YaRN (Peng et al. 2023) the fast hands keep
 # their speeds, and the slow ones are slowed down by as much as the text is longer, so that they meet no new directions.
 # Then a little training follows. ALiBi (Press et al. 2022) is a bias as in section 6, but it isn't learnt, and falls in

@@ -539,42 +539,12 @@ class GPT(nn.Module):
 check(GPT)
 
 # %% [markdown]
-# A model is asked the same questions that the tables were asked.
-
-# %%
-SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 2, "d_ff": 128}
-
-
-Scores = namedtuple("Scores", "loss right asked_loss asked_right")
-COLUMNS = ["nats", "right", "nats, names", "right, names"]
-
-
-def judge_of(inputs, labels, asked):
-    """What judges a model on these pieces (B, T): loss and share guessed right
-    of all labels, and of those asked for, where `asked` (B, T) is True."""
-
-    @torch.no_grad()
-    def judge(model):
-        was_training = model.training
-        logits = model.eval()(inputs)
-        model.train(was_training)
-        losses = F.cross_entropy(logits.mT, labels, reduction="none")
-        right = (logits.argmax(dim=-1) == labels).float()
-        four = losses, right, losses[asked], right[asked]
-        return Scores(*(part.mean().item() for part in four))
-
-    return judge
-
-
-judged = judge_of(test_inputs, test_labels, again)
-
-# %% [markdown]
 # ## 5 · Training
 #
-# Large models are trained with one thing that lesson 08 didn't need. Now and then a batch gives a gradient many times
-# as long as usual, and one such step can spoil what a thousand have learnt. So all gradients together are seen as one
-# long vector, and where its norm is above `max_norm`, `nn.utils.clip_grad_norm_` multiplies every gradient in place by
-# max_norm / norm. This is **clipping**. Our small model would get the same losses without it.
+# Large models are trained with **clipping**, which lesson 08 didn't need. Now and then a batch gives a gradient many
+# times as long as usual, and one such step can spoil what a thousand have learnt. So all gradients are seen as one long
+# vector, and where its norm is above `max_norm`, `nn.utils.clip_grad_norm_` multiplies them by max_norm / norm. Our
+# small model would get the same losses without it.
 #
 # ### Exercise 5: `fit`
 #
@@ -636,11 +606,39 @@ def fit(
 check(fit)
 
 # %% [markdown]
-# `Training` calls your `fit` for one row of `starts` at a time, because the learning rate changes with each step, and
-# rises for 50 steps before it falls. A training run that was stopped goes on with the next row.
+# `judge_of` asks a model what the tables were asked. `Training` calls your `fit` for one row of `starts` at a time,
+# because the learning rate changes with each step, and rises for 50 steps before it falls. A training run that was
+# stopped goes on with the next row.
 
 
-# %% long="one class, what a training keeps and its step, and what runs it"
+# %% long="what judges a model, and one class that keeps a training and takes its steps"
+SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 2, "d_ff": 128}
+
+
+Scores = namedtuple("Scores", "loss right asked_loss asked_right")
+COLUMNS = ["nats", "right", "nats, names", "right, names"]
+
+
+def judge_of(inputs, labels, asked):
+    """What judges a model on these pieces (B, T): loss and share guessed right
+    of all labels, and of those asked for, where `asked` (B, T) is True."""
+
+    @torch.no_grad()
+    def judge(model):
+        was_training = model.training
+        logits = model.eval()(inputs)
+        model.train(was_training)
+        losses = F.cross_entropy(logits.mT, labels, reduction="none")
+        right = (logits.argmax(dim=-1) == labels).float()
+        four = losses, right, losses[asked], right[asked]
+        return Scores(*(part.mean().item() for part in four))
+
+    return judge
+
+
+judged = judge_of(test_inputs, test_labels, again)
+
+
 class Training:
     """A model that learns by `fit`, a row of `starts` (steps, B) at a time. It
     can be stopped and go on. `judge` gives its scores."""
@@ -1235,7 +1233,7 @@ draw_curves(my_by_word)
 
 # %% [markdown]
 # *The picture in words:* three curves of scores, for distances from 1 to 48, each with a hill at another distance. For
-# "said" it is highest at about 17 tokens back, for "and" at about 12, and for "." at about 4.
+# "said" it is highest at about 16 tokens back, for "and" at about 13, and for "." at a few.
 #
 # So the head doesn't ask who was spoken to. Each word asks for a name at the distance at which names come back after it
 # in these tales, and lesson 06's rotation is how it asks. That works well, because people in our tales speak in turn,
