@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from grader.languages import language
     from grader.learner.check import check
     from grader.learner.interrupted import Stopped
     from grader.learner.memory import peak_bytes
@@ -29,6 +30,7 @@ __all__ = [
     "compare_guess",
     "draw_attention",
     "draw_table",
+    "language",
     "peak_bytes",
     "predict",
     "reset",
@@ -45,6 +47,7 @@ _PLACES = {
     "compare_guess": "learner.predict",
     "draw_attention": "learner.tables",
     "draw_table": "learner.tables",
+    "language": "languages",
     "peak_bytes": "learner.memory",
     "predict": "learner.predict",
     "reset": "learner.starter_code",

@@ -1,5 +1,5 @@
 """How a terminal and a log are told anything that somebody else has named: control characters, which a terminal obeys,
-are shown as escapes."""
+are shown as escapes; and how wide it is there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 import click
+from wcwidth import wcswidth
 
 
 def printable(text: str) -> str:
@@ -24,6 +25,25 @@ def echo(text: object, *, nl: bool = True, err: bool = False, file: IO[Any] | No
     tabs. Every command says what it says through this alone."""
     lines = (map(printable, line.split("\t")) for line in str(text).split("\n"))
     click.echo("\n".join(map("\t".join, lines)), nl=nl, err=err, file=file)
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes. A syllable of Hangul takes two.
+
+    >>> columns_of("points"), columns_of("점수 3")
+    (6, 6)
+    """
+    return len(text) if text.isascii() else max(wcswidth(text), 0)
+
+
+def padded(text: str, width: int, right: bool = False) -> str:
+    """A text with blanks behind it up to this many columns of a terminal; in front of it, if it stands to the `right`.
+
+    >>> padded("통과", 6) + "|", padded("통과", 6, right=True) + "|"
+    ('통과  |', '  통과|')
+    """
+    blanks = " " * (width - columns_of(text))
+    return blanks + text if right else text + blanks
 
 
 def joined(names: Iterable[str]) -> str:

@@ -20,6 +20,8 @@ ORDER = (
     "atomic",
     "markup",
     "plain",
+    "kernel",
+    "languages",
     "regions",
     "server",
     "nbgrader_settings",

@@ -1,12 +1,14 @@
-"""The learners' commands: `grader doctor` and `grader progress`."""
+"""The learners' commands: `grader doctor`, `grader language` and `grader progress`."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from grader.errors import CommandFailed
 from grader.interrupt import stopped
-from grader.printable import echo
+from grader.printable import columns_of, echo, padded
 
 
 @click.command()
@@ -33,16 +35,41 @@ def doctor(judge: bool) -> None:
 def progress() -> None:
     """Show the lessons, the exercises and the points earned so far."""
     from grader.exercises.registry import exercises
+    from grader.kernel import progress_file
+    from grader.languages import shown
     from grader.learner import progress as kept
+    from grader.sentences import say
 
     known, course = kept.load(), exercises()
     table = [["lesson", "exercise", "state", "points", "tries"], *kept.rows(course, known)]
-    widths = [max(len(row[column]) for row in table) for column in range(5)]
+    table = [[shown(text) for text in row] for row in table]
+    widths = [max(map(columns_of, column)) for column in zip(*table, strict=True)]
     for row in table:
-        echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-    earned, possible = kept.total(course, known)
-    echo(
-        f"\n{earned:g} of {possible:g} points" + ("" if kept.location() else " (GRADER_PROGRESS=off: nothing is kept)")
-    )
+        echo("  ".join(padded(text, width) for text, width in zip(row, widths, strict=True)).rstrip())
+    earned, possible = (f"{points:g}" for points in kept.total(course, known))
+    nothing_kept = "{earned} of {possible} points (GRADER_PROGRESS=off: nothing is kept)"
+    said = "{earned} of {possible} points" if progress_file() else nothing_kept
+    echo("\n" + shown(say(said, earned=earned, possible=possible)))
     if guesses := kept.predictions():
-        echo(guesses)
+        echo(shown(guesses))
+
+
+@click.command()
+@click.argument("code", default="")
+@click.argument("notebooks", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@stopped("Nothing was written. Run the command again.")
+def language(code: str, notebooks: tuple[Path, ...]) -> None:
+    """Show reports and messages in the language CODE (en, ko). The text of NOTEBOOKS that you have begun changes, too;
+    your answers, your own cells and what they printed stay."""
+    from grader import languages
+    from grader.learner.switch import switch
+
+    if code and (wrong := languages.problem(code)):
+        raise click.UsageError(languages.shown(wrong))
+    if not code:
+        languages.language()
+        return
+    wanted = code.strip().lower()
+    for path in notebooks:
+        echo(switch(path, wanted))
+    echo(languages.choose(wanted))

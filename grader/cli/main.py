@@ -19,7 +19,7 @@ from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.elsewhere import grade
 from grader.cli.extend import extend
 from grader.cli.feedback import feedback
-from grader.cli.learners import doctor, progress
+from grader.cli.learners import doctor, language, progress
 from grader.cli.own import exercise
 from grader.cli.regrade import override, regrade
 from grader.cli.roster import roster
@@ -127,7 +127,11 @@ IN_A_NOTEBOOK = {
     }.items()
 }
 SECTIONS = {
-    "For learners (check, reset and solution are called in a notebook, as lesson 00 shows)": (doctor, progress),
+    "For learners (check, reset and solution are called in a notebook, as lesson 00 shows)": (
+        doctor,
+        language,
+        progress,
+    ),
     "For teachers": (
         *(autograde, collect, course, export, extend, feedback, grade),
         *(insights, override, regrade, roster, watch),

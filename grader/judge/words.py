@@ -1,5 +1,5 @@
 """A result in words, for the student's feedback: the output of each check cell, a comment in the gradebook, notes on
-the submission as a whole."""
+the submission as a whole. It is in English unless another language is asked for, whoever runs this."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import nh3
 
 from grader.judge.clean_text import clean
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE, SubmissionResult, TestResult
+from grader.languages import ENGLISH, as_attribute, shown, speaking
 from grader.markup import inline
 from grader.printable import joined
 from grader.report import ExerciseResult, PartResult, Stop
 from grader.report.words import (
     FINAL_STATES,
-    MARKS,
     State,
+    begins,
     first_failure,
     grouped,
     line_of,
@@ -35,53 +36,63 @@ TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
 COMMENT_BYTES = 4000
 
 
-def as_text(result: ExerciseResult) -> str:
+def as_text(result: ExerciseResult, language: str = ENGLISH) -> str:
     """One exercise's result as plain text, its parts and hints included."""
-    lines = [_with_points(result.name, result.mark, result.points)]
+    with speaking(language):
+        return "\n".join(_lines(result))
+
+
+def _lines(result: ExerciseResult) -> Iterator[str]:
+    yield shown(_with_points(result.name, result.mark, result.points))
     if result.broken:
-        lines.append(BROKEN)
+        yield shown(BROKEN)
     said: set[str] = set()
     nothing = unwritten(result.parts)
     if nothing is not None:
-        lines.append(nothing.message)
+        yield shown(nothing.message)
     for part, names in _judged(result) if nothing is None else ():
         if part.state is State.NOT_JUDGED:
-            lines.append(say("        not judged: {names}. {reason}", names=names, reason=say(waiting(part).past)))
+            waits = say("not judged: {names}. {reason}", names=names, reason=say(waiting(part).past))
+            yield " " * 8 + shown(waits)
         else:
-            lines.append(f"  {MARKS[part.state]}  {names}")
+            yield begins(part.state) + names
         if part.state is State.FAILED and part.message not in said:
             said.add(part.message)
-            lines += ["        " + line for line in part.message.splitlines()]
-    lines += reasons(result)
-    lines += [say("Hint: {hint}", hint=say(hint)) for hint in result.hints]
+            yield from (" " * 8 + line for line in shown(part.message).splitlines())
+    yield from map(shown, reasons(result))
+    yield from (shown(say("Hint: {hint}", hint=say(hint))) for hint in result.hints)
     if result.output:
-        lines += [say("Your code printed:"), *("    " + line for line in result.output.splitlines())]
-    return "\n".join(lines)
+        yield shown("Your code printed:")
+        yield from ("    " + line for line in result.output.splitlines())
 
 
 def _with_points(what: str, mark: float, points: float) -> str:
     return say("{what}: {mark} of {points} points", what=what, mark=f"{mark:g}", points=f"{points:g}")
 
 
-def as_html(result: ExerciseResult) -> str:
+def as_html(result: ExerciseResult, language: str = ENGLISH) -> str:
     """One exercise as HTML that holds nothing active, whatever the student's code said."""
-    head = escape(_with_points(result.name, result.mark, result.points))
-    return f"<section><h3>{head}</h3>{findings(result)}</section>"
+    with speaking(language):
+        head = escape(shown(_with_points(result.name, result.mark, result.points)))
+        return f"<section{as_attribute()}><h3>{head}</h3>{findings(result, language)}</section>"
 
 
-def findings(result: ExerciseResult) -> str:
+def findings(result: ExerciseResult, language: str = ENGLISH) -> str:
     """An exercise's findings as HTML that holds nothing active, without the line with its points."""
-    parts = []
+    with speaking(language):
+        return nh3.clean("".join(_findings(result)), tags=TAGS, attributes={})
+
+
+def _findings(result: ExerciseResult) -> Iterator[str]:
     if result.broken:
-        parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")
+        yield f"<p><strong>{escape(shown(BROKEN))}</strong></p>"
     nothing = unwritten(result.parts)
-    parts.append(_rows(result) if nothing is None else f"<p>{inline(nothing.message)}</p>")
-    parts += [f"<p>{inline(sentence)}</p>" for sentence in reasons(result, in_code=True)]
+    yield _rows(result) if nothing is None else f"<p>{inline(shown(nothing.message))}</p>"
+    yield from (f"<p>{inline(shown(sentence))}</p>" for sentence in reasons(result, in_code=True))
     # Not folded, as in the notebook: the work is handed in, and paper doesn't unfold.
-    parts += [f"<p><strong>{say('Hint.')}</strong> {inline(hint)}</p>" for hint in result.hints]
+    yield from (f"<p><strong>{shown('Hint.')}</strong> {inline(shown(hint))}</p>" for hint in result.hints)
     if result.output:
-        parts.append(f"<p>{say('What your code printed:')}</p><pre>{escape(result.output)}</pre>")
-    return nh3.clean("".join(parts), tags=TAGS, attributes={})
+        yield f"<p>{shown('What your code printed:')}</p><pre>{escape(result.output)}</pre>"
 
 
 def cost(stop: Stop, exercises: Sequence[str]) -> str:
@@ -90,12 +101,13 @@ def cost(stop: Stop, exercises: Sequence[str]) -> str:
     return together(stopped, say("This cost points in {exercises}.", exercises=joined(exercises)))
 
 
-def test_as_html(test: TestResult, points: float) -> str:
+def test_as_html(test: TestResult, points: float, language: str = ENGLISH) -> str:  # noqa: PT028 (no test of pytest)
     """The result of a teacher's own test cell, worth `points`, as HTML that holds nothing active."""
     earned, possible = f"{test.mark(points):g}", f"{points:g}"
     template = "The tests passed: {mark} of {points} points" if test.passed else TESTS_FAILED_WITH_POINTS
     why = f"<pre>{escape(test.message)}</pre>" if test.message else ""
-    head = say(template, mark=earned, points=possible)
+    with speaking(language):
+        head = shown(say(template, mark=earned, points=possible))
     return nh3.clean(f"<section><h3>{head}</h3>{why}</section>", tags=TAGS, attributes={})
 
 
@@ -112,7 +124,7 @@ def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str]]:
         named = []
         for part in group:
             earned, possible = next(points)
-            named.append(named_with_points(part, earned, possible))
+            named.append(shown(named_with_points(part, earned, possible)))
         yield group[0], "; ".join(named)
 
 
@@ -121,11 +133,11 @@ def _rows(result: ExerciseResult) -> str:
     for part, names in _judged(result):
         message = ""
         if part.state is State.NOT_JUDGED:
-            message = f"<p>{inline(waiting(part).past)}</p>"
+            message = f"<p>{inline(shown(waiting(part).past))}</p>"
         elif part.message not in said:
-            message = f"<p>{inline(part.message)}</p>"
+            message = f"<p>{inline(shown(part.message))}</p>"
             said.add(part.message)
-        rows.append(f"<li><strong>{FINAL_STATES[part.state]}</strong> {inline(names)}{message}</li>")
+        rows.append(f"<li><strong>{shown(FINAL_STATES[part.state])}</strong> {inline(names)}{message}</li>")
     return f"<ul>{''.join(rows)}</ul>"
 
 

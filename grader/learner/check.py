@@ -18,9 +18,11 @@ from typing import Any
 from grader.errors import CheckFailed, CourseError, NotReleased
 from grader.exercises.own import beside_notebook
 from grader.exercises.registry import exercises, files_for
+from grader.kernel import shell
+from grader.languages import shown
 from grader.learner import here, progress
 from grader.learner.appeal import file_for
-from grader.learner.earlier_run import RUNS, shell, watch_cells
+from grader.learner.earlier_run import RUNS, watch_cells
 from grader.report import PartReport, Report
 from grader.report.html import as_html
 from grader.report.text import HOW_TO_SAVE, as_text, file_name
@@ -39,17 +41,21 @@ class ShownReport(Report):
     file: bytes = field(default=b"", repr=False, compare=False)
     _display: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def hint(self, number: int = 1) -> str:
+        """Hint `number`, as every report has it, in the learner's language."""
+        return shown(super().hint(number))
+
     def save(self, path: str = "") -> None:
         """Write the file for a teacher: your code of this exercise, this report and the versions, without your name."""
         if not self.file:
-            print(say("There is nothing to save, because this report has nothing for a teacher to look at."))
+            print(shown("There is nothing to save, because this report has nothing for a teacher to look at."))
             return
         path = path or file_name(self)
         Path(path).write_bytes(self.file)
-        print(say("Saved as {path}. Give this file to your teacher.", path=path))
+        print(shown(say("Saved as {path}. Give this file to your teacher.", path=path)))
 
     def __str__(self) -> str:
-        return as_text(self) + (f"\n{HOW_TO_SAVE}" if self.file else "")
+        return as_text(self) + (f"\n{shown(HOW_TO_SAVE)}" if self.file else "")
 
     def __repr__(self) -> str:
         state = "passed" if self.passed else "not passed"
@@ -83,7 +89,7 @@ def check(
     report = ShownReport(**vars(found), file=b"" if practice else _safely(lambda: _file(found, obj, caller)) or b"")
     earlier = _safely(lambda: RUNS.sentence_on(report.name, obj))
     if earlier:
-        print(earlier)
+        print(shown(earlier))
     executed = "NBGRADER_EXECUTION" in os.environ
     if not executed and not practice:
         progress.record(report)

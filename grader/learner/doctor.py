@@ -13,6 +13,8 @@ from enum import StrEnum
 from html import escape
 from pathlib import Path
 
+from grader.languages import as_attribute, shown
+from grader.printable import columns_of, padded
 from grader.sentences import Several, say
 from grader.server import VALIDATE, WIDGETS, missing_widgets, this_server
 
@@ -84,11 +86,12 @@ class Diagnosis:
         return say("Things to fix: {count}. They are described below.", count=count)
 
     def __repr__(self) -> str:
-        lines = [self.verdict]
+        lines, words = [shown(self.verdict)], {standing: shown(word) for standing, word in WORDS.items()}
+        width = max(map(columns_of, words.values()))
         for finding in self.findings:
-            lines.append(f"  {WORDS[finding.standing]:4}  {finding.title}: {finding.detail}")
+            lines.append(f"  {padded(words[finding.standing], width)}  {shown(finding.title)}: {shown(finding.detail)}")
             if finding.advice:
-                lines.append(f"        {finding.advice}")
+                lines.append(" " * (width + 4) + shown(finding.advice))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -96,18 +99,20 @@ class Diagnosis:
 
         items = "".join(_item(finding) for finding in self.findings)
         state = "passed" if self.ready else "failed"
-        head = f'<div class="grader-head grader-{state}" role="status"><span>{escape(self.verdict)}</span></div>'
+        head = f'<div class="grader-head grader-{state}" role="status"><span>{escape(shown(self.verdict))}</span></div>'
         body = f'{head}<ul class="grader-results">{items}</ul>'
-        return f'{style()}<section class="grader-report" aria-label="Set-up">{body}</section>'
+        label = escape(shown("Set-up"))
+        return f'{style()}<section class="grader-report"{as_attribute()} aria-label="{label}">{body}</section>'
 
 
 def _item(finding: Observation) -> str:
     from grader.report.html import inline
 
     kind = "failed" if finding.standing is Standing.FIX else "passed"
-    advice = f"<p>{inline(finding.advice)}</p>" if finding.advice else ""
-    text = f"{inline(finding.title)}: {inline(finding.detail)}"
-    return f'<li class="grader-{kind}"><span class="grader-word">{WORDS[finding.standing]}</span> {text}{advice}</li>'
+    advice = f"<p>{inline(shown(finding.advice))}</p>" if finding.advice else ""
+    text = f"{inline(shown(finding.title))}: {inline(shown(finding.detail))}"
+    word = f'<span class="grader-word">{shown(WORDS[finding.standing])}</span>'
+    return f'<li class="grader-{kind}">{word} {text}{advice}</li>'
 
 
 def doctor() -> Diagnosis:
@@ -218,9 +223,10 @@ def _kernel() -> Iterator[Observation]:
 
 
 def _progress() -> Iterator[Observation]:
+    from grader.kernel import progress_file
     from grader.learner import progress
 
-    path = progress.location()
+    path = progress_file()
     if path is None:
         yield Observation(
             "Progress", "is not kept (GRADER_PROGRESS=off)", "Unset GRADER_PROGRESS to keep it.", needed=False

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import linecache
 import re
-import sys
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+from grader.kernel import shell
 from grader.sentences import say
 
 DEFINED = re.compile(r"(?m)^(?:async +def|def|class) +(\w+)")
@@ -68,12 +68,6 @@ def _text_of(thing: object) -> str:
     codes = (getattr(member, "__code__", None) for member in members)
     code = next((code for code in codes if isinstance(code, CodeType)), None)
     return "".join(linecache.getlines(code.co_filename)).strip() if code is not None else ""
-
-
-def shell() -> Any:
-    """The IPython that runs this code, or None."""
-    ipython = sys.modules.get("IPython")
-    return ipython.get_ipython() if ipython is not None else None
 
 
 def _note(result: Any) -> None:

@@ -17,6 +17,9 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import DisplayHandle, display
 
+from grader.languages import shown
+from grader.sentences import say
+
 ANSWER = re.compile(r'\bcompare_guess\(\s*"(?P<name>\w+)"')
 WAITS = """\
 The result appears here once you have guessed above.
@@ -108,7 +111,7 @@ class Holder:
         if not result.success:  # its traceback is shown; there is no answer
             return
         self._waiting[held.name] = held
-        waits: dict[str, Any] = {"text/plain": WAITS.format(example=self._example(held.name))}
+        waits: dict[str, Any] = {"text/plain": shown(say(WAITS, example=self._example(held.name)))}
         for data in [waits, *({"text/html": ""} for _ in held.outputs[1:])]:
             held.handles.append(display(data, raw=True, display_id=True))
 

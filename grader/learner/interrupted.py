@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from IPython.core.error import InputRejected
 
 from grader.interrupt import not_interrupted
-from grader.learner.earlier_run import shell
+from grader.kernel import shell
+from grader.languages import shown
 from grader.sentences import say
 from grader.subject.cells import compiled
 from grader.subject.names import Names, changed, names_in, names_of
@@ -30,7 +31,7 @@ class Stopped(KeyboardInterrupt):
     cell doesn't run."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return [shown(self.args[0])]
 
 
 class NotFinished(InputRejected):
@@ -38,7 +39,7 @@ class NotFinished(InputRejected):
     without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return [shown(self.args[0])]
 
 
 class Cell(NamedTuple):

@@ -3,7 +3,7 @@ matplotlib draws for the lessons, in the build too."""
 
 from __future__ import annotations
 
-from grader.learner.earlier_run import shell
+from grader.kernel import shell
 
 FORMAT = "retina"  # a PNG with twice the pixels, which is shown at its usual size
 OF_ITSELF = {"png"}  # IPython's own choice; a learner's is left alone

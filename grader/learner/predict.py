@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from grader.kernel import is_attended
+from grader.languages import ANSWERS as WORDS_OF_ANSWERS
+from grader.languages import as_attribute, shown, spoken, words_in
 from grader.learner import progress
-from grader.learner.attended import is_attended
 from grader.learner.held import Bundle, holder
 from grader.markup import inline
 from grader.sentences import say
@@ -23,7 +25,7 @@ ANSWERS = Path(__file__).parent / "answers"  # of the lessons, by number: what t
 LOOK = "show"  # in place of a guess
 NEAR = 0.1  # how far a number may be off to count as right: this share of what is possible, or else of what came out
 # The predictions of this session: where nothing can be kept, the guess is still in its view.
-_shown: dict[str, Prediction] = {}
+_asked: dict[str, Prediction] = {}
 
 
 def predict(
@@ -43,19 +45,19 @@ def predict(
     number, or "show" to see what came out without a guess.
     """
     kept, seen = progress.guesses().get(name), name in progress.outcomes()
-    shown = Prediction(question, choices, low=low, high=high, unit=unit, guess=kept, seen=seen)
-    shown.keep(partial(_keep, name))
-    _shown[name] = shown
+    asked = Prediction(question, choices, low=low, high=high, unit=unit, guess=kept, seen=seen)
+    asked.keep(partial(_keep, name))
+    _asked[name] = asked
     if guess == LOOK:
-        shown.looked = True
+        asked.looked = True
     elif guess is not None:
-        meant = shown.meant(guess)
-        problem = shown.problem(meant)
+        meant = asked.meant(guess)
+        problem = asked.problem(meant)
         if problem:
-            print(say("guess={guess}: {problem}.", guess=repr(guess), problem=say(problem)))
+            print(shown(say("guess={guess}: {problem}.", guess=repr(guess), problem=say(problem))))
         else:
-            shown.guess = meant
-    return shown
+            asked.guess = meant
+    return asked
 
 
 def compare_guess(name: str, outcome: Any, because: str = "") -> None:
@@ -68,8 +70,8 @@ def compare_guess(name: str, outcome: Any, because: str = "") -> None:
     """
     with suppress(AttributeError, RuntimeError, ValueError):  # no tensor, or one with several entries
         outcome = outcome.item()
-    shown = _shown.get(name)
-    choices = shown.choices if shown is not None else []
+    asked = _asked.get(name)
+    choices = asked.choices if asked is not None else []
     if choices and str(outcome) not in choices and os.environ.get("NBGRADER_EXECUTION") == "build":
         raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {choices}")
     _show(partial(_compared, name, outcome))
@@ -79,7 +81,10 @@ def compare_guess(name: str, outcome: Any, because: str = "") -> None:
 
 
 def _explanation(name: str) -> str:
-    """Why the outcome of the prediction `name` came out so, as its lesson says it; empty for another's prediction."""
+    """Why the outcome of the prediction `name` came out so, as its lesson says it, in the learner's language; empty for
+    another's prediction."""
+    if (said := words_in(spoken(), WORDS_OF_ANSWERS).get(name)) is not None:
+        return said
     try:
         return str(json.loads((ANSWERS / f"{name[:2]}.json").read_text("utf-8")).get(name, ""))
     except (OSError, ValueError):
@@ -114,37 +119,37 @@ def _keep(name: str, guess: str | float | None, sure: int | None) -> None:
 
 def _is_open(name: str) -> bool:
     """Whether the answer of the prediction `name` may be seen."""
-    shown = _shown.get(name)
-    if shown is not None:
-        return not is_attended() or shown.guess is not None or shown.looked or shown.seen
+    asked = _asked.get(name)
+    if asked is not None:
+        return not is_attended() or asked.guess is not None or asked.looked or asked.seen
     return not is_attended() or name in progress.guesses() or name in progress.outcomes()
 
 
 def _example(name: str) -> str:
     """A guess that would be possible for a prediction, as it stands in a call."""
-    shown = _shown.get(name)
-    return shown.example if shown is not None else '"a"'
+    asked = _asked.get(name)
+    return asked.example if asked is not None else '"a"'
 
 
 def _compared(name: str, outcome: Any) -> Comparison:
     """The guess beside the outcome, with a remark. From now on the outcome counts as seen, where somebody guesses."""
-    shown = _shown.get(name)
-    guess = shown.guess if shown is not None else progress.guesses().get(name)
-    is_right = None if guess is None else _is_right(guess, outcome, shown)
+    asked = _asked.get(name)
+    guess = asked.guess if asked is not None else progress.guesses().get(name)
+    is_right = None if guess is None else _is_right(guess, outcome, asked)
     if is_attended():
         progress.record_outcome(name, is_right)
-        if shown is not None:
-            shown.seen = True
-    texts = _written(guess, shown), _written(outcome, shown)
+        if asked is not None:
+            asked.seen = True
+    texts = _written(guess, asked), _written(outcome, asked)
     return Comparison(*texts, _remark(*texts, is_number=not isinstance(guess, str), is_right=is_right))
 
 
-def _is_right(guess: str | float, outcome: Any, shown: Prediction | None) -> bool:
-    """Whether a guess counts as right: the same text, or a number near enough. `shown` is the prediction on show, None
+def _is_right(guess: str | float, outcome: Any, asked: Prediction | None) -> bool:
+    """Whether a guess counts as right: the same text, or a number near enough. `asked` is the prediction on show, None
     if there is none."""
     if isinstance(guess, str) or not isinstance(outcome, int | float):
         return str(guess) == str(outcome)
-    low, high = (shown.low, shown.high) if shown is not None else (None, None)
+    low, high = (asked.low, asked.high) if asked is not None else (None, None)
     possible = abs(outcome) if low is None or high is None else high - low
     return abs(guess - outcome) <= NEAR * possible
 
@@ -159,13 +164,13 @@ def _remark(guess: str, outcome: str, *, is_number: bool, is_right: bool | None)
     return say("Not near enough. Can you say why?") if is_number else say("Not what you guessed. Can you say why?")
 
 
-def _written(value: Any, shown: Prediction | None) -> str:
-    """A guess or an outcome as a reader sees it, with the unit of the prediction `shown`; empty for no guess."""
+def _written(value: Any, asked: Prediction | None) -> str:
+    """A guess or an outcome as a reader sees it, with the unit of the prediction `asked`; empty for no guess."""
     if value is None:
         return ""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return shown.written(value) if shown is not None else f"{value:.4g}"
-    return str(value)
+        return asked.written(value) if asked is not None else f"{value:.4g}"
+    return say(str(value))
 
 
 @dataclass(frozen=True)
@@ -192,15 +197,15 @@ class Comparison:
     def __repr__(self) -> str:
         guess = say("You guessed: {guess}", guess=self.guess) if self.guess else ""
         outcome = say("Result: {outcome}", outcome=self.outcome)
-        return "\n".join(line for line in (guess, outcome, self.remark) if line)
+        return "\n".join(shown(line) for line in (guess, outcome, self.remark) if line)
 
     def _repr_html_(self) -> str:
-        cells = [(say("You guessed"), self.guess)] if self.guess else []
-        cells.append((say(CAME_OUT), self.outcome))
-        heads = "".join(f'<th scope="col">{head}</th>' for head, _ in cells)
-        texts = "".join(f"<td>{inline(text)}</td>" for _, text in cells)
-        table = f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{texts}</tr></tbody></table>"
-        return f"{table}<p>{inline(self.remark)}</p>" if self.remark else table
+        cells = [("You guessed", self.guess)] if self.guess else []
+        cells.append((CAME_OUT, self.outcome))
+        heads = "".join(f'<th scope="col">{shown(head)}</th>' for head, _ in cells)
+        texts = "".join(f"<td>{inline(shown(text))}</td>" for _, text in cells)
+        table = f"<table{as_attribute()}><thead><tr>{heads}</tr></thead><tbody><tr>{texts}</tr></tbody></table>"
+        return f"{table}<p{as_attribute()}>{inline(shown(self.remark))}</p>" if self.remark else table
 
 
 _holder = holder(_is_open, _example)

@@ -19,14 +19,14 @@ from typing import Any
 from filelock import FileLock
 
 from grader.atomic import write_atomically
+from grader.kernel import progress_file
+from grader.languages import shown
 from grader.learner import here
-from grader.learner.attended import is_attended
 from grader.plain import made
 from grader.report import Report
 from grader.sentences import say, together
 from grader.spec.exercise import Exercise
 
-OFF = "off"
 OWN = "own"  # in place of a lesson's name: a teacher's own exercise, which may be in any
 LOCK_SECONDS = 10  # a write takes a hundredth of one: who holds the lock for longer must not stop a check
 TRIES = 3  # before a model solution is shown
@@ -57,14 +57,6 @@ class Record:
         return "started" if self.tries else "not tried"
 
 
-def location() -> Path | None:
-    """The path of the progress file; None if progress is off or a program runs the notebook."""
-    named = os.environ.get("GRADER_PROGRESS", "")
-    if named == OFF or not is_attended():
-        return None
-    return Path(named).expanduser() if named else Path.home() / ".attention-course" / "progress.json"
-
-
 def unmounted(path: Path) -> str:
     """What is wrong with a place whose folder can't be made because the one above isn't there, as on a drive that isn't
     mounted; empty if that is not so. To make them all would keep the progress beside the drive."""
@@ -75,7 +67,7 @@ def unmounted(path: Path) -> str:
 def load(path: Path | None = None) -> dict[str, Record]:
     """The records by exercise, without anything in the file that is not as it should be; empty if there is no readable
     file."""
-    path = path or location()
+    path = path or progress_file()
     try:
         return {} if path is None else read(path)[0]
     except OSError:
@@ -173,7 +165,7 @@ def predictions() -> str:
 
 
 def _of_file(key: str, *kinds: type) -> dict[str, Any]:
-    path = location()
+    path = progress_file()
     try:
         return {} if path is None else _entries(json.loads(path.read_text(encoding="utf-8")), key, *kinds)
     except (OSError, ValueError, RecursionError):
@@ -190,7 +182,7 @@ def _entries(document: Any, key: str, *kinds: type) -> dict[str, Any]:
 def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
     """Change what the file holds by `edit`, under a lock. What a later version has put there stays. Where the file
     can't be written, a sentence says so, once."""
-    path = location()
+    path = progress_file()
     if path is None:
         return
     if reason := unmounted(path):
@@ -220,7 +212,7 @@ def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
 
 @cache
 def _tell(sentence: str) -> None:
-    print(sentence)
+    print(shown(sentence))
 
 
 def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Record] | None = None) -> list[list[str]]:

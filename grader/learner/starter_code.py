@@ -14,11 +14,14 @@ from typing import Any, NamedTuple
 from grader.errors import CourseError, NotReleased
 from grader.exercises.own import beside_notebook
 from grader.exercises.registry import exercises
+from grader.kernel import shell as running_shell
+from grader.languages import shown
 from grader.learner import progress
 from grader.learner.earlier_run import RUNS
-from grader.learner.earlier_run import shell as running_shell
 from grader.regions import ANSWERS_STUB, STUB, cut, without_marks
 from grader.sentences import say, together
+
+NOT_INSTALLED = "The model solutions are not installed here. Ask your teacher, or look in the course's repository."
 
 
 class SolutionCell(NamedTuple):
@@ -47,17 +50,17 @@ def solution(name: str) -> Shown | None:
     if not _known(name):
         return None
     if name not in exercises():
-        print(say("{name} is your teacher's own exercise, so only they can show its model solution.", name=name))
+        print(shown(say("{name} is your teacher's own exercise, so only they can show its model solution.", name=name)))
         return None
     record = progress.load().get(name, progress.Record())
     if record.tries < progress.TRIES and not record.passed_at:
         left = progress.TRIES - record.tries
         opens = say("The solution to {name} opens after {tries} tries.", name=name, tries=progress.TRIES)
-        print(together(opens, say("Tries left until then: {count}. Use the hints first.", count=left)))
+        print(shown(together(opens, say("Tries left until then: {count}. Use the hints first.", count=left))))
         return None
     cell = dict(_solution_cells()).get(name)
     if cell is None:
-        print(say("The model solutions are not installed here. Ask your teacher, or look in the course's repository."))
+        print(shown(NOT_INSTALLED))
         return None
     progress.record_solution(name)
     return Shown(without_marks(cell.source).strip())
@@ -70,12 +73,8 @@ def reset(name: str) -> None:
         return
     source = original(name)
     if source is None:
-        print(
-            say(
-                "The original cell of {name} isn't available here. Copy it from a fresh copy of the notebook.",
-                name=name,
-            )
-        )
+        missing = "The original cell of {name} isn't available here. Copy it from a fresh copy of the notebook."
+        print(shown(say(missing, name=name)))
         return
     shell = running_shell()
     if shell is None or not hasattr(shell, "kernel"):
@@ -83,7 +82,7 @@ def reset(name: str) -> None:
         return
     shell.set_next_input(source, replace=True)
     RUNS.reset[name] = shell.user_ns.get(name)
-    print(say("This cell has been reset. Write {name}, then run the cell.", name=name))
+    print(shown(say("This cell has been reset. Write {name}, then run the cell.", name=name)))
 
 
 def original(name: str) -> str | None:
@@ -105,7 +104,7 @@ def _known(name: str) -> bool:
         return True
     near = difflib.get_close_matches(str(name), exercises(), n=1)
     meant = say("Did you mean `{name}`?", name=near[0]) if near else say("`grader progress` lists the exercises.")
-    print(together(say("There is no exercise {name}.", name=repr(name)), meant))
+    print(shown(together(say("There is no exercise {name}.", name=repr(name)), meant)))
     return False
 
 

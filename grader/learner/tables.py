@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from grader.markup import inline
+from grader.printable import columns_of, padded
 from grader.views.picture import heatmap
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ class Tables:
 
 
 def _as_text(lines: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [max(map(columns_of, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
-        "  ".join([first.ljust(widths[0]), *(c.rjust(width) for c, width in zip(cells, widths[1:], strict=True))])
-        for first, *cells in lines
+        "  ".join(padded(cell, width, right=at > 0) for at, (cell, width) in enumerate(zip(cells, widths, strict=True)))
+        for cells in lines
     )
 
 

@@ -9,7 +9,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from grader.learner.earlier_run import shell
+from grader.kernel import shell
+from grader.languages import shown
 from grader.regions import STUB
 from grader.sentences import say
 
@@ -40,7 +41,7 @@ def _shortened(show: Callable[..., None]) -> Callable[..., None]:
     def showtraceback(exc_tuple: Any = None, *args: Any, **kwargs: Any) -> None:
         error = (exc_tuple or sys.exc_info())[1]
         if said := in_a_line(error):
-            vars(error)["_render_traceback_"] = lambda: [said]  # IPython shows what this returns
+            vars(error)["_render_traceback_"] = lambda: [shown(said)]  # IPython shows what this returns
         show(exc_tuple, *args, **kwargs)
 
     showtraceback.shows = show  # type: ignore[attr-defined]

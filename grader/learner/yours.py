@@ -24,10 +24,10 @@ from typing import Any
 import torch
 
 from grader.exercises.registry import exercises
+from grader.kernel import MAX_BYTES, is_attended
+from grader.languages import languages, shown
 from grader.learner.alike import difference
-from grader.learner.attended import is_attended
-from grader.learner.here import MAX_BYTES
-from grader.regions import has_region
+from grader.regions import STUB, has_region
 from grader.report import Report
 from grader.sentences import Several, say, together
 from grader.spec.evaluate import evaluate
@@ -54,7 +54,7 @@ def use_yours(*given: Any) -> None:
     if len(courses) < len(given):
         raise ValueError(f"use_yours: got {len(given)} things; exercises among them: {', '.join(courses) or 'none'}")
     if not is_attended():
-        print(_sentence([], dict.fromkeys(courses, "")))
+        print(shown(_sentence([], dict.fromkeys(courses, ""))))
         return
     chosen, why = dict(courses), dict[str, str]()
     for lesson in dict.fromkeys(known[name].lesson for name in courses):
@@ -64,7 +64,7 @@ def use_yours(*given: Any) -> None:
         why |= reasons
     _replaced.update({name: (courses[name], chosen[name]) for name in chosen})
     names.update(chosen)
-    print(_sentence([name for name in chosen if name not in why], why))
+    print(shown(_sentence([name for name in chosen if name not in why], why)))
 
 
 def _courses(name: str, thing: Any) -> Any:
@@ -166,6 +166,11 @@ class _Notebook:
     space: dict[str, Any] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def unwritten(self) -> int:
+        """How many of its cells still have what stands in the place of a solution."""
+        return sum(STUB[1] in cell for cell in self.cells)
+
     def define(self, wanted: Iterable[str]) -> None:
         """Run the statements that the `wanted` names need, in order; what comes of it is in `space` and `wrong`."""
         module = ModuleType(f"your_lesson_{self.file[:2]}")
@@ -210,8 +215,15 @@ def _needed(cells: Sequence[Sequence[Statement]], wanted: Iterable[str]) -> list
 
 def _notebook(lesson: str) -> _Notebook | None:
     """The learner's notebook of a lesson: in this folder, else in a folder of its name beside it, as nbgrader fetches
-    them. None if there is none, or if it is one with the course's solutions."""
+    them, or in those of the course's other languages. Of two languages the one in which more is written counts. None if
+    there is none, or if it is one with the course's solutions."""
     here = Path.cwd()
+    top = here.parent if here.name in languages() else here
+    found = (_in_folder(folder, lesson) for folder in dict.fromkeys([here, top, *map(top.joinpath, languages())]))
+    return min(filter(None, found), key=lambda notebook: notebook.unwritten, default=None)
+
+
+def _in_folder(here: Path, lesson: str) -> _Notebook | None:
     renamed = sorted(here.glob(f"{lesson[:3]}*.ipynb"), key=lambda path: (len(path.name), path.name))
     for path in (here / f"{lesson}.ipynb", *renamed, here.parent / lesson / f"{lesson}.ipynb"):
         if path.is_file():

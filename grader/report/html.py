@@ -11,29 +11,34 @@ from importlib import resources
 import torch
 from torch import Tensor
 
+from grader.languages import as_attribute, shown
 from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, explained, file_name, headline, matrix_rows, points
-from grader.report.words import STATES, State, grouped, looks_like, waiting
+from grader.report.words import STATES, State, grouped, looks_like, names_in, waiting
 from grader.sentences import say
 from grader.tolerance import FLOAT32
 
+SAVES = (
+    "saves a file for your teacher. The file has your code for this exercise, this report and the versions of Python, "
+    "torch and the course, but not your name. If no file is saved, run `report = check(...)`, then `report.save()`."
+)
 # Keeps Enter and the space bar from JupyterLab's shortcuts.
 KEEP = 'data-lm-suppress-shortcuts="true"'
 
 
 def as_html(report: Report, file: bytes = b"") -> str:
-    """The report as HTML: the parts, the first failure, the likely mistake, hints that unfold one after the other, and
-    then the numbers, in a fold, because a screen reader reads them one by one. `file` is what a learner can save who
-    thinks that the report is wrong; empty for no link."""
+    """The report as HTML, in the language that is spoken: the parts, the first failure, the likely mistake, hints that
+    unfold one after the other, and then the numbers, in a fold, because a screen reader reads them one by one. `file`
+    is what a learner can save who thinks that the report is wrong; empty for no link."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
-    parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
+    parts = [style(), f'<section class="grader-report"{as_attribute()} aria-label="{escape(shown(headline(report)))}">']
     parts.append(_head(report, state))
     if report.broken:
-        parts.append(f'<p>{escape(BROKEN)}</p><pre tabindex="0">{escape(report.traceback)}</pre>')
+        parts.append(f'<p>{escape(shown(BROKEN))}</p><pre tabindex="0">{escape(report.traceback)}</pre>')
     elif report.unwritten is not None:
-        parts.append(f"<p>{inline(report.unwritten.message)}</p>")
+        parts.append(f"<p>{inline(shown(report.unwritten.message))}</p>")
     else:
         parts += [_results(report), _mistake(report), _hints(report.hints, 1), _numbers(report), _printed(report)]
         parts += [_appeal(report, file)] if file else []
@@ -49,12 +54,12 @@ def style(name: str = "report.css") -> str:
 
 def _head(report: Report, state: str) -> str:
     if report.broken:
-        return f'<p class="grader-head grader-{state}" role="status">{escape(headline(report))}</p>'
+        return f'<p class="grader-head grader-{state}" role="status">{escape(shown(headline(report)))}</p>'
     said = say("`{name}`: passed" if report.passed else "`{name}`: not passed yet", name=report.name)
     share = round(100 * report.score)
     return (
-        f'<div class="grader-head grader-{state}" role="status"><span>{inline(said)}'
-        f'</span> <span class="grader-points">{points(report)}</span></div>'
+        f'<div class="grader-head grader-{state}" role="status"><span>{inline(shown(said))}'
+        f'</span> <span class="grader-points">{shown(points(report))}</span></div>'
         f'<div class="grader-bar grader-{state}" aria-hidden="true"><div style="width:{share}%"></div></div>'
     )
 
@@ -63,25 +68,22 @@ def _results(report: Report) -> str:
     with_message = explained(report)
     rows = []
     for group in grouped(report.parts):
-        result, names = group[0], "; ".join(part.name for part in group)
+        result, names = group[0], names_in(group)
         state = result.state
         kind = "waiting" if state is State.NOT_JUDGED else state
-        message = f"<p>{inline(result.message)}</p>" if result in with_message and result.message else ""
+        message = f"<p>{inline(shown(result.message))}</p>" if result in with_message and result.message else ""
         if state is State.NOT_JUDGED:
-            message = f" ({inline(waiting(result).reason)})"
-        rows.append(
-            f'<li class="grader-{kind}"><span class="grader-word">{STATES[state]}</span> {inline(names)}{message}</li>'
-        )
+            message = f" ({inline(shown(waiting(result).reason))})"
+        word = f'<span class="grader-word">{shown(STATES[state])}</span>'
+        rows.append(f'<li class="grader-{kind}">{word} {inline(names)}{message}</li>')
     return f'<ul class="grader-results">{"".join(rows)}</ul>'
 
 
 def _mistake(report: Report) -> str:
-    parts = [f"<p>{inline(report.remark)}</p>"] if report.remark else []
-    if report.first_fix_sentence:
-        parts.append(f"<p>{inline(report.first_fix_sentence)}</p>")
-    if report.symptom:
-        parts.append(f"<p>{inline(looks_like(f'`{report.diagnosis}`', report.symptom))}</p>")
-    return f'<div class="grader-mistake">{"".join(parts)}</div>' if parts else ""
+    named = looks_like(f"`{report.diagnosis}`", report.symptom) if report.symptom else ""
+    said = [sentence for sentence in (report.remark, report.first_fix_sentence, named) if sentence]
+    paragraphs = "".join(f"<p>{inline(shown(sentence))}</p>" for sentence in said)
+    return f'<div class="grader-mistake">{paragraphs}</div>' if said else ""
 
 
 def _hints(hints: tuple[str, ...], number: int) -> str:
@@ -89,18 +91,18 @@ def _hints(hints: tuple[str, ...], number: int) -> str:
     after the last."""
     if number > len(hints):
         return ""
-    text, title = inline(hints[number - 1]), say("Hint {number} of {count}", number=number, count=len(hints))
+    text, title = shown(hints[number - 1]), say("Hint {number} of {count}", number=number, count=len(hints))
     return (
-        f'<details class="grader-hint"><summary {KEEP}>{title}</summary>'
-        f"<p>{text}</p>{_hints(hints, number + 1)}</details>"
+        f'<details class="grader-hint"><summary {KEEP}>{shown(title)}</summary>'
+        f"<p>{inline(text)}</p>{_hints(hints, number + 1)}</details>"
     )
 
 
 def _printed(report: Report) -> str:
     if not report.output or report.passed:
         return ""
-    printed = escape(report.output[:2000])
-    return f'<details><summary {KEEP}>What your code printed</summary><pre tabindex="0">{printed}</pre></details>'
+    printed = f'<pre tabindex="0">{escape(report.output[:2000])}</pre>'
+    return f"<details><summary {KEEP}>{shown('What your code printed')}</summary>{printed}</details>"
 
 
 def _appeal(report: Report, file: bytes) -> str:
@@ -109,10 +111,8 @@ def _appeal(report: Report, file: bytes) -> str:
     return (
         f'{style("appeal.css")}<p class="grader-appeal">'
         f'<a {KEEP} target="_self" download="{escape(file_name(report))}" '
-        f'href="data:application/json;base64,{data}">I think this is right</a> '
-        "<span>saves a file for your teacher. The file has your code for this exercise, this report and the versions "
-        "of Python, torch and the course, but not your name. If no file is saved, run "
-        "<code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
+        f'href="data:application/json;base64,{data}">{shown("I think this is right")}</a> '
+        f"<span>{inline(shown(SAVES))}</span></p>"
     )
 
 
@@ -132,10 +132,10 @@ def _pair(result: PartReport) -> str:
     ends = (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0)
     off = ~FLOAT32.close(got, expected) if got.shape == expected.shape else torch.zeros_like(got, dtype=torch.bool)
     none = torch.zeros_like(expected, dtype=torch.bool)
-    tables = _table("got", got, off, ends) + _table("expected", expected, none, ends)
-    pair = f'<div class="grader-pair">{tables}</div><p class="grader-note">{_NOTE}</p>'
+    tables = _table(shown("got"), got, off, ends) + _table(shown("expected"), expected, none, ends)
+    pair = f'<div class="grader-pair">{tables}</div><p class="grader-note">{shown(_NOTE)}</p>'
     # Open for who sees; who listens can close it and is past the numbers.
-    return f"<details open><summary {KEEP}>The numbers</summary>{pair}</details>"
+    return f"<details open><summary {KEEP}>{shown('The numbers')}</summary>{pair}</details>"
 
 
 _NOTE = "Both tables use the colour scale of the expected numbers; entries that differ are framed and marked ≠."

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import zip_longest
 
 import torch
 from torch import Tensor
 
+from grader.languages import shown
+from grader.printable import columns_of, padded
 from grader.report.data import PartReport, Report
-from grader.report.words import State, grouped, looks_like, row
+from grader.report.words import State, begins, grouped, looks_like, names_in, waiting
 from grader.sentences import say, together
 
 
@@ -36,35 +39,42 @@ def points(report: Report) -> str:
 
 
 def as_text(report: Report) -> str:
-    """The report as plain text: a line for each part, with why it failed, then the likely mistake and the first
-    hint."""
-    lines = [headline(report)]
+    """The report as plain text, in the language that is spoken: a line for each part, with why it failed, then the
+    likely mistake and the first hint."""
+    lines = [shown(headline(report))]
     if report.broken:
-        lines += [BROKEN, *_indented(report.traceback)]
+        lines += [shown(BROKEN), *_indented(report.traceback)]
         return "\n".join(lines)
     if report.unwritten is not None:
         return lines[0]
     failure, with_message = report.first_failure, explained(report)
     for group in grouped(report.parts):
         result = group[0]
-        lines.append(row(group))
+        lines.append(_row(group))
         if result in with_message:
-            lines += _indented(result.message, 8)
+            lines += _indented(shown(result.message), 8)
         if result is failure and isinstance(result.got, Tensor) and isinstance(result.expected, Tensor):
             lines += _indented(side_by_side(result.got, result.expected), 8)
-    if report.remark:
-        lines.append(report.remark)
-    if report.first_fix_sentence:
-        lines.append(report.first_fix_sentence)
+    said = [report.remark, report.first_fix_sentence]
     if report.symptom:
-        lines.append(looks_like(report.diagnosis, report.symptom))
+        said.append(looks_like(report.diagnosis, report.symptom))
     if report.hints:
-        lines.append(say("Hint: {hint}", hint=say(report.hints[0])))
+        said.append(say("Hint: {hint}", hint=say(report.hints[0])))
     if len(report.hints) > 1:
-        lines.append(say(MORE_HINTS, count=len(report.hints) - 1))
+        said.append(say(MORE_HINTS, count=len(report.hints) - 1))
+    lines += [shown(sentence) for sentence in said if sentence]
     if report.output and not report.passed:
-        lines += [say("Your code printed:"), *_indented(report.output, 4)[:12]]
+        lines += [shown("Your code printed:"), *_indented(report.output, 4)[:12]]
     return "\n".join(lines)
+
+
+def _row(parts: list[PartReport]) -> str:
+    """A line for a part, or for several that wait for the same thing: the state and the names."""
+    first, names = parts[0], names_in(parts)
+    if first.state is State.NOT_JUDGED:
+        said = say("not judged yet, {reason}: {names}", reason=say(waiting(first).reason), names=names)
+        return " " * 8 + shown(said)
+    return begins(first.state) + names
 
 
 def explained(report: Report) -> list[PartReport]:
@@ -117,13 +127,10 @@ def number(value: float) -> str:
 
 def side_by_side(got: Tensor, expected: Tensor) -> str:
     """Two vectors or matrices, got and expected, side by side, as lines of text."""
-    left, right = _block(got), _block(expected)
-    height = max(len(left), len(right))
-    width = max(len("got"), *(len(line) for line in left))
-    left += [""] * (height - len(left))
-    right += [""] * (height - len(right))
-    rows = [f"{a:<{width}}   {b}".rstrip() for a, b in zip(["got", *left], ["expected", *right], strict=True)]
-    return "\n".join(rows)
+    left, right = [shown("got"), *_block(got)], [shown("expected"), *_block(expected)]
+    width = max(map(columns_of, left))
+    pairs = zip_longest(left, right, fillvalue="")
+    return "\n".join(f"{padded(a, width)}   {b}".rstrip() for a, b in pairs)
 
 
 def _block(tensor: Tensor) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from grader.languages import shown
+from grader.printable import columns_of, padded
 from grader.sentences import Several, ended, say, together
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class State(StrEnum):
 
 STATES = {State.PASSED: "passed", State.FAILED: "failed", State.NOT_JUDGED: "not judged yet"}
 FINAL_STATES = {**STATES, State.NOT_JUDGED: "not judged"}  # in a mark, after which nothing is to come
-MARKS = {State.PASSED: "ok  ", State.FAILED: "FAIL"}
+MARKS = {State.PASSED: "ok", State.FAILED: "FAIL"}  # at the beginning of a line
 
 
 class Waiting(NamedTuple):
@@ -168,13 +170,16 @@ def grouped(parts: Sequence[P]) -> list[list[P]]:
     return groups
 
 
-def row(parts: Sequence[P]) -> str:
-    """A line for a part, or for several that wait for the same thing: the state and the names."""
-    first, names = parts[0], "; ".join(part.name for part in parts)
-    state = state_of(first.passed, first.judged)
-    if state is State.NOT_JUDGED:
-        return say("        not judged yet, {reason}: {names}", reason=waiting(first).reason, names=names)
-    return f"  {MARKS[state]}  {names}"
+def names_in(parts: Sequence[P]) -> str:
+    """The names of parts in a row, in the language that is spoken."""
+    return "; ".join(shown(part.name) for part in parts)
+
+
+def begins(state: State) -> str:
+    """How a line of text on a part that was judged begins: with its state, in the language that is spoken, in a column
+    that is as wide as the widest state."""
+    words = {state: shown(word) for state, word in MARKS.items()}
+    return f"  {padded(words[state], max(map(columns_of, words.values())))}  "
 
 
 def waiting(part: JudgedPart) -> Waiting:

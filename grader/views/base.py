@@ -1,11 +1,13 @@
-"""What all views share: one ES module from several files, matrices as bytes, a sentence in place of the picture."""
+"""What all views share: one ES module from several files, with the words of the learner's language, matrices as bytes,
+a sentence in place of the picture."""
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +17,9 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.languages import ENGLISH, shown, spoken, words_in
+from grader.markup import inline
+from grader.sentences import say
 from grader.server import missing_widgets
 from grader.views.picture import drawing
 
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "(?P<file>\.\.?/[\w./]+)";\n', re.MULTILINE)
+LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
 
 # What a view displays besides where the variable is set: its state, for a page that has no kernel.
@@ -38,14 +44,20 @@ class View(anywidget.AnyWidget):
     """A widget that Python starts and describes, and which from then on computes, draws and describes itself in the
     browser: what is chosen there stays there. `opening` begins its sentences."""
 
+    _esm: Any  # the source of its module
     opening: ClassVar[str] = ""  # how its sentences begin, if not with the name of the class in words
+
+    def __init__(self, **given: Any) -> None:
+        if spoken() != ENGLISH:
+            self._esm = with_words(self._esm, *_texts(given))
+        super().__init__(**given)
 
     def sentence(self) -> str:
         """The text alternative: what the view shows, in a sentence or two."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return self.sentence()
+        return shown(self.sentence())
 
     def picture(self) -> Figure | None:
         """A picture of what there is to see, for readers without a kernel; None where that is nothing but text."""
@@ -65,7 +77,7 @@ class View(anywidget.AnyWidget):
         return {
             "view": kind.__name__,
             "module": kind.__module__.rpartition(".")[2],
-            "traits": _in_base64(traits | {"summary": self.sentence()}),
+            "traits": _in_base64(traits | {"summary": repr(self)}),
             "kept": _in_base64(self.kept()),
         }
 
@@ -78,15 +90,15 @@ class View(anywidget.AnyWidget):
         drawn = drawing(self.picture)
         reason = missing_widgets(anywidget.__version__)
         if reason:
-            return [({"text/plain": self.sentence(), "text/html": _still(reason, drawn, self.sentence())}, {})]
-        still: dict[str, Any] = {"text/plain": self.sentence()}
+            return [({"text/plain": repr(self), "text/html": _still(reason, drawn, repr(self))}, {})]
+        still: dict[str, Any] = {"text/plain": repr(self)}
         if STATES_WANTED in os.environ:
             still[STATE] = self.state()
         if drawn is not None:
             still["image/png"] = drawn
         found = self._repr_mimebundle_() or ({}, {})
         view = {kind: value for kind, value in found[0].items() if kind != "text/plain"}
-        alt = {} if drawn is None else {"image/png": {"alt": self.sentence()}}
+        alt = {} if drawn is None else {"image/png": {"alt": repr(self)}}
         return [(still, alt), *([(view, found[1])] if view else [])]
 
     def _ipython_display_(self) -> None:
@@ -99,7 +111,7 @@ class View(anywidget.AnyWidget):
 class KernelView(View):
     """A view that Python answers: what the browser sets comes here, and `summary` is sent back with the answer."""
 
-    summary = traitlets.Unicode().tag(sync=True)
+    summary = traitlets.Unicode().tag(sync=True, to_json=lambda text, _view: shown(text))
 
     def sentence(self) -> str:
         return self.summary
@@ -131,8 +143,9 @@ def _still(reason: str, drawn: str | None, summary: str) -> str:
     """The HTML for a view that can't be operated here, for this `reason`: its sentence, and its picture `drawn`, a PNG
     in base64 (None: no picture)."""
     picture = f'<img alt="{escape(summary)}" src="data:image/png;base64,{drawn}">' if drawn else escape(summary)
-    advice = "Run <code>!grader doctor</code> in a cell to see what to do."
-    return f"<p>This view can't be used here: {escape(reason)}. {advice}</p><p>{picture}</p>"
+    here = shown(say("This view can't be used here: {reason}.", reason=say(reason)))
+    advice = shown("Run `!grader doctor` in a cell to see what to do.")
+    return f"<p>{inline(here)} {inline(advice)}</p><p>{picture}</p>"
 
 
 def module(name: str | Path) -> str:
@@ -153,6 +166,25 @@ def module(name: str | Path) -> str:
     # `name` comes last; only its exports stay.
     *imported, main = (IMPORT.sub("", file.read_text(encoding="utf-8")) for file in order)
     return "\n".join([*(EXPORT.sub("", source) for source in imported), main])
+
+
+def with_words(source: str, *texts: str) -> str:
+    """A module's source with the words of the language that is spoken in front, as `WORDS` in `say.js` has them: what
+    they are for its own strings and for these other texts, by the English."""
+    words = words_in(spoken())
+    wanted = [*map(json.loads, LITERAL.findall(source)), *texts]
+    used = {text: words[text] for text in sorted(set(wanted)) if text in words}
+    return f"const WORDS = {json.dumps(used, ensure_ascii=False)};\n{source}"
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts in what a view is given."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for each in value.values() for text in _texts(each))
+    elif isinstance(value, list | tuple):
+        yield from (text for each in value for text in _texts(each))
 
 
 def style(*names: str) -> str:

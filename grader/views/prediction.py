@@ -8,6 +8,7 @@ from string import ascii_lowercase
 
 import traitlets
 
+from grader.languages import shown
 from grader.sentences import say
 from grader.views.base import KernelView, module, style
 
@@ -127,7 +128,10 @@ class Prediction(KernelView):
 
     def written(self, guess: str | float) -> str:
         """A guess as a reader sees it, a number with its unit."""
-        return f"{guess:.4g} {self.unit}".rstrip() if isinstance(guess, int | float) else guess
+        if not isinstance(guess, int | float):
+            return say(guess)
+        number = f"{guess:.4g}"
+        return say("{number} {unit}", number=number, unit=say(self.unit)) if self.unit else number
 
     @traitlets.validate("guess")
     def _possible(self, proposal: traitlets.Bunch) -> str | float | None:
@@ -150,9 +154,9 @@ class Prediction(KernelView):
 
     def _in_words(self) -> str:
         lines = [say("Predict: {question}", question=say(self.question))]
-        lines += [f"  {letter}. {text}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
+        lines += [f"  {letter}. {shown(text)}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
         if self.guess is None:
             lines.append(say(CHOOSE if self.choices else TYPE, example=self.example))
         else:
             lines.append(say("Your guess: {guess}.", guess=self.written(self.guess)))
-        return "\n".join(lines)
+        return "\n".join(map(shown, lines))

@@ -47,6 +47,7 @@ LINES = {
     "feedback": ("{course}", "00", "--force", "--zip", "moodle"),
     "grade": ("{work}/in/ann.ipynb", "--lesson", "00", "--output", OUT),
     "insights": ("{course}", "--page", OUT),
+    "language": ("en", "{work}/in/ann.ipynb"),
     "mutants": ("no_such_exercise",),
     "new exercise": ("00", "rotate_heads"),
     "new lesson": ("13", "more_attention"),

@@ -24,13 +24,13 @@ CHOICES = ["row 0", "row 1", "neither"]
 @pytest.fixture(autouse=True)
 def kept(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(module, "_shown", {})
+    monkeypatch.setattr(module, "_asked", {})
     return tmp_path / "progress.json"
 
 
 def restart(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a new kernel knows: nothing but the file."""
-    monkeypatch.setattr(module, "_shown", {})
+    monkeypatch.setattr(module, "_asked", {})
 
 
 def compared(name: str, outcome: object, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader import use_yours
+from grader import languages, use_yours
 from grader.authoring.lesson import Lesson
 from grader.authoring.model_solutions import LESSONS, lesson_of
 from grader.authoring.samples import Sample, submissions
@@ -239,6 +239,23 @@ def test_a_copy_and_a_folder_beside_are_found(learners_folder, capsys):
     assert (
         run(capsys, "MultiHeadAttention", "FeedForward")[0] == "Your code runs here: MultiHeadAttention, FeedForward."
     )
+
+
+@pytest.mark.parametrize("written_in", ["en", "ko"])
+def test_of_two_languages_the_notebook_with_more_written_in_it_counts(
+    learners_folder, monkeypatch, tmp_path, capsys, written_in
+):
+    (tmp_path / "languages.json").write_text('{"ko": "한국어"}')
+    monkeypatch.setattr(languages, "WORDS", tmp_path)
+    folders = {"en": learners_folder, "ko": learners_folder / "ko"}
+    folders["ko"].mkdir()
+    name = "07_transformer.ipynb"
+    for folder in folders.values():
+        (folder / name).write_bytes((ROOT / "notebooks" / name).read_bytes())
+    write_notebook(lesson_with("FeedForward"), {}, folders[written_in] / name)
+    for folder in folders.values():
+        monkeypatch.chdir(folder)
+        assert run(capsys, "FeedForward")[0] == "Your code runs here: FeedForward."
 
 
 def test_the_cell_may_run_twice_and_a_broken_notebook_gives_the_courses_back(capsys):

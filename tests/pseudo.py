@@ -1,0 +1,50 @@
+"""The pseudo-language: every text that can be said in another language stands in ⟦…⟧, piece by piece, its values
+outside of the brackets. A word outside is either a value that is the same in every language, or English that nobody
+can translate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from grader import languages
+
+CODE = "x-pseudo"
+PIECES = re.compile(r"(\{\w+\})")
+INSIDE = re.compile(r"⟦[^⟦⟧]*⟧")
+# In backquotes, and what looks like code or a number: names with an underscore or a point, calls, lists, shapes.
+KEPT = re.compile(r"`[^`]*`|<[^>]*>|&\w+;|\S*[_.()\[\]=/\d×]\S*")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def pseudo(template: str) -> str:
+    """A template in the pseudo-language.
+
+    >>> pseudo("`{name}` returned {what}.")
+    '⟦`⟧{name}⟦` returned ⟧{what}⟦.⟧'
+    """
+    return "".join(piece if piece.startswith("{") else f"⟦{piece}⟧" for piece in PIECES.split(template) if piece)
+
+
+@contextmanager
+def pseudo_language() -> Iterator[None]:
+    """Inside the block all texts are shown in the pseudo-language."""
+    with pytest.MonkeyPatch.context() as patch, languages.speaking(CODE):
+        patch.setattr(languages, "words_of", lambda _language: pseudo)
+        yield
+
+
+def english_in(text: str, *values: str) -> list[str]:
+    """The words of a text in the pseudo-language that stand in no brackets, and are neither code nor in one of these
+    values.
+
+    >>> english_in("⟦Run ⟧`check`⟦ again⟧: it failed.")
+    ['it', 'failed']
+    """
+    outside = INSIDE.sub(" ", text.replace("⟦`⟧", "`").replace("⟦`", "`⟦").replace("`⟧", "⟧`"))
+    allowed = {word for value in values for word in WORD.findall(value)}
+    return [word for word in WORD.findall(KEPT.sub(" ", outside)) if word not in allowed]
