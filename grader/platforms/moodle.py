@@ -135,21 +135,20 @@ def _is_hidden(name: str) -> bool:
 def _groups(names: Iterable[str], source: Source) -> dict[str, tuple[str, str]]:
     """By its name in a zip the group and the person's name. Moodle puts a group before every name of an assignment or
     before none, so a hyphen in one name alone is that name's own."""
-    ways = {name: [] if source.knows(name) or _is_hidden(name) else splits(name) for name in names}
+    ways = {name: [] if source.knows(name) else splits(name) for name in names}
     if not ways or not all(ways.values()):
         return {name: ("", name) for name in ways}
     people = {rest for both in ways.values() for _group, rest in both if source.knows(rest) or _is_hidden(rest)}
     if not people:
         return {name: ("", name) for name in ways}
     with_rest = Counter(group for both in ways.values() for group, rest in both if rest in people)
-    at_all = Counter(group for both in ways.values() for group, _rest in both)
     found = {}
     for name, both in ways.items():
         # Of a group that others are in too, a member may call themselves "x-Ann Lee": that isn't Ann Lee.
         likely = [(with_rest[group], rest in people, -len(group), group, rest) for group, rest in both]
         known = [way for way in likely if way[1]]
         best = max(known or likely)
-        shorter = [way for way in likely if best[3].startswith(f"{way[3]}-") and way[0] >= 1 and at_all[way[3]] > 1]
+        shorter = [way for way in likely if best[3].startswith(f"{way[3]}-") and way[0] >= 1]
         _count, _is_known, _length, group, rest = max(shorter) if shorter and best[0] == 1 else best
         found[name] = (group, rest)
     return found

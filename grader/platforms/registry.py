@@ -34,13 +34,8 @@ def known_headings() -> dict[str, str]:
 
 def of_list(heads: Sequence[str]) -> Platform:
     """Whose list it is by its headings in English."""
-    with_lists = [platform for platform in platforms() if platform.ids]
-    own = [platform for platform in with_lists if platform.is_headed and platform.is_headed <= set(heads)]
-    return (
-        max(own, key=lambda platform: len(platform.is_headed))
-        if own
-        else next(platform for platform in with_lists if not platform.is_headed)
-    )
+    own = (platform for platform in platforms() if platform.ids and platform.is_headed <= set(heads))
+    return max(own, key=lambda platform: len(platform.is_headed))  # one that needs no heading has any list
 
 
 def authors(source: Source) -> dict[str, Author]:

@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -26,6 +27,7 @@ from grader.book.marks import (
     marks_of,
     pseudonymous,
     total,
+    waits,
 )
 from grader.cli.main import main
 from grader.course.class_directory import course_layout
@@ -130,6 +132,22 @@ def test_a_mark_by_hand_is_a_mark_and_whoever_has_left_has_none(course):
     assert sorted(names.totals.values()) == sorted(marks.totals.values())
     assert [*names.people] == sorted(names.people)
     assert names.possible == marks.possible
+
+
+@pytest.mark.parametrize(
+    ("scores", "flagged", "waiting"),
+    [
+        ([(1.0, None), (None, 2.0)], False, False),
+        ([(1.0, None), (None, None)], False, True),
+        ([(None, None)], False, True),
+        ([(1.0, None)], True, True),
+        ([], False, False),
+    ],
+)
+def test_one_cell_without_a_mark_is_enough_to_wait(scores, flagged, waiting):
+    grades = [SimpleNamespace(auto_score=auto, manual_score=manual) for auto, manual in scores]
+    submission = SimpleNamespace(needs_manual_grade=flagged, notebooks=[SimpleNamespace(grades=grades)])
+    assert waits(submission) is waiting
 
 
 def due(course, lesson, when):

@@ -155,6 +155,13 @@ def test_a_notebook_is_kept_once_a_time_and_two_of_one_time_both(course):
     assert kept_times(course, "bo") == []
 
 
+def test_a_folder_that_a_killed_command_left_empty_is_filled(course):
+    folder = course.root / ".grader" / "earlier" / LESSON / "ann" / "2026-11-20 12.00.00"
+    folder.mkdir(parents=True)
+    assert archive_hand_in(course, "ann", NOON, b"work")
+    assert kept_hand_ins(course, "ann") == [(NOON, b"work")]
+
+
 def test_what_is_kept_can_be_taken_back(course):
     for days in range(3):
         archive_hand_in(course, "ann", NOON + days * DAY, b"%d" % days)

@@ -210,6 +210,20 @@ def test_only_so_many_modules_are_given(folder):
     assert len(written(found)) == module.MOST_MODULES
 
 
+def test_modules_of_modules_are_counted_with_them(folder):
+    count = module.MOST_MODULES - 1
+    firsts, seconds = ([f"{letter}{number:02}" for number in range(count)] for letter in "mn")
+    importing = nb.dump([nb.code(f"import {', '.join(firsts)}"), *nb.solved(LESSON)])
+    files = {f"{name}.py": b"x = 1" for name in (*firsts, *seconds)}
+    found = chosen(folder, {OWN: importing, **files, "m00.py": f"import {', '.join(seconds)}".encode()})
+    assert [text.split()[1] for text in written(found)][count:] == ["n00.py"]
+
+
+def test_a_module_that_can_t_be_read_changes_no_notebook(folder):
+    importing = json.dumps(json.loads(IMPORTING), indent=4).encode()
+    assert chosen(folder, {OWN: importing, "helper.py": b"\xff"}).data == importing
+
+
 @pytest.mark.parametrize("magic", ["%%writefile helper.py", "%%file helper.py", "%%writefile -a helper.py"])
 def test_what_the_notebook_writes_itself_is_left_to_it(folder, magic):
     importing = nb.dump([nb.code(f"{magic}\nx = 2"), nb.code("import helper"), *nb.solved(LESSON)])

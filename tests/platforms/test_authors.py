@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,12 +87,22 @@ def test_whoever_calls_themselves_by_a_hyphen_and_anothers_name_is_not_them():
         ("G", ("Eve",)),
         ("G", ("x-Ann Lee",)),
     ]
+    assert moodle("G-Bo O'Neil", "G-x-Ann Lee") == [("G", ("Bo O'Neil",)), ("G", ("x-Ann Lee",))]
+    names = ("G-Bo O'Neil", "G-h-Eve", "G-h-x-Ann Lee")
+    assert [group for group, _names in moodle(*names, known=("Ann Lee", "Bo O'Neil", "Eve"))] == ["G", "G", "G"]
     assert moodle("G-Bo O'Neil", "H-Ann Lee") == [("G", ("Bo O'Neil",)), ("H", ("Ann Lee",))]
     assert moodle("G-h-Bo O'Neil", "G-h-Ann Lee", "G-h-Eve") == [
         ("G-h", ("Bo O'Neil",)),
         ("G-h", ("Ann Lee",)),
         ("G-h", ("Eve",)),
     ]
+
+
+def test_a_group_may_be_called_as_another_one_and_a_word():
+    """Of more people "G" is the group, but these two are known only without the word behind it."""
+    names = ("G-Ann Lee", "G-Bo", "G-Cy", "G-2-Di", "G-2-Eve")
+    groups = [group for group, _names in moodle(*names, known=("Ann Lee", "Bo", "Cy", "Di", "Eve"))]
+    assert groups == ["G", "G", "G", "G-2", "G-2"]
 
 
 def test_whom_moodle_hides_has_no_name():
@@ -466,5 +477,8 @@ def test_what_is_known_of_headings_and_numbers(monkeypatch):
     first, second = (type("P", (), {"headings": {"x": name}}) for name in "ab")
     monkeypatch.setattr(registry, "platforms", lambda: (first, second))
     assert known_headings() == {"x": "a"}
+    fakes = [SimpleNamespace(key=key, worksheet=told.get) for key, told in (("a", {1: "A"}), ("b", {1: "B", 2: "C"}))]
+    monkeypatch.setattr(registry, "platforms", lambda: fakes)
+    assert [registry.worksheet(rows) for rows in (1, 2, 3)] == [("a", "A"), ("b", "C"), ("", {})]
     assert [number(points) for points in (None, 0.0, 7.5, 10.0, 3.333)] == ["", "0", "7.5", "10", "3.33"]
     assert (splits("-ann"), splits("ann")) == ([], [])
