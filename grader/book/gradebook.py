@@ -362,7 +362,7 @@ def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, SubmissionMark]
 
 
 def _mark(grades: Sequence[Any], penalty: float) -> SubmissionMark:
-    cells = {exercise_of(grade.name): (grade.score or 0.0, grade.max_score) for grade in grades}
+    cells = {exercise_of(grade.name): (grade.score, grade.max_score) for grade in grades}
     total = sum(score for score, _points in cells.values()) - penalty
     by_hand = tuple(sorted(exercise_of(grade.name) for grade in grades if grade.needs_manual_grade))
     points = sum(points for _score, points in cells.values())

@@ -89,8 +89,8 @@ class RegradeBook(LessonGradebook):
                 if (name := exercise_of(grade.name)) in points:
                     grade.manual_score, grade.needs_manual_grade = points[name], False
             comments = {comment.name: comment for comment in submitted.comments}
-            if told := [comments[name] for name in points if name in comments][:1]:
-                told[0].manual_comment = "\n\n".join(said for said in (told[0].manual_comment, why) if said)
+            if told := next((comments[name] for name in points if name in comments), None):
+                told.manual_comment = "\n\n".join(said for said in (told.manual_comment, why) if said)
             self._refresh_score(submitted)
             after, rows_after = self._now([student])
             yield GradebookDiff(before, after, rows, rows_after)

@@ -53,6 +53,7 @@ def test_of_several_results_the_stored_one_counts_and_else_the_last(tmp_path, lo
     log.add([logged("k1"), logged("k2", score=0.5), logged("k3", "bo")])
     assert {who: line.key for who, line in latest(tmp_path, LESSON).items()} == {"ann": "k2", "bo": "k3"}
     log.mark_stored({"ann": "k1"})
+    assert stored_keys(tmp_path, LESSON) == {"ann": "k1"}
     assert latest(tmp_path, LESSON)["ann"].key == "k1"
     log.mark_stored({"ann": "gone"})  # its line is lost
     assert latest(tmp_path, LESSON)["ann"].key == "k2"

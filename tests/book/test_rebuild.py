@@ -14,6 +14,7 @@ from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.result import SubmissionResult
 from grader.judge.result import TestResult as ResultOfTest
+from grader.judge.words import as_text
 from grader.report import ExerciseResult
 from tools import notebooks as nb
 
@@ -202,12 +203,23 @@ def test_of_what_can_t_be_read_nothing_is_taken(data):
     ]
 
 
+def test_what_counts_as_unreadable_is_not_read_again_and_every_sentence_comes_first():
+    said = SubmissionResult(TESTED.exercises, unreadable="It is torn.", notes=("One.", "Two."), tests=TESTED.tests)
+    made = rebuilt(nb.dump(CELLS), said)
+    notes = [text for _name, text in texts(made) if text.startswith("**Note.** ")]
+    assert notes == ["**Note.** It is torn.", "**Note.** One.", "**Note.** Two."]
+    assert ("code", "x = 1") not in texts(made)
+    assert (made["nbformat"], made["nbformat_minor"]) == (4, 5)
+
+
 def test_what_was_read_when_it_was_graded_is_left_out_where_it_can_t_be_read_now():
     assert texts(rebuilt(nb.dump(CELLS), limits=Limits(notebook_bytes=10)))[0] == ("a", "")
 
 
 def test_an_answer_in_text_that_became_a_raw_cell_is_an_answer():
-    made = rebuilt([{**CELLS[3], "cell_type": "raw", "source": "So."}])
+    other = {"cell_type": "raw", "id": "r", "metadata": {}, "source": "raw"}
+    made = rebuilt([other, {**CELLS[3], "cell_type": "raw", "source": "So."}])
+    assert "raw" not in {text for _name, text in texts(made)}
     assert texts(made)[0] == ("essay", "So.")
     assert made["cells"][0]["cell_type"] == "markdown"
 
@@ -266,6 +278,10 @@ def test_the_bytes_are_a_notebook_and_the_cells_are_the_teacher_s_own():
     made = nbformat.reads(stored.notebook.decode(), as_version=4)
     nbformat.validate(made)
     assert made.cells[0].source == "é = '?'"
+    long = stored_notebook(Outline.of(nb.dump(CELLS)), nb.dump(student(a="x = 1\ny = 2\n")), TESTED, RELEASE, Limits())
+    made = nbformat.reads(long.notebook.decode(), as_version=4)
+    assert made.cells[0].source == "x = 1\ny = 2\n"
+    assert made.cells[1].outputs[0].data["text/plain"] == as_text(TESTED.worth(RELEASE.points())["a"])
     assert stored.own == {
         "tests": OwnCell(2.5, unanswered=False),
         "essay": OwnCell(None, unanswered=False),

@@ -126,8 +126,8 @@ def test_a_comment_says_what_was_found_or_that_nothing_was_answered(book, lesson
         "essay": "No response.",
         "task": None,
     }
-    lesson.store([entry("ann", result(0.5, 1.0), own={"essay": OwnCell(None, False)})])
-    assert comments(book, "ann")["essay"] is None
+    lesson.store([entry("ann", result(0.5, 1.0), own={"essay": OwnCell(None, False), "task": OwnCell(0.0, True)})])
+    assert (comments(book, "ann")["essay"], comments(book, "ann")["task"]) == (None, "No response.")
 
 
 @pytest.mark.parametrize(("late", "penalty"), [(-HOUR, None), (HOUR, 0.7), (DAY + HOUR, 1.4)])
@@ -140,6 +140,14 @@ def test_the_penalty_is_of_what_the_submission_earns_with_marks_by_hand_and_extr
     row(book, "ann").grades[1].extra_credit = 0.5
     lesson.store([entry("ann", result(0.0, 1.0), DUE + late)])
     assert (row(book, "ann").score, row(book, "ann").late_submission_penalty) == (7.0, penalty)
+
+
+def test_the_penalty_is_of_the_score_as_it_becomes(book, lesson):
+    lesson.store([entry("ann", result(0.0, 0.0), DUE + HOUR)])
+    submitted = row(book, "ann")
+    assert submitted.score == 0.0  # read already
+    record(submitted, result(), {}, config(percent_a_day=10))
+    assert submitted.late_submission_penalty == 0.7
 
 
 def test_record_commits_nothing(book, lesson):
@@ -235,13 +243,13 @@ def test_who_is_not_on_the_roster(book, lesson):
 def test_the_marks_are_those_of_the_gradebook_less_the_penalty(monkeypatch, book):
     lesson = opened(monkeypatch, book, percent_a_day=10)
     lesson.store([entry("ann", result(0.5, 1.0), DUE + HOUR, own=TESTED), entry("bo", result(0.0, 0.0))])
-    by_hand(book, "ann", "essay", 3.26)
+    by_hand(book, "ann", "essay", 3.264)
     mark = lesson.marks()["ann"]
     assert mark.cells == {
         "a": (2.0, 4.0),
         "b": (3.0, 3.0),
         "tests": (1.5, 2.0),
-        "essay": (3.26, 5.0),
+        "essay": (3.264, 5.0),
         "task": (0.0, 1.0),
     }
     assert (mark.points, mark.penalty, mark.score, mark.by_hand) == (15.0, 0.65, 9.11, ("task",))
@@ -299,6 +307,32 @@ def test_a_time_that_is_known_only_now_changes_the_penalty_and_one_that_is_not_k
     assert [row(book, who).late_submission_penalty for who in ("ann", "bo")] == [0.7, 0.7]
 
 
+def test_everybody_s_penalty_is_worked_out_anew(monkeypatch, book):
+    lesson, people = opened(monkeypatch, book, percent_a_day=10), ("ann", "bo", "cy")
+    lesson.store([entry(who, result()) for who in people])
+    lesson.refresh_lateness(dict.fromkeys(people, DUE + HOUR))
+    assert [row(book, who).late_submission_penalty for who in people] == [0.7] * 3
+
+
+def test_without_free_days_a_lesson_s_lateness_costs_no_other_one(monkeypatch):
+    with gradebook_in_memory(OTHER, LESSON) as book:
+        first = opened(monkeypatch, book, OTHER, percent_a_day=10)
+        first.store([entry("ann", result(), DUE + HOUR)])
+        second = opened(monkeypatch, book, LESSON, percent_a_day=20)
+        second.store([entry("ann", result())])
+        second.refresh_lateness({"ann": DUE})
+        assert row(book, "ann", OTHER).late_submission_penalty == 0.7
+
+
+def test_another_lesson_s_extension_is_none_of_this_one(monkeypatch):
+    with gradebook_in_memory(OTHER, LESSON) as book:
+        first, second = (opened(monkeypatch, book, name, percent_a_day=10) for name in (OTHER, LESSON))
+        first.store([entry("ann", result())])
+        book.find_submission(OTHER, "ann").extension = 2 * DAY
+        book.db.commit()
+        assert second.earns("ann", result(), DUE + 7 * DAY + HOUR) == 6.3
+
+
 def test_what_feedback_shows_is_each_cell_s_mark_and_comments_and_how_late_it_came(monkeypatch, book):
     lesson = opened(monkeypatch, book, percent_a_day=10)
     lesson.store([entry("ann", result(0.5, 1.0), DUE + HOUR, own=TESTED)])
@@ -314,6 +348,8 @@ def test_what_feedback_shows_is_each_cell_s_mark_and_comments_and_how_late_it_ca
     before = str(shown)
     assert "1 hour late" in before
     by_hand(book, "ann", "essay", 1.25)
+    lesson.store([entry("bo", result(), DUE)])
+    assert (lesson.shown()["bo"][LESSON].penalty, lesson.shown()["bo"][LESSON].late) == (0.0, "")
     assert lesson.shown()["ann"][LESSON].score == 9.75
     assert str(lesson.shown()["ann"][LESSON]) != before
 
@@ -357,6 +393,21 @@ def test_where_nothing_is_known_there_are_no_marks(monkeypatch, book, tmp_path):
     opened(monkeypatch, book).store([entry("ann", result())])
     assert marks_in(layout("postgresql://"), "07", config()) == {}
     assert marks_in(layout("postgresql://"), LESSON, config())["ann"].score == 7.0
+
+
+def test_marks_are_read_where_a_file_is(monkeypatch, book, lesson, tmp_path):
+    lesson.store([entry("ann", result())])
+    (tmp_path / "gradebook.db").touch()
+    layout = SimpleNamespace(db_url=f"sqlite:///{tmp_path}/gradebook.db", course_id="attention")
+    assert marks_in(layout, LESSON, config())["ann"].score == 7.0
+
+
+def test_a_gradebook_is_closed_behind_its_block(monkeypatch, book, lesson):
+    closed = []
+    monkeypatch.setattr(book, "close", lambda: closed.append(1))
+    with lesson:
+        assert not closed
+    assert closed == [1]
 
 
 def test_a_gradebook_that_can_t_be_opened_is_told(tmp_path):

@@ -62,6 +62,7 @@ def test_a_trial_says_what_would_change_and_changes_nothing(book, lesson):
     assert diff.rows_before["bo"]["comment"]["a"] == ["0 of 10 points.", None]
     assert diff.rows_after["bo"]["comment"]["a"] == ["10 of 10 points.", None]
     assert diff.rows_before["bo"]["grade"]["essay"] == [None, None, True]
+    book.db.commit()
     assert everything(book, "ann", "bo") == before
 
 
@@ -103,6 +104,14 @@ def test_a_mark_by_hand_for_late_work_costs_what_that_rule_says(book, lesson):
     with lesson.override("bo", {"a": 4.0}, "Seen.") as diff:
         pass
     assert (diff.after["bo"].score, row(book, "bo").late_submission_penalty) == (3.6, 0.4)
+
+
+def test_lateness_that_changed_since_is_on_both_sides_of_a_mark_by_hand(book, lesson):
+    row(book, "ann").assignment.timestamp = DUE + HOUR
+    book.db.commit()
+    with lesson.override("ann", {"essay": 1.0}, "Seen.") as diff:
+        pass
+    assert (diff.before["ann"].penalty, diff.after["ann"].penalty) == (0.5, 0.6)
 
 
 def test_who_handed_in_nothing_has_no_points_elsewhere(book, lesson):
@@ -158,7 +167,8 @@ def test_what_is_newer_stays_and_is_told(book, lesson):
 
 
 def test_what_was_changed_for_several_is_taken_back_for_all(book, lesson):
-    better = [entry(who, result(1.0, 1.0), None, own=ESSAY) for who in ("ann", "bo")]
+    none = {name: OwnCell(0.0, unanswered=True) for name in ("essay", "task")}  # so that every comment changes
+    better = [entry(who, result(0.25, 0.75), None, own=none) for who in ("ann", "bo")]
     before, diff = everything(book, "ann", "bo"), lesson.trial(better, {})
     lesson.store(better)
     assert lesson.restore(diff.rows_before, diff.rows_after) == {}
@@ -177,8 +187,9 @@ def test_when_somebody_handed_in_can_be_set_back_with_what_it_costs(book, lesson
     assert lesson.times(["ann", "zoe"]) == {"ann": DUE}
     lesson.set_times({"ann": DUE + HOUR, "zoe": DUE})
     assert (lesson.times(["ann"]), row(book, "ann").late_submission_penalty) == ({"ann": DUE + HOUR}, 0.5)
-    lesson.set_times({"ann": None})
+    lesson.set_times({"ann": None, "bo": DUE + HOUR})
     assert (lesson.times(["ann"]), row(book, "ann").late_submission_penalty) == ({"ann": None}, None)
+    assert lesson.times(["bo"]) == {"bo": DUE + HOUR}
 
 
 def test_a_hand_in_that_is_taken_back_takes_its_marks_with_it_in_this_lesson_only(monkeypatch):
@@ -190,6 +201,17 @@ def test_a_hand_in_that_is_taken_back_takes_its_marks_with_it_in_this_lesson_onl
         assert (first.marks(), second.marks()["ann"].score) == ({}, 7.0)
         kinds = (api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.Comment)
         assert [book.db.query(kind).count() for kind in kinds] == [1, 1, 5, 4]
+
+
+def test_a_hand_in_of_several_notebooks_is_taken_back_whole(monkeypatch):
+    with gradebook_in_memory(LESSON) as book:
+        book.add_notebook("another", LESSON)
+        book.add_grade_cell("more", "another", LESSON, max_score=1, cell_type="code")
+        lesson = opened(monkeypatch, book)
+        lesson.store([entry("ann", result())])
+        lesson.withdraw("ann")
+        kinds = (api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.Comment)
+        assert [book.db.query(kind).count() for kind in kinds] == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("name", ["trial", "override", "restore", "set_times", "withdraw"])
