@@ -54,7 +54,7 @@ def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> N
     notebook = nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA))
     notebook.nbformat_minor = 5
     givens = iter(f"given-{number}" for number in range(1, len(lesson.cells) + 1))
-    for cell, source, cell_id in zip(lesson.cells, filled(lesson), _ids(lesson), strict=True):
+    for cell, source, cell_id in zip(lesson.cells, filled(lesson), ids(lesson), strict=True):
         if cell.explains:
             _hide(notebook.cells[-1])
         elif cell.is_code:
@@ -73,7 +73,7 @@ def _hide(answer: NotebookNode) -> None:
     answer.metadata["jupyter"] = {"source_hidden": True}
 
 
-def _ids(lesson: Lesson) -> Iterator[str]:
+def ids(lesson: Lesson) -> Iterator[str]:
     """The ids of a lesson's cells. jupytext draws them at random; these stay what they are while a cell's exercise, or
     else its source, does."""
     seen: Counter[str] = Counter()

@@ -6,7 +6,7 @@ Minutes are for somebody who reads English as a second language (docs/build.md h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from tokenize import NEWLINE, generate_tokens
 from typing import NamedTuple
@@ -16,7 +16,9 @@ from nbformat import NotebookNode
 from grader.authoring.lesson import Lesson, LessonCell
 from grader.authoring.links import ANCHOR, PART
 from grader.authoring.states import is_view
+from grader.authoring.translation.units import translated
 from grader.regions import BEGIN, cut
+from grader.sentences import Translate, in_language, say
 
 WORDS_A_MINUTE = 100
 A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it shows a view
@@ -27,7 +29,7 @@ TEXT_BELOW = "A plot, described in the text below it."
 TIME_MARK = "<!-- time -->"
 MORE = "## For those who want more"  # what follows takes time of its own
 SECTION = re.compile(r"(?m)^(?=## )")
-DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+Difficulty (\d) of 5)$")
+DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+)Difficulty (\d) of 5$")
 IN_WORDS = re.compile(r"(?m)^\*The picture in words:\* ((?:.+(?:\n|\Z))+)")
 FOLDED_WORDS = re.compile(r"<details><summary>The picture in words</summary>\s+(.+?)\s+</details>", re.DOTALL)
 SENTENCE = re.compile(r"(?<=[.!?:])\s")
@@ -137,35 +139,89 @@ def _rounded(minutes: float) -> int:
     return max(1, round(minutes)) if minutes < 10 else 5 * round(minutes / 5)
 
 
-def filled(lesson: Lesson) -> Iterator[str]:
-    """The sources of a lesson's cells, in the prose with what the build adds: under the heading of every numbered part
-    a bar and its time, the time of the lesson and of each exercise, pictures in words folded away, links.
-    """
+class Marked(NamedTuple):
+    """The source of a cell, in the prose with a mark, a comment, in place of each text that the build makes. `added`
+    are the pieces of those texts by their marks."""
+
+    source: str
+    added: Mapping[str, tuple[str, ...]]
+
+
+def with_marks(lesson: Lesson) -> Iterator[Marked]:
+    """The sources of a lesson's cells, in the prose with what the build adds, as `filled` has it, or a mark for it."""
     found = times(lesson)
     parts = iter(enumerate(found.parts, 1))
-    time = f"{about(found.total)}, {_rounded(sum(found.exercises.values()))} of them for the exercises"
-    if found.more:
-        time += f", and {about(found.more)} for those who want more"
+    time = _time(found)
     for cell in lesson.cells:
         if cell.is_code:
-            yield cell.source
+            yield Marked(cell.source, {})
             continue
-        sections = [_with_place(section, parts, len(found.parts)) for section in SECTION.split(cell.source)]
-        source = DIFFICULTY.sub(
-            lambda match: f"{match[1]} · {about(found.exercises.get(match[2], 0))}", "".join(sections)
-        )
-        yield lesson.linked(IN_WORDS.sub(_folded, source.replace(TIME_MARK, time)))
+        added: dict[str, tuple[str, ...]] = {TIME_MARK: (time,)}
+        sections = [_with_place(section, parts, len(found.parts), added) for section in SECTION.split(cell.source)]
+
+        def with_difficulty(match: re.Match[str], added: dict[str, tuple[str, ...]] = added) -> str:
+            heading, name, level = match.groups()
+            mark = f"<!-- difficulty of {name} -->"
+            added[mark] = (_difficulty(level, found.exercises.get(name, 0)),)
+            return f"{heading}{mark}"
+
+        source = DIFFICULTY.sub(with_difficulty, "".join(sections))
+        yield Marked(lesson.linked(IN_WORDS.sub(_folded, source)), added)
 
 
-def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) -> str:
+def filled(lesson: Lesson, translate: Translate | None = None) -> Iterator[str]:
+    """The sources of a lesson's cells, in the prose with what the build adds: under the heading of every numbered part
+    a bar and its time, the time of the lesson and of each exercise, pictures in words folded away, links. The prose is
+    in the language of `translate`; what has no translation stays English.
+    """
+    for cell, marked in zip(lesson.cells, with_marks(lesson), strict=True):
+        source = marked.source
+        if translate is not None and not cell.is_code:
+            source = translated(source, translate)
+        for mark, pieces in marked.added.items():
+            source = source.replace(mark, "".join(in_language(piece, translate or _english) for piece in pieces))
+        yield source
+
+
+def _english(_text: str) -> None:
+    """No translation."""
+
+
+def _time(found: Times) -> str:
+    """How long a lesson takes."""
+    total, exercises = _rounded(found.total), _rounded(sum(found.exercises.values()))
+    if not found.more:
+        return say("about {minutes} minutes, {exercises} of them for the exercises", minutes=total, exercises=exercises)
+    return say(
+        "about {minutes} minutes, {exercises} of them for the exercises, and about {more} minutes for those who want "
+        "more",
+        minutes=total,
+        exercises=exercises,
+        more=_rounded(found.more),
+    )
+
+
+def _difficulty(level: str, minutes: float) -> str:
+    said = _rounded(minutes)
+    if said == 1:
+        return say("Difficulty {level} of 5 · about 1 minute", level=level)
+    return say("Difficulty {level} of 5 · about {minutes} minutes", level=level, minutes=said)
+
+
+def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int, added: dict[str, tuple[str, ...]]) -> str:
     heading = PART.match(section)
     if heading is None:
         return section
     at, minutes = next(parts)
-    part = f"Part {at} of {count}"
-    bar = f'<progress value="{at}" max="{count}" title="{part}"></progress>'
+    mark, said = f"<!-- part {at} -->", _rounded(minutes)
+    part = say("Part {at} of {count}", at=at, count=count)
+    if said == 1:
+        timed = say("Part {at} of {count} · about 1 minute", at=at, count=count)
+    else:
+        timed = say("Part {at} of {count} · about {minutes} minutes", at=at, count=count, minutes=said)
+    added[mark] = (f'<progress value="{at}" max="{count}" title="', part, '"></progress> ', timed)
     anchor = f'<a id="{ANCHOR}{heading["number"]}"></a>'
-    return f"{anchor}\n\n{heading[0]}\n\n{bar} {part} · {about(minutes)}{section[heading.end() :]}"
+    return f"{anchor}\n\n{heading[0]}\n\n{mark}{section[heading.end() :]}"
 
 
 def _folded(match: re.Match[str]) -> str:

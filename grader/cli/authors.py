@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.elsewhere import VISIBILITY
-from grader.errors import CourseError
+from grader.errors import CommandFailed, CourseError
 from grader.interrupt import stopped
 from grader.printable import echo
 
@@ -109,6 +109,33 @@ def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool, seeds: int) ->
 
     if not mutation.report(exercises, jobs, echo, no_help, seeds):
         raise SystemExit(1)
+
+
+@click.command()
+@click.argument("language", default="ko")
+@click.argument("catalogues", metavar="[CATALOGUE]...", nargs=-1)
+@click.option("--check", is_flag=True, help="Change nothing, and exit with 1 if an entry is missing or faulty.")
+@click.option("--forget", is_flag=True, help="Drop the entries whose English text is gone.")
+@stopped("The catalogues written so far are up to date. Run the command again for the rest.")
+def translate(language: str, catalogues: tuple[str, ...], check: bool, forget: bool) -> None:
+    """Bring the catalogues of LANGUAGE, translations/LANGUAGE/, up to date with the English texts.
+
+    What is unchanged keeps its translation; where the English text has changed, the entry becomes fuzzy. With --check,
+    CATALOGUE limits what is looked at: a name such as words, a file, or a lesson's number.
+    """
+    repository = _repository()
+    from grader.authoring.translation import translate as command
+
+    if not check:
+        command.merge(repository, language, forget, echo)
+        return
+    names = command.names_of(repository, language, catalogues)
+    folder = command.folder_of(repository.root, language)
+    found = list(command.problems(folder, language, command.read_all(folder), names))
+    found += [] if catalogues else command.outdated(repository, language)
+    if found:
+        raise CommandFailed("\n".join([*found, f"Found: {len(found)}."]))
+    echo(f"Complete, and without a fault: {', '.join(names)}.")
 
 
 @click.group()

@@ -15,7 +15,7 @@ import click
 
 from grader import __version__
 from grader.cli import due, lessons_of_course, withdraw  # noqa: F401  (commands of `course`)
-from grader.cli.authors import build, digest, mutants, new, release
+from grader.cli.authors import build, digest, mutants, new, release, translate
 from grader.cli.elsewhere import grade
 from grader.cli.extend import extend
 from grader.cli.feedback import feedback
@@ -136,7 +136,7 @@ SECTIONS = {
         *(autograde, collect, course, export, extend, feedback, grade),
         *(insights, override, regrade, roster, watch),
     ),
-    "For authors of the course": (build, digest, mutants, new, release),
+    "For authors of the course": (build, digest, mutants, new, release, translate),
 }
 
 

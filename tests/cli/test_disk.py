@@ -56,6 +56,7 @@ LINES = {
     "regrade": ("{course}", "00", "--preview", "--page", OUT),
     "release": ("{out}",),
     "roster": ("{course}", "{work}/people.csv"),
+    "translate": (),
     "watch": ("{course}",),
 }
 ALSO = {
@@ -64,7 +65,8 @@ ALSO = {
     "regrade --accept": ("regrade", "{course}", "00", "--accept"),
     "export to the course": ("export", "{course}", "--to", "json"),
 }
-TAKE_THE_REPOSITORY = ("build", "mutants", "new exercise", "new lesson", "release")  # they find it by where they lie
+# They find it by where they lie.
+TAKE_THE_REPOSITORY = ("build", "mutants", "new exercise", "new lesson", "release", "translate")
 EVERY = [line for line in [*LINES, *ALSO] if line not in TAKE_THE_REPOSITORY]
 
 

@@ -1,0 +1,220 @@
+"""The English sentences in the source of Python, JavaScript and templates that a learner may read.
+
+What is given to `say("…")` is one. So is every plain string with two words or more in the modules that speak to
+learners, whether `say` gets it at once or through a table: a text too many costs a translator a minute, one too few
+stays English. Names in capitals that `say` gets have single words too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from babel.messages.jslexer import Token, tokenize, unquote_string
+
+from grader.errors import CourseError
+
+Found = tuple[str, int]  # a text and its line
+WORD = re.compile(r"[\"(“]?[A-Za-z][a-z'’-]*[.,:;?!)\"”]*")
+LOWER = re.compile(r"[a-z]{3}")
+# Calls whose strings no learner reads: patterns, seeds, errors for authors and teachers.
+UNREAD = {"compile", "search", "match", "fullmatch", "sub", "findall", "finditer", "Draw", "startswith", "endswith"}
+# Of a view's source, what is prose by its form alone: names of classes, queries of CSS.
+STYLE = re.compile(r"^\[|prefers-|\batt-")
+LABEL = re.compile(r"[A-Za-z][A-Za-z ,'’-]*[.?!]?")  # of a table that `say` gets, in contrast to names in code and axes
+NOT_SAID = {"NOTATION"}  # tables in capitals whose words lessons have in rows of their own
+SAY_IN_TEMPLATE = re.compile(r"""\bsay\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
+SAYS = ("say", "shown")
+SAY = re.compile(r"\bsay\(")
+
+
+def is_prose(text: str) -> bool:
+    """Whether a string has two words or more outside of code, and isn't a pattern or HTML.
+
+    >>> [is_prose(text) for text in ("all rows near 10000", "... Tq D", "wrong-shape", "`a b` twice")]
+    [True, False, False, False]
+    """
+    if "\\" in text or "</" in text or "|" in text or "://" in text:
+        return False
+    outside = "".join(text.split("`")[::2]).split()
+    return sum(WORD.fullmatch(word) is not None for word in outside) > 1 and LOWER.search(" ".join(outside)) is not None
+
+
+def of_python(paths: Iterable[Path], only_said: bool = False) -> Iterator[tuple[Path, list[Found]]]:
+    """The sentences of Python modules, in their order; with `only_said` those that `say` gets. `CourseError` with the
+    line of a `say` whose text is put together."""
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in paths}
+    tables: dict[str, list[tuple[Path, ast.expr]]] = {}
+    for path, tree in trees.items():
+        for name, value in _bound(tree):
+            tables.setdefault(name, []).append((path, value))
+    found = {path: dict(_read(path, tree, only_said)) for path, tree in trees.items()}
+    for path, tree in trees.items():
+        for name in _names_said(tree):
+            tables_here = [(where, value) for where, value in tables.get(name, ()) if where == path]
+            for where, value in tables_here or tables.get(name, []):
+                found[where] |= {text: line for text, line in _values(value) if text not in found[where]}
+    for path in trees:
+        yield path, sorted(found[path].items(), key=lambda one: one[1])
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """What a module binds at its top, by name."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield from ((name.id, node.value) for name in ast.walk(target) if isinstance(name, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            yield node.target.id, node.value
+
+
+def _says(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAYS and node.args:
+            yield node
+
+
+def _read(path: Path, tree: ast.Module, only_said: bool) -> Iterator[Found]:
+    for call in _says(tree):
+        text = call.args[0]
+        if isinstance(text, ast.JoinedStr | ast.BinOp):
+            raise CourseError(
+                f"{path.as_posix()}:{call.lineno}: the text of say(...) is put together, so it can't be translated. "
+                "Write the whole sentence, with names in braces for its values."
+            )
+        yield from _strings(text)
+    unread = _unread(tree)
+    for node in [] if only_said else ast.walk(tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in unread:
+            continue
+        if is_prose(node.value):
+            yield node.value, node.lineno
+
+
+def _strings(value: ast.expr) -> Iterator[Found]:
+    """The strings that an expression may be: itself, or either branch."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value, value.lineno
+    elif isinstance(value, ast.IfExp):
+        yield from _strings(value.body)
+        yield from _strings(value.orelse)
+
+
+def _unread(tree: ast.Module) -> set[int]:
+    """The nodes of strings that no learner reads: docstrings, parts of f-strings, what is compared, what an error for
+    authors says."""
+    nodes: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            nodes.add(id(node.value))
+        function = node.func if isinstance(node, ast.Call) else None
+        called = getattr(function, "id", getattr(function, "attr", ""))
+        is_search = isinstance(node, ast.GeneratorExp) and isinstance(node.elt, ast.Compare)
+        if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Compare) or is_search or called in UNREAD:
+            nodes |= {id(one) for one in ast.walk(node) if isinstance(one, ast.Constant)}
+    for name, value in _bound(tree) if isinstance(tree, ast.Module) else ():
+        if name in NOT_SAID:
+            nodes |= {id(one) for one in ast.walk(value)}
+    return nodes
+
+
+def _names_said(tree: ast.Module) -> Iterator[str]:
+    """The names in capitals that `say` gets the text from: `say(STATES[state])`."""
+    for call in _says(tree):
+        for node in ast.walk(call.args[0]):
+            name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+            if name.isupper():
+                yield name
+
+
+def _values(value: ast.expr) -> Iterator[Found]:
+    """The strings of a table: of a dict its values."""
+    parts = value.values if isinstance(value, ast.Dict) else [value]
+    for node in (node for part in parts for node in ast.walk(part)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_label(node.value):
+            yield node.value, node.lineno
+
+
+def _is_label(text: str) -> bool:
+    return is_prose(text) or (LABEL.fullmatch(text) is not None and LOWER.search(text) is not None)
+
+
+def of_javascript(path: Path) -> list[Found]:
+    """The sentences of a module in JavaScript, in their order. `CourseError` with the line of a `say` whose text is put
+    together."""
+    tokens = list(tokenize(path.read_text("utf-8"), jsx=False))
+    strings = _joined(tokens)
+    said = {strings[at + 2][0]: strings[at + 2] for at in _calls(tokens, path) if at + 2 in strings}
+    names = {tokens[at + 2].value for at in _calls(tokens, path) if tokens[at + 2].value.isupper()}
+    found: dict[str, int] = {}
+    for at, (text, line) in strings.items():
+        is_words = is_prose(text) and not STYLE.search(text)
+        if text in said or is_words or (_table(tokens, at) in names and _is_label(text)):
+            found.setdefault(text, line)
+    return list(found.items())
+
+
+def _calls(tokens: list[Token], path: Path) -> Iterator[int]:
+    """The places of `say` before a bracket, where it is no method."""
+    for at, token in enumerate(tokens[:-2]):
+        if token.value != "say" or tokens[at + 1].value != "(" or (at and tokens[at - 1].value in (".", "function")):
+            continue
+        if at and tokens[at - 1].type == "name" and tokens[at - 1].value in ("static", "async", "get"):
+            continue
+        if tokens[at + 2].type == "template_string" and "${" in tokens[at + 2].value:
+            raise CourseError(
+                f"{path.as_posix()}:{token.lineno}: the text of say(...) is put together, so it can't be translated. "
+                "Write the whole sentence, with names in braces for its values."
+            )
+        yield at
+
+
+def _joined(tokens: list[Token]) -> dict[int, Found]:
+    """The strings of a module by the place of their first token; what `+` joins is one."""
+    found: dict[int, Found] = {}
+    at = 0
+    while at < len(tokens):
+        token, first = tokens[at], at
+        if token.type == "string" or (token.type == "template_string" and "${" not in token.value):
+            text = _plain(token)
+            while (
+                at + 2 < len(tokens)
+                and tokens[at + 1].value == "+"
+                and tokens[at + 2].type in ("string", "template_string")
+                and "${" not in tokens[at + 2].value
+            ):
+                at += 2
+                text += _plain(tokens[at])
+            found[first] = text, token.lineno
+        at += 1
+    return found
+
+
+def _plain(token: Token) -> str:
+    return token.value[1:-1] if token.type == "template_string" else unquote_string(token.value)
+
+
+def _table(tokens: list[Token], at: int) -> str:
+    """The name in capitals that the statement around a token binds, `const NAME = …`; "" if there is none, or if the
+    token is a key."""
+    if at + 1 < len(tokens) and tokens[at + 1].value == ":":
+        return ""
+    for before in range(at, max(at - 400, -1), -1):
+        if tokens[before].value in ("const", "let"):
+            return tokens[before + 1].value
+    return ""
+
+
+def of_template(path: Path) -> list[Found]:
+    """The sentences of a page's template: what `say("…")` gets there. `CourseError` with the line of one that isn't a
+    plain string."""
+    text = path.read_text("utf-8")
+    found = [(match, match[1] if match[1] is not None else match[2]) for match in SAY_IN_TEMPLATE.finditer(text)]
+    plain = {match.start() for match, _ in found}
+    for call in SAY.finditer(text):
+        if call.start() not in plain:
+            line = text.count("\n", 0, call.start()) + 1
+            raise CourseError(f'{path.as_posix()}:{line}: expected a plain string, say("…")')
+    return [(re.sub(r"\\(.)", r"\1", said), text.count("\n", 0, match.start()) + 1) for match, said in found]

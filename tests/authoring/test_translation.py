@@ -1,0 +1,286 @@
+"""What is to be translated, the catalogues, and what an entry may not lose."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.authoring.translation import said
+from grader.authoring.translation.catalogue import Entry, Written, brought_up_to_date, read, text_of, write
+from grader.authoring.translation.faults import against_glossary, faults, faults_of, quoted_otherwise, unwanted
+from grader.authoring.translation.units import translated, units_of
+from grader.errors import CourseError
+
+ROOT = Path(__file__).parents[2]
+TEXT = """# A title
+
+A paragraph that
+is wrapped. **Bold** and `code`.
+
+- one item
+  on two lines
+  - nested
+1. numbered
+
+> quoted
+> twice
+
+| a b | c d |
+| --- | --- |
+| `x` | words |
+| `x` | $y$ |
+
+<details><summary>A fold</summary>
+
+What is in it: $x^2$.
+
+</details>
+
+$$a = b$$
+
+```python
+x = 1  # no unit
+```
+
+<!-- time -->"""
+
+
+def test_units_are_what_a_reader_takes_in_at_once():
+    assert [(unit.kind, unit.text) for unit in units_of(TEXT)] == [
+        ("heading", "A title"),
+        ("paragraph", "A paragraph that is wrapped. **Bold** and `code`."),
+        ("item", "one item on two lines"),
+        ("item", "nested"),
+        ("item", "numbered"),
+        ("item", "quoted twice"),
+        ("row", "| a b | c d |"),
+        ("row", "| `x` | words |"),
+        ("summary", "A fold"),
+        ("paragraph", "What is in it: $x^2$."),
+    ]
+
+
+def test_a_text_put_back_has_the_same_units():
+    again = translated(TEXT, lambda text: text)
+    assert [unit.text for unit in units_of(again)] == [unit.text for unit in units_of(TEXT)]
+    assert translated(TEXT, lambda _text: None) == TEXT
+
+
+def test_only_units_change():
+    made = translated(TEXT, lambda text: "| 가 | 나 |" if text.startswith("|") else "가")
+    assert made.count("가") == 10
+    for kept in (
+        "# 가",
+        "- 가\n  - 가\n1. 가",
+        "<summary>가</summary>",
+        "$$a = b$$",
+        "x = 1  # no unit",
+        "<!-- time -->",
+    ):
+        assert kept in made
+
+
+def test_wrapping_anew_changes_no_unit():
+    assert [u.text for u in units_of("one two\nthree")] == [u.text for u in units_of("one\ntwo three")]
+
+
+@pytest.mark.parametrize(
+    ("english", "korean", "fault"),
+    [
+        ("Print `x`.", "출력하세요.", "code missing: x"),
+        ("Print it.", "`x`를 출력하세요.", "code that English doesn't have: x"),
+        ("It is $d_k$.", "$d_q$입니다.", r"formulas missing: \$d_k\$"),
+        (
+            "A **weighted average** is needed.",
+            "**가중 평균(weighted average)**이 필요합니다.",
+            "bold pieces in",
+        ),
+        ("A *mask* is needed.", "마스크가 필요합니다.", "italic pieces in English: 1"),
+        ("Divide by 100.", "나누세요.", "numbers are missing: 100"),
+        ("`{name}` returned None.", "`{name}`은 None을 반환했습니다.", "a particle follows a placeholder"),
+        ("`{name}` returned None.", "함수가 None을 반환했습니다.", "placeholders missing: name"),
+        ("See [here](https://a.b).", "[여기](https://a.c)를 보세요.", "links missing"),
+        ("A <br> tag.", "태그.", "tags missing"),
+        ("The robot waits.", "로봇은(는) 기다립니다.", "two particles at once"),
+        ("In steps 5 to 7 and 8 to 9.", "5~7단계와 8~9단계에서.", "a tilde"),
+        ("| a | b |", "| 가 나 |", "cells of this row in English: 2"),
+        ("Not translated yet.", "Not translated yet.", "still the English text"),
+        ("One line.", "한 줄. ", "the blanks at its ends"),
+    ],
+)
+def test_a_translation_that_lost_something(english, korean, fault):
+    assert any(re.search(fault, found) for found in faults(english, korean, "ko"))
+
+
+@pytest.mark.parametrize(
+    ("english", "korean"),
+    [
+        ("A **weighted average** of `x`, $d_k$ and 100.", "`x`, $d_k$, 100의 **가중 평균**(weighted average)."),
+        ("`{name}` returned None.", "`{name}` 함수가 None을 반환했습니다."),
+        ("50 % of the rows", "행의 50%"),
+        ("| `x` | words |", "| `x` | 낱말 |"),
+        ("    indented: {names}", "    들여 쓴 것: {names}"),
+    ],
+)
+def test_a_good_translation_has_no_fault(english, korean):
+    assert not list(faults(english, korean, "ko"))
+
+
+def test_rules_of_korean_are_for_korean():
+    assert not list(faults("`{name}` returned None.", "`{name}`은 None을 반환했습니다.", "fr"))
+
+
+def test_a_comment_allows_a_fault():
+    entry = Written("Divide by 100.", "백으로 나누세요.")
+    assert list(faults_of(entry, "ko"))
+    entry.comments = ("allow: numbers are missing",)
+    assert not list(faults_of(entry, "ko"))
+    entry.comments = ("allow: ",)
+    assert list(faults_of(entry, "ko"))
+
+
+def test_words_that_the_glossary_refuses(tmp_path):
+    glossary = tmp_path / "glossary.csv"
+    glossary.write_text("english,translation,do not use\nmask,마스크,가리개; (가면)\n", "utf-8")
+    words = unwanted(glossary)
+    assert words == {"가리개": "마스크"}
+    assert list(against_glossary(Written("a mask", "가리개"), words))
+    assert not list(against_glossary(Written("a mask", "가면"), words))
+    assert unwanted(tmp_path / "none.csv") == {}
+
+
+def test_words_of_the_screen_are_quoted_as_they_are():
+    words = {"not passed yet": "아직 통과하지 못함"}
+    english = "It reads *not passed yet*."
+    assert not list(quoted_otherwise(Written(english, "*아직 통과하지 못함*이라고 나옵니다."), words))
+    assert list(quoted_otherwise(Written(english, "*통과 전*이라고 나옵니다."), words))
+
+
+def entries(*texts: str) -> list[Entry]:
+    return [Entry(text, "lessons/01_a.py#b", "paragraph") for text in texts]
+
+
+def test_an_english_edit_makes_one_entry_fuzzy():
+    old = [Written("The rows sum to one.", "행의 합은 1입니다."), Written("Look at the diagonal.", "대각선을 보세요.")]
+    made = brought_up_to_date({"a": old}, {"a": entries("The rows all sum to one.", "Look at the diagonal.", "New.")})
+    assert [(one.translation, one.fuzzy, one.before) for one in made["a"]] == [
+        ("행의 합은 1입니다.", True, "The rows sum to one."),
+        ("대각선을 보세요.", False, ""),
+        ("", False, ""),
+    ]
+
+
+def test_a_second_edit_keeps_the_text_that_was_translated():
+    old = [Written("The rows all sum to one.", "행의 합은 1입니다.", fuzzy=True, before="The rows sum to one.")]
+    made = brought_up_to_date({"a": old}, {"a": entries("All the rows all sum to one.")})
+    assert made["a"][0].before == "The rows sum to one."
+    again = brought_up_to_date(made, {"a": entries("All the rows all sum to one.")})
+    assert again == made
+
+
+def test_a_text_that_moves_takes_its_translation_along():
+    old = {"a": [Written("Moved on.", "옮겼습니다.", comments=("allow: code",))], "b": []}
+    made = brought_up_to_date(old, {"b": entries("Moved on.")})
+    assert [(one.translation, one.fuzzy, one.comments) for one in made["b"]] == [
+        ("옮겼습니다.", False, ("allow: code",))
+    ]
+    assert "a" not in made
+
+
+def test_a_text_that_is_gone_becomes_obsolete_and_comes_back():
+    old = {"a": [Written("Gone for now.", "지금은 없습니다.")]}
+    made = brought_up_to_date(old, {"a": entries("Something else entirely, said at length.")})
+    assert [(one.english, one.obsolete) for one in made["a"]][1] == ("Gone for now.", True)
+    back = brought_up_to_date(made, {"a": entries("Gone for now.")})
+    assert [(one.translation, one.obsolete, one.fuzzy) for one in back["a"]] == [("지금은 없습니다.", False, False)]
+
+
+def test_a_text_of_two_catalogues_is_in_the_first():
+    made = brought_up_to_date({}, {"a": entries("Twice."), "b": entries("Twice.", "Once.")})
+    assert {name: [one.english for one in catalogue] for name, catalogue in made.items()} == {
+        "a": ["Twice."],
+        "b": ["Once."],
+    }
+
+
+def test_a_catalogue_survives_its_file(tmp_path):
+    path = tmp_path / "a.po"
+    catalogue = [
+        Written('A "quoted" text of 50 % with {name}. ' * 5, "글. " * 40, places=("lessons/01.py#a",), about="item"),
+        Written("fuzzy", "흐림", True, "It was this text, which is long. " * 6, ("allow: code",), ("b",), "hint 1"),
+        Written("empty", ""),
+        Written("gone", "없음", comments=("a note",), obsolete=True),
+    ]
+    catalogue[1].before = catalogue[1].before.strip()
+    assert write(path, catalogue, "ko")
+    assert read(path) == catalogue
+    assert not write(path, read(path), "ko")
+    assert "python-format" not in text_of(catalogue, "ko")
+
+
+@pytest.mark.parametrize("line", ['msgstr "b', 'msgstr "a "b" c"', "msgstr b", '"a" "b"', "words"])
+def test_a_catalogue_that_cannot_be_read_is_named_with_its_line(tmp_path, line):
+    path = tmp_path / "a.po"
+    path.write_text(f'msgid "a"\n{line}\n', "utf-8")
+    with pytest.raises(CourseError, match=r"a\.po:2: expected a comment, or one text between quotes"):
+        read(path)
+
+
+def python(tmp_path: Path, source: str) -> list[str]:
+    path = tmp_path / "module.py"
+    path.write_text(source, "utf-8")
+    return [text for _path, found in said.of_python([path]) for text, _line in found]
+
+
+def test_sentences_in_python(tmp_path):
+    source = '''
+"""The docstring says much."""
+import re
+STATES = {"passed": "passed", "later": "not judged yet"}
+LINE = re.compile("two words here")
+AXES = "... Tq D"
+def f(x):
+    "Another docstring here."
+    if "as torch says" in x:
+        raise ValueError("for authors only")
+    print(say("One"), say("Two" if x else "Three {n}", n=1), say(STATES[x]))
+    return Finding("wrong-shape", "The whole sentence."), f"a piece {x}"
+'''
+    expected = {"passed", "not judged yet", "One", "Two", "Three {n}", "The whole sentence."}
+    assert set(python(tmp_path, source)) == expected
+
+
+def test_a_sentence_put_together_in_python_is_refused(tmp_path):
+    for source in ('say(f"{x} is wrong")', 'say("a" + x)'):
+        with pytest.raises(CourseError, match=r"module.py:1: .* put together"):
+            python(tmp_path, source)
+
+
+def test_sentences_in_javascript(tmp_path):
+    path = tmp_path / "view.js"
+    path.write_text(
+        """
+const NAMES = { first: "Scores", second: "Weights" };
+const story = "A story on " + "two lines.";
+element.className = "att-figure att-table";
+this.announcer.say(`Step ${at}, ${story}`);
+say("One"); say(NAMES[at]); say('It\\'s {n}', { n });
+""",
+        "utf-8",
+    )
+    found = [text for text, _line in said.of_javascript(path)]
+    assert found == ["Scores", "Weights", "A story on two lines.", "One", "It's {n}"]
+    path.write_text("say(`Step ${at}`);", "utf-8")
+    with pytest.raises(CourseError, match=r"view.js:1: .* put together"):
+        said.of_javascript(path)
+
+
+def test_sentences_in_a_template(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text('<p>{{ say("For {student}", student=name) }}</p>\n{{ say(\'It is "late"\') }}', "utf-8")
+    assert [text for text, _line in said.of_template(path)] == ["For {student}", 'It is "late"']
+    path.write_text("\n{{ say(words) }}", "utf-8")
+    with pytest.raises(CourseError, match=r"page.html:2: expected a plain string"):
+        said.of_template(path)
