@@ -22,22 +22,19 @@ QUIZ = re.compile(r"quiz_(?P<number>\d\d)")
 HELPERS = ("shared", "prelude")  # what several exercises of a lesson share
 EXERCISE_HEADING = re.compile(r"(?m)^# ### Exercise \d+: ")
 SECTION_HEADING = re.compile(r"(?m)^# ## (\d+) · ")
-# Fields of a template: the words of mistakes are in Markdown beside it, or inside a teacher's own file.
-WORDS_BESIDE = {
-    "imported": "",
-    "words": "from grader.spec.words import Words\n\nmistake = Words(__file__)\n",
-    "mistake": "mistake",
-    "texts": "",
-}
-WORDS_INSIDE = {
-    "imported": "Mistake, ",
-    "words": "",
-    "mistake": "Mistake",
-    "texts": """\
+# A mistake of a template: the words are in Markdown beside it, or inside a teacher's own file.
+WORDS_BESIDE = """{
+        "returns-its-input": VARIANT,  # TODO an id for the mistake, and code that makes it
+    }"""
+WORDS_INSIDE = """(
+        Mistake(
+            "returns-its-input",  # TODO an id for the mistake
             "TODO what happens, in one sentence.",
             ("TODO a hint.", "TODO a hint that says more."),
-""",
-}
+            (VARIANT,),  # TODO code that makes the mistake
+        ),
+    )"""
+VARIANTS = {"function": "lambda x: x", "module": "lambda _setup, x: x"}
 
 
 def new_exercise(repository: Repository, wanted: str, name: str) -> list[Path]:
@@ -77,7 +74,7 @@ def new_lesson(repository: Repository, number: str, name: str) -> list[Path]:
     cells = filled("quiz_cells", name=quiz, number=number, exercise_number="1", section="2")
     files = {
         Path(lesson.path): filled("lesson", number=number, quiz=cells),
-        SPECIFICATIONS / f"lesson_{number}" / "__init__.py": filled("lesson_init", number=number),
+        SPECIFICATIONS / f"lesson_{number}" / "__init__.py": filled("lesson_init", number=number, lesson=lesson.name),
         **_exercise_files(repository, lesson, quiz),
     }
     _refuse_existing(repository, files)
@@ -102,24 +99,22 @@ def _check_name(repository: Repository, lesson: str, name: str) -> None:
 def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[Path, str]:
     """The texts of a new exercise's files by path: its specification, the words of its mistakes and the sample
     submissions; of a quiz its specification and its test."""
-    shared = repository.root / SPECIFICATIONS / f"lesson_{lesson.number}" / "shared.py"
-    has_name = shared.exists() and re.search(r"(?m)^LESSON = ", shared.read_text("utf-8"))
     folder = f"lesson_{lesson.number}"
-    fields = {
-        "name": name,
-        "number": lesson.number,
-        "shared": f"from grader.exercises.{folder}.shared import LESSON\n" if has_name else "",
-        "lesson": "LESSON" if has_name else f'"{lesson.name}"',
-        **WORDS_BESIDE,
-    }
     kind = _kind(name)
     specification = SPECIFICATIONS / folder / f"{name}.py"
+    fields = {"name": name, "number": lesson.number, "imported": "", **mistakes_of(kind, WORDS_BESIDE)}
     if kind == "quiz":
         templates = {specification: kind, SAMPLES / f"test_{name}.py": "quiz_test"}
     else:
         words, samples = specification.with_suffix(".md"), SAMPLES / folder / f"{name}.py"
         templates = {specification: kind, words: "words", samples: f"{kind}_samples"}
     return {path: filled(template, **fields) for path, template in templates.items()}
+
+
+def mistakes_of(kind: str, words: str) -> dict[str, str]:
+    """The field of a template for the mistakes of an exercise of this kind; a quiz has none. `words`: `WORDS_BESIDE` or
+    `WORDS_INSIDE`."""
+    return {"mistakes": words.replace("VARIANT", VARIANTS[kind])} if kind in VARIANTS else {}
 
 
 def _kind(name: str) -> str:

@@ -16,7 +16,7 @@ import nbformat
 from grader.atomic import write_atomically
 from grader.authoring import mutant_runs
 from grader.authoring.mutants import derive
-from grader.authoring.new import FUNCTION, MODULE, WORDS_INSIDE, filled
+from grader.authoring.new import FUNCTION, MODULE, WORDS_INSIDE, filled, mistakes_of
 from grader.authoring.notebook import dumps, loads, nbgrader_metadata
 from grader.authoring.samples import UNLISTED, Sample, lacks, read
 from grader.authoring.unfinished import places
@@ -52,7 +52,8 @@ def write_skeleton(root: Path, name: str) -> list[str]:
     if is_taken(name):
         raise CourseError(f"The course has its own {name}. Give yours another name.")
     kind = "module" if MODULE.fullmatch(name) else "quiz" if name.startswith("quiz_") else "function"
-    fields = {"name": name, "shared": "", "lesson": '"own"', **WORDS_INSIDE}
+    imported = "Mistake, " if kind == "module" else "from grader.spec.exercise import Mistake\n"
+    fields = {"name": name, "imported": imported, **mistakes_of(kind, WORDS_INSIDE)}
     files = {file_of(name): filled(kind, **fields), answers_of(name): filled(f"{kind}_samples", **fields)}
     files = {path: text for path, text in files.items() if not (root / path).exists()}
     for path, text in files.items():

@@ -18,6 +18,7 @@ from grader import exercises as package
 from grader.errors import CourseError
 from grader.exercises.own import OwnFiles, file_of, refuse_taken
 from grader.spec.exercise import Exercise
+from grader.spec.spec import OWN, Spec
 from grader.spec.words import Words
 from grader.subject.settings import under_torchs_own
 
@@ -52,7 +53,7 @@ def _own_exercise(name: str, text: str) -> Exercise:
     refuse_taken(name, text)
     path = file_of(name)
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)  # for tracebacks
-    module = ModuleType(f"own_exercise_{name}")
+    module = ModuleType(f"{OWN}{name}")
     try:
         exec(compile(text, path, "exec"), module.__dict__)
     except SyntaxError as error:
@@ -63,7 +64,7 @@ def _own_exercise(name: str, text: str) -> Exercise:
     line = next((i for i, line in enumerate(text.splitlines(), 1) if re.match(r"EXERCISE\b", line)), 1)
     exercise = getattr(module, "EXERCISE", None)
     if not isinstance(exercise, Exercise):
-        raise CourseError(f"{path}:{line}: expected EXERCISE = Exercise(...), got {type(exercise).__name__}")
+        raise CourseError(f"{path}:{line}: expected EXERCISE = spec.exercise(...), got {type(exercise).__name__}")
     if exercise.name != name:
         raise CourseError(f"{path}:{line}: the file of the exercise {exercise.name} must be {file_of(exercise.name)}")
     return exercise
@@ -98,7 +99,9 @@ def _read_exercise(lesson: ModuleType, name: str) -> Exercise:
         raise ValueError(f"{_path(lesson, '__init__')}: NAMES lists {name}, but there is no file {name}.py")
     exercise = getattr(importlib.import_module(f"{lesson.__name__}.{name}"), "EXERCISE", None)
     if not isinstance(exercise, Exercise):
-        raise ValueError(f"{_path(lesson, name)}: expected EXERCISE = Exercise(...), got {type(exercise).__name__}")
+        raise ValueError(
+            f"{_path(lesson, name)}: expected EXERCISE = spec.exercise(...), got {type(exercise).__name__}"
+        )
     if exercise.name != name:
         raise ValueError(f"{_path(lesson, name)}: the file of the exercise {exercise.name} must be {exercise.name}.py")
     return exercise
@@ -119,11 +122,18 @@ def _unused_words(lesson: ModuleType) -> Iterator[str]:
     for path in sorted(path for folder in lesson.__path__ for path in Path(folder).glob("*.md")):
         if "." in path.stem:  # in another language: NAME.ko.md
             continue
-        words = getattr(sys.modules.get(f"{lesson.__name__}.{path.stem}"), "mistake", None)
-        if isinstance(words, Words) and words.path == path:
+        words = next((words for words in _read_by(f"{lesson.__name__}.{path.stem}") if words.path == path), None)
+        if words is not None:
             yield from words.unused()
         else:
-            yield f"{_path(lesson, path.name)}:1 {path.stem}: no {path.stem}.py reads it with mistake = Words(__file__)"
+            yield f"{_path(lesson, path.name)}:1 {path.stem}: no {path.stem}.py reads it with spec = Spec(__name__)"
+
+
+def _read_by(module: str) -> list[Words]:
+    """The words that a specification has in its `spec`, or a module of shared mistakes in its `mistake`."""
+    bound = vars(sys.modules[module]).values() if module in sys.modules else ()
+    specs = (words for value in bound if isinstance(value, Spec) for words in value.words)
+    return [*specs, *(value for value in bound if isinstance(value, Words))]
 
 
 def _names_in(package: ModuleType) -> list[str]:

@@ -26,7 +26,8 @@ from grader.judge.result import SubmissionResult, TestResult
 from grader.judge.words import BROKEN, findings, preface, said_of
 from grader.markup import inline, render, template
 from grader.report import ExerciseResult
-from grader.report.words import State, named_with_points, reasons, unwritten
+from grader.report.data import State, unwritten
+from grader.report.words import named_with_points, reasons
 from grader.sentences import say, together
 
 TEMPLATE = "feedback/page.html"

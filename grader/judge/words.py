@@ -14,18 +14,8 @@ from grader.languages import ENGLISH, as_attribute, shown, speaking
 from grader.markup import inline
 from grader.printable import joined
 from grader.report import ExerciseResult, PartResult, Stop
-from grader.report.words import (
-    FINAL_STATES,
-    State,
-    begins,
-    first_failure,
-    grouped,
-    line_of,
-    named_with_points,
-    reasons,
-    unwritten,
-    waiting,
-)
+from grader.report.data import State, first_failure, unwritten
+from grader.report.words import FINAL_STATES, begins, grouped, line_of, named_with_points, reasons, waiting
 from grader.sentences import ended, say, together
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."

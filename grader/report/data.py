@@ -6,13 +6,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from grader.report.words import State, first_failure, first_fix, state_of, unwritten
 from grader.sentences import say
 
 if TYPE_CHECKING:  # the teacher's commands read results without torch
     from torch import Tensor
+
+# Kinds of findings that say that there is nothing to judge yet.
+UNWRITTEN = frozenset({"not-written", "missing"})
+
+
+class State(StrEnum):
+    """What became of a part."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_JUDGED = "not-judged"  # something else has to come first
 
 
 @dataclass(frozen=True)
@@ -29,7 +40,25 @@ class PartResult:
     @property
     def state(self) -> State:
         """What became of it."""
-        return state_of(self.passed, self.judged)
+        return State.PASSED if self.passed else State.FAILED if self.judged else State.NOT_JUDGED
+
+
+P = TypeVar("P", bound=PartResult)
+
+
+def first_failure(parts: Sequence[P]) -> P | None:
+    """The first part that failed; where nothing has failed yet, the first that did not pass; None if all passed."""
+    waiting = [part for part in parts if not part.passed]
+    return next((part for part in waiting if part.judged), waiting[0] if waiting else None)
+
+
+def unwritten(parts: Sequence[P]) -> P | None:
+    """The part that says that the code is not written or not defined, if that is all that there is to say; else
+    None."""
+    first = first_failure(parts)
+    if first is None or first.kind not in UNWRITTEN:
+        return None
+    return None if any(part.passed or (part.judged and part is not first) for part in parts) else first
 
 
 @dataclass(frozen=True)
@@ -152,12 +181,6 @@ class Report(ExerciseResult):
         """The part that says that the code is not written or not defined, if that is all that there is to say; else
         None."""
         return unwritten(self.parts)
-
-    @property
-    def first_fix_sentence(self) -> str:
-        """Which earlier exercise comes first, and why; empty if none does or if the first failure says it already."""
-        said = first_fix(self.name, self.first_fix, self.first_fix_why) if self.first_fix else ""
-        return "" if any(part.message == said for part in self.parts) else said
 
     def hint(self, number: int = 1) -> str:
         """Hint `number`, from 1; each says more than the one before. A number without a hint gives a sentence on how

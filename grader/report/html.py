@@ -13,10 +13,10 @@ from torch import Tensor
 
 from grader.languages import as_attribute, shown
 from grader.markup import inline
-from grader.report.data import PartReport, Report
+from grader.report.data import PartReport, Report, State
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, explained, file_name, headline, matrix_rows, points
-from grader.report.words import STATES, State, grouped, looks_like, names_in, waiting
+from grader.report.words import STATES, first_fix_of, grouped, looks_like, names_in, waiting
 from grader.sentences import say
 from grader.tolerance import FLOAT32
 
@@ -81,7 +81,7 @@ def _results(report: Report) -> str:
 
 def _mistake(report: Report) -> str:
     named = looks_like(f"`{report.diagnosis}`", report.symptom) if report.symptom else ""
-    said = [sentence for sentence in (report.remark, report.first_fix_sentence, named) if sentence]
+    said = [sentence for sentence in (report.remark, first_fix_of(report), named) if sentence]
     paragraphs = "".join(f"<p>{inline(shown(sentence))}</p>" for sentence in said)
     return f'<div class="grader-mistake">{paragraphs}</div>' if said else ""
 

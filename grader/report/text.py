@@ -10,8 +10,8 @@ from torch import Tensor
 
 from grader.languages import shown
 from grader.printable import columns_of, padded
-from grader.report.data import PartReport, Report
-from grader.report.words import State, begins, grouped, looks_like, names_in, waiting
+from grader.report.data import PartReport, Report, State
+from grader.report.words import begins, first_fix_of, grouped, looks_like, names_in, waiting
 from grader.sentences import say, together
 
 
@@ -55,7 +55,7 @@ def as_text(report: Report) -> str:
             lines += _indented(shown(result.message), 8)
         if result is failure and isinstance(result.got, Tensor) and isinstance(result.expected, Tensor):
             lines += _indented(side_by_side(result.got, result.expected), 8)
-    said = [report.remark, report.first_fix_sentence]
+    said = [report.remark, first_fix_of(report)]
     if report.symptom:
         said.append(looks_like(report.diagnosis, report.symptom))
     if report.hints:

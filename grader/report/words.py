@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from grader.languages import shown
 from grader.printable import columns_of, padded
+from grader.report.data import ExerciseResult, P, PartResult, Report, State, Stop
 from grader.sentences import Several, ended, say, together
-
-if TYPE_CHECKING:
-    from grader.report.data import ExerciseResult, PartResult, Stop
-
-# Kinds of findings that say that there is nothing to judge yet.
-UNWRITTEN = frozenset({"not-written", "missing"})
-
-
-class State(StrEnum):
-    """What became of a part."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    NOT_JUDGED = "not-judged"  # something else has to come first
-
 
 STATES = {State.PASSED: "passed", State.FAILED: "failed", State.NOT_JUDGED: "not judged yet"}
 FINAL_STATES = {**STATES, State.NOT_JUDGED: "not judged"}  # in a mark, after which nothing is to come
@@ -120,44 +106,6 @@ _AS_OF_0_2 = {
 }
 
 
-class JudgedPart(Protocol):
-    """What a part of a learner's report and a part of a judge's result have in common."""
-
-    @property
-    def passed(self) -> bool: ...
-    @property
-    def judged(self) -> bool: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
-P = TypeVar("P", bound=JudgedPart)
-
-
-def state_of(passed: bool, judged: bool) -> State:
-    """The state of a part."""
-    return State.PASSED if passed else State.FAILED if judged else State.NOT_JUDGED
-
-
-def first_failure(parts: Sequence[P]) -> P | None:
-    """The first part that failed; where nothing has failed yet, the first that did not pass; None if all passed."""
-    waiting = [part for part in parts if not part.passed]
-    return next((part for part in waiting if part.judged), waiting[0] if waiting else None)
-
-
-def unwritten(parts: Sequence[P]) -> P | None:
-    """The part that says that the code is not written or not defined, if that is all that there is to say; else
-    None."""
-    first = first_failure(parts)
-    if first is None or first.kind not in UNWRITTEN:
-        return None
-    return None if any(part.passed or (part.judged and part is not first) for part in parts) else first
-
-
 def grouped(parts: Sequence[P]) -> list[list[P]]:
     """The parts in groups: each by itself, but neighbours that wait for the same thing together."""
     groups: list[list[P]] = []
@@ -170,7 +118,7 @@ def grouped(parts: Sequence[P]) -> list[list[P]]:
     return groups
 
 
-def names_in(parts: Sequence[P]) -> str:
+def names_in(parts: Sequence[PartResult]) -> str:
     """The names of parts in a row, in the language that is spoken."""
     return "; ".join(shown(part.name) for part in parts)
 
@@ -182,7 +130,7 @@ def begins(state: State) -> str:
     return f"  {padded(words[state], max(map(columns_of, words.values())))}  "
 
 
-def waiting(part: JudgedPart) -> Waiting:
+def waiting(part: PartResult) -> Waiting:
     """The words on what a part that is not judged yet waits for."""
     return WAITING.get(part.kind, WAITING["not-judged"])
 
@@ -198,6 +146,12 @@ def first_fix(exercise: str, first: str, why: str) -> str:
     return together(
         say(reason, name=exercise, first=first), say(step, **({"first": first} if "{first}" in step else {}))
     )
+
+
+def first_fix_of(report: Report) -> str:
+    """Which earlier exercise comes first, and why; empty if none does or if the first failure says it already."""
+    said = first_fix(report.name, report.first_fix, report.first_fix_why) if report.first_fix else ""
+    return "" if any(part.message == said for part in report.parts) else said
 
 
 def reasons(result: ExerciseResult, in_code: bool = False, stops: bool = True) -> Iterator[str]:

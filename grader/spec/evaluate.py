@@ -6,7 +6,8 @@ import traceback
 from collections.abc import Mapping
 
 from grader.report import PartReport, Report
-from grader.report.words import UNWRITTEN, WAITING, FirstFix, first_failure
+from grader.report.data import UNWRITTEN, first_failure
+from grader.report.words import WAITING, FirstFix
 from grader.sentences import say, together
 from grader.spec import again
 from grader.spec.accidents import accidents, beside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.report.words import UNWRITTEN
+from grader.report.data import UNWRITTEN
 from grader.sentences import say
 from grader.spec.exercise import Finding, not_judged
 from grader.spec.session import Session

@@ -54,7 +54,8 @@ class MistakeWords:
 
 
 class Words:
-    """The words in the Markdown beside a module. A specification calls it with an id, which makes the `Mistake`:
+    """The words in the Markdown beside a module. Called with an id, it makes the `Mistake`. A specification has them in
+    its `Spec`; a module of what a lesson's exercises share reads them itself:
 
     mistake = Words(__file__)
     mistake("heads-last", (variant,))
@@ -67,6 +68,9 @@ class Words:
         self._entries = read_words(self.path)
         self._used: set[str] = set()
 
+    def __contains__(self, id: str) -> bool:
+        return id in self._entries
+
     def __call__(
         self,
         id: str,
@@ -78,7 +82,7 @@ class Words:
         it has no words, a placeholder has no value, or a value no placeholder."""
         if id not in self._entries:
             raise CourseError(
-                f"{_caller()} the mistake {id} has no words. Write them under `## {id}` in {self.path.name}"
+                f"{caller()} the mistake {id} has no words. Write them under `## {id}` in {self.path.name}"
             )
         self._used.add(id)
         entry = self._entries[id]
@@ -89,7 +93,7 @@ class Words:
                 f'specification: mistake("{id}", …, {name}=…)'
             )
         for name in sorted(values.keys() - names.keys()):
-            raise CourseError(f"{_caller()} {name} isn't used in the words of the mistake {id}; expected {{{name}}}")
+            raise CourseError(f"{caller()} {name} isn't used in the words of the mistake {id}; expected {{{name}}}")
         symptom, *hints = (_filled(text, values) for _line, text in entry.texts)
         return Mistake(id, symptom, tuple(hints), variants, recognise)
 
@@ -170,7 +174,9 @@ def _shown(path: Path, line: int) -> str:
     return f"{shown.as_posix()}:{line} {path.stem}:"
 
 
-def _caller() -> str:
+def caller() -> str:
     """The place of the line in a specification that is making a mistake, as messages begin."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(1)
+    while frame.f_back is not None and Path(frame.f_code.co_filename).parent == Path(__file__).parent:
+        frame = frame.f_back
     return _shown(Path(frame.f_code.co_filename), frame.f_lineno)

@@ -68,11 +68,11 @@ def test_exercises_come_lesson_by_lesson_in_the_order_of_names(package_of):
     [
         (
             {"__init__": "NAMES = ('alpha',)", "alpha": "exercise = 1"},
-            r"lesson_00/alpha\.py: expected EXERCISE = Exercise\(\.\.\.\), got NoneType",
+            r"lesson_00/alpha\.py: expected EXERCISE = spec\.exercise\(\.\.\.\), got NoneType",
         ),
         (
             {"__init__": "NAMES = ('alpha',)", "alpha": "EXERCISE = 1"},
-            r"lesson_00/alpha\.py: expected EXERCISE = Exercise\(\.\.\.\), got int",
+            r"lesson_00/alpha\.py: expected EXERCISE = spec\.exercise\(\.\.\.\), got int",
         ),
         (
             {"__init__": "NAMES = ('alpha',)", "alpha": exercise("beta")},
@@ -101,9 +101,11 @@ def test_a_lesson_that_does_not_fit_is_an_error_with_the_file(package_of, files,
 
 def test_words_that_no_specification_has_are_an_error_with_file_and_line(package_of):
     reads = "from grader.spec.words import Words\nmistake = Words(__file__)\n"
+    specified = "from grader.spec.spec import Spec\nspec = Spec(__name__)\n"
+    specified += "EXERCISE = spec.exercise(points=1, parts=(), mistakes={'used': int})\n"
     files = {
-        "__init__": "NAMES = ('alpha',)",
-        "alpha": exercise("alpha") + reads + "mistake('used')\n",
+        "__init__": "NAMES = ('alpha',)\nLESSON = 'lesson'",
+        "alpha": specified,
         "alpha.md": "# alpha\n\n## used\n\nSo.\n\n1. A.\n2. B.\n\n## left\n\nSo.\n\n1. A.\n2. B.\n",
         "alpha.ko.md": "# a translation\n",
         "shared": reads,
@@ -118,8 +120,8 @@ def test_words_that_no_specification_has_are_an_error_with_file_and_line(package
         read_exercises(course)
     left, unread, imported = str(raised.value).splitlines()
     assert left.endswith("lesson_00/alpha.md:10 alpha: no specification has the mistake left")
-    assert unread.endswith("lesson_00/beta.md:1 beta: no beta.py reads it with mistake = Words(__file__)")
-    assert imported.endswith("lesson_01/gamma.md:1 gamma: no gamma.py reads it with mistake = Words(__file__)")
+    assert unread.endswith("lesson_00/beta.md:1 beta: no beta.py reads it with spec = Spec(__name__)")
+    assert imported.endswith("lesson_01/gamma.md:1 gamma: no gamma.py reads it with spec = Spec(__name__)")
 
 
 def test_an_exercise_in_two_lessons_is_an_error_with_the_second_file(package_of):

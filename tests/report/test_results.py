@@ -8,7 +8,8 @@ import re
 from grader.judge.disclosure import judged
 from grader.judge.result import SubmissionResult
 from grader.judge.words import as_html, as_text, comment_on
-from grader.report.words import WAITING, State
+from grader.report.data import State
+from grader.report.words import WAITING
 from grader.sentences import in_language
 from tests.spec.test_states import report_of
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.exercises.registry import exercises
+from grader.report.data import State
 from grader.report.html import as_html
 from grader.report.text import as_text
-from grader.report.words import FirstFix, State
+from grader.report.words import FirstFix
 from grader.spec.evaluate import evaluate
 from grader.subject import Request
 from grader.subject.local import LocalSubject

@@ -6,10 +6,9 @@ from torch import Tensor
 
 from grader.spec import parts
 from grader.spec.cases import standard
-from grader.spec.exercise import Exercise, Output
-from grader.spec.words import Words
+from grader.spec.spec import Spec
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 X = {"x": "... T E"}
 
@@ -19,19 +18,16 @@ def doubled_and_one(x: Tensor) -> Tensor:
     return x + x + 1
 
 
-EXERCISE = Exercise(
-    name="first_steps",
-    lesson="00_start_here",
+EXERCISE = spec.exercise(
+    doubled_and_one,
     points=1,
-    signature=("x",),
-    outputs=(Output("result", "... T E"),),
+    outputs={"result": "... T E"},
     cases=lambda draw: standard(draw, X),
-    reference=doubled_and_one,
     parts=parts.usual("doubles and adds one", 3),
-    mistakes=(
-        mistake("added-before-doubling", (lambda x: 2 * (x + 1),)),
-        mistake("one-forgotten", (lambda x: 2 * x,)),
-        mistake("not-doubled", (lambda x: x + 1, lambda x: x + 3)),
-        mistake("squared", (lambda x: x**2 + 1, lambda x: x**2)),
-    ),
+    mistakes={
+        "added-before-doubling": lambda x: 2 * (x + 1),
+        "one-forgotten": lambda x: 2 * x,
+        "not-doubled": (lambda x: x + 1, lambda x: x + 3),
+        "squared": (lambda x: x**2 + 1, lambda x: x**2),
+    },
 )

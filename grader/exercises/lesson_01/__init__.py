@@ -1,5 +1,6 @@
 """Lesson 01, self-attention by hand."""
 
+LESSON = "01_self_attention"
 NAMES = (
     "pairwise_dot_products",
     "stable_softmax",

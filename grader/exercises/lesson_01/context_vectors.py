@@ -9,13 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_01.pairwise_dot_products import cosine, pairwise
-from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, OVERFLOW, TWO_AXES_ONLY, X, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, OVERFLOW, TWO_AXES_ONLY, X, cases, usual
 from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Exercise, Output
-from grader.spec.words import Words
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def contexts(x: Tensor) -> Tensor:
@@ -64,53 +63,39 @@ MORE_WRONG_AXES: tuple[Callable[[Tensor], Tensor], ...] = (
     lambda x: _raised(x) / _raised(x).sum(-1).unsqueeze(-2) @ x,  # `keepdim` forgotten
 )
 
-EXERCISE = Exercise(
-    name="context_vectors",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    contexts,
     points=2,
-    signature=tuple(X),
-    outputs=(Output("context", "... T E"),),
+    outputs={"context": "... T E"},
     cases=lambda draw: cases(draw, X, _small_entries) + equal_sizes(draw, X, ("T", "E"), make=_small_entries),
-    reference=contexts,
     parts=usual("mixes the tokens of one sequence", 4, leading=1.5),
-    mistakes=(
-        mistake(
-            "scaled-anyway",
-            (
-                _context(lambda x: x.shape[-1] ** -0.5),
-                _context(lambda x: 1 / x.shape[-1]),
-                _context(lambda x: x.shape[-2] ** -0.5),
-                _context(after=lambda x: x.shape[-1] ** -0.5),
-            ),
+    mistakes={
+        "scaled-anyway": (
+            _context(lambda x: x.shape[-1] ** -0.5),
+            _context(lambda x: 1 / x.shape[-1]),
+            _context(lambda x: x.shape[-2] ** -0.5),
+            _context(after=lambda x: x.shape[-1] ** -0.5),
         ),
-        mistake("softmax-over-queries", (*(_context(dim=dim) for dim in (-2, 0, 1)), *MORE_WRONG_AXES)),
-        mistake("softmax-over-all", (_over_matrix, _over_everything)),
-        mistake("no-softmax", (lambda x: pairwise(x) @ x, lambda x: _shared(pairwise(x)) @ x)),
-        mistake("not-divided", (lambda x: _raised(x) @ x, lambda x: pairwise(x).exp() @ x)),
-        mistake(
-            "softmax-in-wrong-place",
-            (
-                lambda x: torch.softmax(pairwise(x) @ x, -1),
-                lambda x: pairwise(x) @ torch.softmax(x, -1),
-                lambda x: torch.softmax(pairwise(x), -1) @ torch.softmax(x, -1),
-            ),
+        "softmax-over-queries": (*(_context(dim=dim) for dim in (-2, 0, 1)), *MORE_WRONG_AXES),
+        "softmax-over-all": (_over_matrix, _over_everything),
+        "no-softmax": (lambda x: pairwise(x) @ x, lambda x: _shared(pairwise(x)) @ x),
+        "not-divided": (lambda x: _raised(x) @ x, lambda x: pairwise(x).exp() @ x),
+        "softmax-in-wrong-place": (
+            lambda x: torch.softmax(pairwise(x) @ x, -1),
+            lambda x: pairwise(x) @ torch.softmax(x, -1),
+            lambda x: torch.softmax(pairwise(x), -1) @ torch.softmax(x, -1),
         ),
-        mistake(
-            "x-before-weights",
-            (
-                lambda x: x @ torch.softmax(pairwise(x), -1),
-                lambda x: x.mT @ torch.softmax(pairwise(x), -1),
-                lambda x: x.mT @ torch.softmax(pairwise(x), -1).mT,
-            ),
+        "x-before-weights": (
+            lambda x: x @ torch.softmax(pairwise(x), -1),
+            lambda x: x.mT @ torch.softmax(pairwise(x), -1),
+            lambda x: x.mT @ torch.softmax(pairwise(x), -1).mT,
         ),
-        mistake("cosine-instead", (_context(scores=cosine(-1)), _context(scores=cosine(1)))),
-        mistake(
-            "weights-instead-of-vectors",
-            (lambda x: torch.softmax(pairwise(x), -1), lambda x: torch.softmax(pairwise(x), -2)),
+        "cosine-instead": (_context(scores=cosine(-1)), _context(scores=cosine(1))),
+        "weights-instead-of-vectors": (
+            lambda x: torch.softmax(pairwise(x), -1),
+            lambda x: torch.softmax(pairwise(x), -2),
         ),
-        OVERFLOW,
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+        **by_id(OVERFLOW, TWO_AXES_ONLY, BATCH_ONLY),
+    },
     builds_on=("pairwise_dot_products", "stable_softmax"),
 )

@@ -10,16 +10,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_01.attention_scores import key_reshaped
-from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, TWO_AXES_ONLY, X, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, X, cases, usual
 from grader.spec import parts
 from grader.spec.cases import equal_sizes
-from grader.spec.exercise import Exercise, Output
 from grader.spec.loops import loops, two_lengths, without_loop
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def pairwise(x: Tensor) -> Tensor:
@@ -42,43 +41,33 @@ def _all_features(x: Tensor) -> Tensor:
     return flat.mT @ flat
 
 
-EXERCISE = Exercise(
-    name="pairwise_dot_products",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    pairwise,
     points=2,
-    signature=tuple(X),
-    outputs=(Output("scores", "... T T"),),
+    outputs={"scores": "... T T"},
     cases=lambda draw: cases(draw, X) + two_lengths(draw, X, "T") + equal_sizes(draw, X, ("T", "E")),
-    reference=pairwise,
     parts=(
         *usual("compares every token of one sequence with every other", 3),
         without_loop("tokens", 2),
     ),
-    mistakes=(
-        mistake("gram-of-features", (lambda x: x.mT @ x, _all_features)),
-        mistake("cosine-instead", (cosine(-1), cosine(1))),  # `F.normalize` takes axis 1 if it is told none
-        mistake("scaled-anyway", (lambda x: pairwise(x) / math.sqrt(x.shape[-1]), lambda x: pairwise(x) / x.shape[-1])),
-        mistake(
-            "softmax-too-early",
-            (
-                lambda x: torch.softmax(pairwise(x), -1),
-                lambda x: torch.softmax(pairwise(x) / math.sqrt(x.shape[-1]), -1),
-            ),
+    mistakes={
+        "gram-of-features": (lambda x: x.mT @ x, _all_features),
+        "cosine-instead": (cosine(-1), cosine(1)),  # `F.normalize` takes axis 1 if it is told none
+        "scaled-anyway": (lambda x: pairwise(x) / math.sqrt(x.shape[-1]), lambda x: pairwise(x) / x.shape[-1]),
+        "softmax-too-early": (
+            lambda x: torch.softmax(pairwise(x), -1),
+            lambda x: torch.softmax(pairwise(x) / math.sqrt(x.shape[-1]), -1),
         ),
-        mistake(
-            "elementwise-product",
-            (
-                lambda x: x * x,
-                lambda x: (x * x).sum(-1),
-                lambda x: (x * x).sum(-1, keepdim=True),
-                lambda x: x.unsqueeze(-2) * x.unsqueeze(-3),
-                lambda x: (x.unsqueeze(-2) * x.unsqueeze(-3)).sum(-2),
-            ),
+        "elementwise-product": (
+            lambda x: x * x,
+            lambda x: (x * x).sum(-1),
+            lambda x: (x * x).sum(-1, keepdim=True),
+            lambda x: x.unsqueeze(-2) * x.unsqueeze(-3),
+            lambda x: (x.unsqueeze(-2) * x.unsqueeze(-3)).sum(-2),
         ),
-        mistake("transpose-forgotten", (lambda x: x @ x,)),
-        mistake("view-instead-of-transpose", (lambda x: x @ key_reshaped(x),)),
-        mistake("loop-over-tokens", recognise=_loops_and_is_right),
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+        "transpose-forgotten": lambda x: x @ x,
+        "view-instead-of-transpose": lambda x: x @ key_reshaped(x),
+        "loop-over-tokens": When(_loops_and_is_right),
+        **by_id(TWO_AXES_ONLY, BATCH_ONLY),
+    },
 )

@@ -8,13 +8,13 @@ from itertools import combinations, permutations, product
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, TWO_AXES_ONLY, Triple, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, Triple, cases, usual
 from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 QKV = {"x": "... T E", "w_query": "E d_k", "w_key": "E d_k", "w_value": "E d_v"}
 
@@ -56,46 +56,35 @@ REPEATED = tuple(
 )
 
 PROJECTION_MISTAKES = (
-    mistake("weights-transposed", tuple(_transposed(*which) for which in SUBSETS)),
-    mistake("value-from-key", (_projected(0, 1, 1),)),
-    mistake("same-projection", tuple(_projected(*order) for order in REPEATED)),
-    mistake("outputs-swapped", tuple(_projected(*order) for order in permutations(range(3)) if order != (0, 1, 2))),
+    spec.mistake("weights-transposed", tuple(_transposed(*which) for which in SUBSETS)),
+    spec.mistake("value-from-key", (_projected(0, 1, 1),)),
+    spec.mistake("same-projection", tuple(_projected(*order) for order in REPEATED)),
+    spec.mistake(
+        "outputs-swapped", tuple(_projected(*order) for order in permutations(range(3)) if order != (0, 1, 2))
+    ),
 )
 
-EXERCISE = Exercise(
-    name="project_qkv",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    projections,
     points=2,
-    signature=tuple(QKV),
-    outputs=(Output("query", "... T d_k"), Output("key", "... T d_k"), Output("value", "... T d_v")),
+    outputs={"query": "... T d_k", "key": "... T d_k", "value": "... T d_v"},
     cases=qkv_cases,
-    reference=projections,
     parts=usual("projects one sequence", 3),
-    mistakes=(
-        *PROJECTION_MISTAKES,
-        mistake(
-            "tokens-in-columns",
-            (lambda x, *w: tuple(m.mT @ x.mT for m in w), lambda x, *w: tuple((x @ m).mT for m in w)),
+    mistakes={
+        **by_id(*PROJECTION_MISTAKES),
+        "tokens-in-columns": (lambda x, *w: tuple(m.mT @ x.mT for m in w), lambda x, *w: tuple((x @ m).mT for m in w)),
+        "factors-swapped": lambda x, *w: tuple(m @ x for m in w),
+        "chained-projections": (
+            lambda x, q, k, v: (x @ q, x @ q @ k, x @ q @ k @ v),
+            lambda x, q, k, v: (x @ q, x @ q @ k, x @ q @ v),
+            lambda x, q, k, v: (x @ q, x @ k, x @ k @ v),
         ),
-        mistake("factors-swapped", (lambda x, *w: tuple(m @ x for m in w),)),
-        mistake(
-            "chained-projections",
-            (
-                lambda x, q, k, v: (x @ q, x @ q @ k, x @ q @ k @ v),
-                lambda x, q, k, v: (x @ q, x @ q @ k, x @ q @ v),
-                lambda x, q, k, v: (x @ q, x @ k, x @ k @ v),
-            ),
+        "not-projected": (
+            lambda x, q, k, v: (x @ q, x @ k, x),
+            lambda x, q, k, v: (x, x @ k, x @ v),
+            lambda x, q, k, v: (x @ q, x, x @ v),
+            lambda x, q, k, v: (x, x, x),
         ),
-        mistake(
-            "not-projected",
-            (
-                lambda x, q, k, v: (x @ q, x @ k, x),
-                lambda x, q, k, v: (x, x @ k, x @ v),
-                lambda x, q, k, v: (x @ q, x, x @ v),
-                lambda x, q, k, v: (x, x, x),
-            ),
-        ),
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+        **by_id(TWO_AXES_ONLY, BATCH_ONLY),
+    },
 )

@@ -10,14 +10,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_01.attention_scores import QK, key_reshaped
-from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, OVERFLOW, TWO_AXES_ONLY, Pair, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, OVERFLOW, TWO_AXES_ONLY, Pair, cases, usual
 from grader.exercises.lesson_01.shared import mistake as shared_mistake
 from grader.spec.cases import equal_sizes
 from grader.spec.exclusions import FUSED_ATTENTION, MULTIHEAD_ATTENTION
-from grader.spec.exercise import Exercise, Output
-from grader.spec.words import Words
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 ATTEND = {**QK, "value": "... Tk d_v"}
 Scale = Callable[[Tensor, Tensor], float]
@@ -105,15 +104,15 @@ WRONG_AXES: tuple[Callable[[Tensor], int], ...] = (
 )
 
 ATTENTION_MISTAKES = (
-    mistake("no-scaling", (variant(lambda q, k: 1.0),)),
-    mistake(
+    spec.mistake("no-scaling", (variant(lambda q, k: 1.0),)),
+    spec.mistake(
         "scaled-by-d_k",
         tuple(variant(lambda q, k, n=n: n / q.shape[-1]) for n in (1, 0.5, 2)),  # type: ignore[misc]
     ),
-    mistake(
+    spec.mistake(
         "scale-multiplied", (variant(lambda q, k: math.sqrt(q.shape[-1])), variant(lambda q, k: float(q.shape[-1])))
     ),
-    mistake(
+    spec.mistake(
         "scaled-after-softmax",
         tuple(
             variant(scale, after=_root, shown_before=shown)
@@ -121,31 +120,31 @@ ATTENTION_MISTAKES = (
             for shown in (False, True)
         ),
     ),
-    mistake(
+    spec.mistake(
         "scaled-by-seq-len",
         (
             *(variant(lambda q, k, axis=axis: k.shape[axis] ** -0.5) for axis in (-2, 1, 0)),  # type: ignore[misc]
             *(variant(lambda q, k, axis=axis: q.shape[axis] ** -0.5) for axis in (-2, 1, 0)),  # type: ignore[misc]
         ),
     ),
-    mistake("softmax-over-queries", tuple(variant(dim=axis) for axis in WRONG_AXES)),
-    mistake("attention-transposed", (variant(transposed=True), _reversed_axes, _both_transposed)),
+    spec.mistake("softmax-over-queries", tuple(variant(dim=axis) for axis in WRONG_AXES)),
+    spec.mistake("attention-transposed", (variant(transposed=True), _reversed_axes, _both_transposed)),
 )
 
 # Beyond the syllabus.
 MORE_ATTENTION_MISTAKES = (
-    mistake("scaled-by-value-width", (_divided(lambda q, k, v: v.shape[-1]),)),
-    mistake("scores-transposed", (_from_scores(lambda q, k: k @ q.mT),)),
-    shared_mistake("transpose-forgotten", (_from_scores(lambda q, k: q @ k),)),
-    shared_mistake("view-instead-of-transpose", (_from_scores(lambda q, k: q @ key_reshaped(k)),)),
-    mistake(
+    spec.mistake("scaled-by-value-width", (_divided(lambda q, k, v: v.shape[-1]),)),
+    spec.mistake("scores-transposed", (_from_scores(lambda q, k: k @ q.mT),)),
+    spec.mistake("transpose-forgotten", (_from_scores(lambda q, k: q @ k),)),
+    spec.mistake("view-instead-of-transpose", (_from_scores(lambda q, k: q @ key_reshaped(k)),)),
+    spec.mistake(
         "scores-returned",
         (
             _finished(lambda s, w, v: w @ v, lambda s, w: s),
             lambda q, k, v: (attention(q, k, v)[0], q @ k.mT),
         ),
     ),
-    mistake(
+    spec.mistake(
         "no-softmax",
         (
             _finished(lambda s, w, v: s @ v, lambda s, w: s),
@@ -153,7 +152,7 @@ MORE_ATTENTION_MISTAKES = (
             lambda q, k, v: (q @ k.mT @ v, q @ k.mT),
         ),
     ),
-    mistake(
+    spec.mistake(
         "value-before-weights",
         (
             _finished(lambda s, w, v: v @ w, lambda s, w: w),
@@ -163,26 +162,19 @@ MORE_ATTENTION_MISTAKES = (
     ),
 )
 
-SWAPPED = mistake("output-and-weights-swapped", (lambda *args: attention(*args)[::-1],))
+SWAPPED = spec.mistake("output-and-weights-swapped", (lambda *args: attention(*args)[::-1],))
 
-EXERCISE = Exercise(
-    name="scaled_dot_product_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    attention,
     points=3,
-    signature=tuple(ATTEND),
-    outputs=(Output("output", "... Tq d_v"), Output("weights", "... Tq Tk")),
+    outputs={"output": "... Tq d_v", "weights": "... Tq Tk"},
     cases=lambda draw: cases(draw, ATTEND) + equal_sizes(draw, ATTEND, ("Tq", "Tk"), ("Tk", "D"), ("Tq", "Tk", "d_v")),
-    reference=attention,
     parts=usual("attends in one sequence", 4, leading=1.5),
-    mistakes=(
-        *ATTENTION_MISTAKES,
-        *MORE_ATTENTION_MISTAKES,
-        SWAPPED,
-        mistake("key-used-as-value", (lambda q, k, v: (attention(q, k, v)[1] @ k, attention(q, k, v)[1]),)),
-        OVERFLOW,
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+    mistakes={
+        **by_id(*ATTENTION_MISTAKES, *MORE_ATTENTION_MISTAKES, SWAPPED),
+        "key-used-as-value": lambda q, k, v: (attention(q, k, v)[1] @ k, attention(q, k, v)[1]),
+        **by_id(OVERFLOW, TWO_AXES_ONLY, BATCH_ONLY),
+    },
     excluded=(FUSED_ATTENTION, MULTIHEAD_ATTENTION),
     builds_on=("attention_scores", "stable_softmax"),
 )

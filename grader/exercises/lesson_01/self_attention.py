@@ -8,18 +8,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_01.project_qkv import PROJECTION_MISTAKES, QKV, projections, qkv_cases
+from grader.exercises.lesson_01.project_qkv import PROJECTION_MISTAKES, projections, qkv_cases
 from grader.exercises.lesson_01.scaled_dot_product_attention import (
     ATTENTION_MISTAKES,
     MORE_ATTENTION_MISTAKES,
     SWAPPED,
     attention,
 )
-from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, OVERFLOW, TWO_AXES_ONLY, Pair, Triple, usual
-from grader.spec.exercise import Exercise, Mistake, Output
-from grader.spec.words import Words
+from grader.exercises.lesson_01.shared import BATCH_ONLY, OVERFLOW, TWO_AXES_ONLY, Pair, Triple, usual
+from grader.spec.exercise import Mistake
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def attention_of(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Pair:
@@ -59,30 +59,23 @@ def _in_order(*order: int) -> Callable[..., Pair]:
 
 
 # Query and key exchanged give the transposed scores, which have a name already.
-ROLES_SWAPPED = mistake(
+ROLES_SWAPPED = spec.mistake(
     "roles-swapped", tuple(_in_order(*order) for order in ((0, 2, 1), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
 )
 
-EXERCISE = Exercise(
-    name="self_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    attention_of,
     points=2,
-    signature=tuple(QKV),
-    outputs=(Output("output", "... T d_v"), Output("weights", "... T T")),
+    outputs={"output": "... T d_v", "weights": "... T T"},
     cases=qkv_cases,
-    reference=attention_of,
     parts=usual("attends in one sequence", 4, leading=1.5),
-    mistakes=(
-        mistake("no-value-projection", (_no_value_projection,)),
-        *_wrapped(PROJECTION_MISTAKES[:3], _after),
-        *_wrapped(ATTENTION_MISTAKES, _inside),
-        mistake("scaled-by-d_model", (_divided_by(lambda x: x.shape[-1]), _divided_by(lambda x: x.shape[1]))),
-        *_wrapped((*MORE_ATTENTION_MISTAKES, SWAPPED), _inside),
-        ROLES_SWAPPED,
-        mistake("not-projected", (lambda x, *w: attention(x, x, x),)),
-        OVERFLOW,
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+    mistakes={
+        "no-value-projection": _no_value_projection,
+        **by_id(*_wrapped(PROJECTION_MISTAKES[:3], _after), *_wrapped(ATTENTION_MISTAKES, _inside)),
+        "scaled-by-d_model": (_divided_by(lambda x: x.shape[-1]), _divided_by(lambda x: x.shape[1])),
+        **by_id(*_wrapped((*MORE_ATTENTION_MISTAKES, SWAPPED), _inside), ROLES_SWAPPED),
+        "not-projected": lambda x, *w: attention(x, x, x),
+        **by_id(OVERFLOW, TWO_AXES_ONLY, BATCH_ONLY),
+    },
     builds_on=("project_qkv", "attention_scores", "stable_softmax", "scaled_dot_product_attention"),
 )

@@ -15,7 +15,6 @@ from grader.tolerance import FLOAT32
 
 mistake = Words(__file__)
 
-LESSON = "01_self_attention"
 X = {"x": "... T E"}
 OTHER_SIZES = "one sequence of other sizes"
 Pair = tuple[Tensor, Tensor]
@@ -56,7 +55,7 @@ def _unpacked(session: Session) -> bool:
     return any(error is not None and "values to unpack" in error.message for error in raised)
 
 
-def _two_axes_only(session: Session) -> bool:
+def two_axes_only(session: Session) -> bool:
     """Whether one sequence of any size is right, and with leading axes every call raises or returns a wrong shape."""
     if not _right(session, _alone(session)) or _unpacked(session):
         return False
@@ -73,7 +72,7 @@ def _batch_only(session: Session) -> bool:
     return _right(session, batches) and not _right(session, _alone(session)[:1]) and not _unpacked(session)
 
 
-TWO_AXES_ONLY = mistake("two-axes-only", recognise=_two_axes_only)
+TWO_AXES_ONLY = mistake("two-axes-only", recognise=two_axes_only)
 
 BATCH_ONLY = mistake("batch-only", recognise=_batch_only)
 

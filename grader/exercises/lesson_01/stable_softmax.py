@@ -8,17 +8,17 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, TWO_AXES_ONLY, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, cases, usual
 from grader.spec import parts
 from grader.spec.cases import Make, equal_sizes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import SOFTMAX_FAMILY
-from grader.spec.exercise import Case, Exercise, Output, Part
+from grader.spec.exercise import Case, Part
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.tolerance import COARSE, FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 SCORES = {"scores": "... Tq Tk"}
 FAR_APART = "rows far apart"
@@ -176,50 +176,6 @@ def _pair_of_max(session: Session) -> bool:
     return any(o.raised is not None and "return_types.max" in o.raised.message for o in outcomes)
 
 
-MISTAKES = (
-    mistake("softmax-over-queries", tuple(lambda scores, d=d: torch.softmax(scores, d) for d in (-2, 0, 1))),
-    mistake(
-        "softmax-over-all",
-        (
-            _over_all,
-            _over_matrix,
-            lambda scores: torch.softmax(scores.flatten(1), -1).reshape(scores.shape),  # for row in scores: …
-            lambda scores: _raised(scores) / _raised(scores).sum(),
-            lambda scores: _raised(scores) / _raised(scores).sum((-2, -1), keepdim=True),
-        ),
-    ),
-    mistake("overflow", recognise=_overflows),
-    mistake("scores-cut-off", recognise=_cut_off),
-    mistake(
-        "not-exponentiated",
-        (
-            _shared,
-            lambda scores: scores.abs() / scores.abs().sum(-1, keepdim=True),
-            lambda scores: scores / scores.abs().sum(-1, keepdim=True),
-            lambda scores: _shared(scores - scores.amax(-1, keepdim=True)),
-            lambda scores: _shared(scores - scores.amin(-1, keepdim=True)),
-            lambda scores: _shared(scores.relu()),
-        ),
-    ),
-    mistake("global-max-underflow", recognise=_underflows),
-    mistake(
-        "keepdim-forgotten",
-        (
-            lambda scores: _raised(scores) / _raised(scores).sum(-1),
-            lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1, keepdim=True),
-            lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1),
-        ),
-    ),
-    mistake("not-divided", (_raised, torch.exp)),
-    mistake("added-to-the-divisor", recognise=_added_to_divisor),
-    mistake("max-is-a-pair", recognise=_pair_of_max),
-    mistake("sign-flipped", (lambda scores: torch.softmax(-scores, -1),)),
-    mistake("log-softmax", (lambda scores: torch.log_softmax(scores, -1),)),
-    TWO_AXES_ONLY,
-    BATCH_ONLY,
-)
-
-
 def _parts() -> tuple[Part, ...]:
     shape, values, leading, finite, *rest = usual("turns every row of one matrix into weights", 3)
     return (
@@ -233,15 +189,43 @@ def _parts() -> tuple[Part, ...]:
     )
 
 
-EXERCISE = Exercise(
-    name="stable_softmax",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=3,
-    signature=tuple(SCORES),
-    outputs=(Output("weights", "... Tq Tk"),),
+    outputs={"weights": "... Tq Tk"},
     cases=_cases,
-    reference=reference,
     parts=_parts(),
-    mistakes=MISTAKES,
+    mistakes={
+        "softmax-over-queries": tuple(lambda scores, d=d: torch.softmax(scores, d) for d in (-2, 0, 1)),
+        "softmax-over-all": (
+            _over_all,
+            _over_matrix,
+            lambda scores: torch.softmax(scores.flatten(1), -1).reshape(scores.shape),  # for row in scores: …
+            lambda scores: _raised(scores) / _raised(scores).sum(),
+            lambda scores: _raised(scores) / _raised(scores).sum((-2, -1), keepdim=True),
+        ),
+        "overflow": When(_overflows),
+        "scores-cut-off": When(_cut_off),
+        "not-exponentiated": (
+            _shared,
+            lambda scores: scores.abs() / scores.abs().sum(-1, keepdim=True),
+            lambda scores: scores / scores.abs().sum(-1, keepdim=True),
+            lambda scores: _shared(scores - scores.amax(-1, keepdim=True)),
+            lambda scores: _shared(scores - scores.amin(-1, keepdim=True)),
+            lambda scores: _shared(scores.relu()),
+        ),
+        "global-max-underflow": When(_underflows),
+        "keepdim-forgotten": (
+            lambda scores: _raised(scores) / _raised(scores).sum(-1),
+            lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1, keepdim=True),
+            lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1),
+        ),
+        "not-divided": (_raised, torch.exp),
+        "added-to-the-divisor": When(_added_to_divisor),
+        "max-is-a-pair": When(_pair_of_max),
+        "sign-flipped": lambda scores: torch.softmax(-scores, -1),
+        "log-softmax": lambda scores: torch.log_softmax(scores, -1),
+        **by_id(TWO_AXES_ONLY, BATCH_ONLY),
+    },
     excluded=(SOFTMAX_FAMILY,),
 )

@@ -13,12 +13,12 @@ from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Finding, Part
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.tolerance import FLOAT32, Tolerance
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 WEIGHTS = {"weights": "... Tq Tk"}
 ZEROS = "rows with zeros"
@@ -141,14 +141,11 @@ def _log_of_zero(session: Session) -> bool:
     return bool(bad.any()) and not bool((bad & (weights > 0).all(-1)).any())
 
 
-EXERCISE = Exercise(
-    name="attention_entropy",
-    lesson="02_trainable_attention",
+EXERCISE = spec.exercise(
+    reference,
     points=3,
-    signature=tuple(WEIGHTS),
-    outputs=(Output("entropy", "... Tq"),),
+    outputs={"entropy": "... Tq"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(),
         parts.values("gives the entropy of every row of one matrix", 3, "one sequence", OTHER_SIZES),
@@ -159,42 +156,32 @@ EXERCISE = Exercise(
         Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
         Part("lets gradients flow", 1.5, _gradients),  # where no weight is 0: there the slope is infinite
     ),
-    mistakes=(
-        mistake(
-            "bits-instead-of-nats",
-            (*_both(lambda terms: terms.sum(-1) / math.log(2)), *_both(lambda terms: terms.sum(-1) / math.log(10))),
+    mistakes={
+        "bits-instead-of-nats": (
+            *_both(lambda terms: terms.sum(-1) / math.log(2)),
+            *_both(lambda terms: terms.sum(-1) / math.log(10)),
         ),
-        mistake("sign-flipped", _both(lambda terms: -terms.sum(-1))),
-        mistake("averaged-not-summed", _both(lambda terms: terms.mean(-1))),
-        mistake(
-            "summed-over-queries",
-            (
-                *_both(lambda terms: terms.sum(-2)),
-                *_both(lambda terms: terms.sum(0)),
-                *_both(lambda terms: terms.sum(1)),
-            ),
+        "sign-flipped": _both(lambda terms: -terms.sum(-1)),
+        "averaged-not-summed": _both(lambda terms: terms.mean(-1)),
+        "summed-over-queries": (
+            *_both(lambda terms: terms.sum(-2)),
+            *_both(lambda terms: terms.sum(0)),
+            *_both(lambda terms: terms.sum(1)),
         ),
-        mistake(
-            "one-number-for-all",
-            (
-                *_both(lambda terms: terms.sum()),
-                *_both(lambda terms: terms.sum(-1).mean()),
-                *_both(lambda terms: terms.mean()),
-                *_both(lambda terms: terms.sum((-2, -1))),
-                *_both(lambda terms: terms.sum(-1).mean(-1)),
-            ),
+        "one-number-for-all": (
+            *_both(lambda terms: terms.sum()),
+            *_both(lambda terms: terms.sum(-1).mean()),
+            *_both(lambda terms: terms.mean()),
+            *_both(lambda terms: terms.sum((-2, -1))),
+            *_both(lambda terms: terms.sum(-1).mean(-1)),
         ),
-        mistake("log-of-zero", recognise=_log_of_zero),
-        mistake("not-summed", _both(lambda terms: terms)),
-        mistake("axis-kept", _both(lambda terms: terms.sum(-1, keepdim=True))),
-        mistake("weights-forgotten", (lambda w: -w.log().sum(-1), lambda w: -w.clamp(min=1e-30).log().sum(-1))),
-        mistake("softmax-again", (lambda w: torch.special.entr(torch.softmax(w, -1)).sum(-1),)),
-        mistake("exponentiated", _both(lambda terms: terms.sum(-1).exp())),
-        mistake(
-            "epsilon-too-large",
-            tuple(lambda w, e=e: -(w * (w + e).log()).sum(-1) for e in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)),
-        ),
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+        "log-of-zero": When(_log_of_zero),
+        "not-summed": _both(lambda terms: terms),
+        "axis-kept": _both(lambda terms: terms.sum(-1, keepdim=True)),
+        "weights-forgotten": (lambda w: -w.log().sum(-1), lambda w: -w.clamp(min=1e-30).log().sum(-1)),
+        "softmax-again": lambda w: torch.special.entr(torch.softmax(w, -1)).sum(-1),
+        "exponentiated": _both(lambda terms: terms.sum(-1).exp()),
+        "epsilon-too-large": tuple(lambda w, e=e: -(w * (w + e).log()).sum(-1) for e in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)),
+        **by_id(TWO_AXES_ONLY, BATCH_ONLY),
+    },
 )

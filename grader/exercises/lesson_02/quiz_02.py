@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from grader.spec.answers import choice, number, quiz
+from grader.spec.answers import choice, number
+from grader.spec.spec import Spec
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -84,4 +85,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_02", "02_trainable_attention", 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

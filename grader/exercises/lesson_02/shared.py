@@ -1,5 +1,3 @@
 """What the exercises of lesson 02 share: the lesson's name."""
 
 from __future__ import annotations
-
-LESSON = "02_trainable_attention"

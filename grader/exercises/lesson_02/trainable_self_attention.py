@@ -20,15 +20,14 @@ from grader.exercises.lesson_01.scaled_dot_product_attention import (
 )
 from grader.exercises.lesson_01.self_attention import ROLES_SWAPPED
 from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, Pair, Triple, X, cases, usual
-from grader.exercises.lesson_02.shared import LESSON
 from grader.spec.cases import equal_sizes
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Mistake
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 XU = {**X, "u_query": "d_k E", "u_key": "d_k E", "u_value": "d_v E"}
 
@@ -85,13 +84,15 @@ def _tokens_mixed(x: Tensor, u_query: Tensor, u_key: Tensor, _u_value: Tensor) -
     return weights @ x, weights
 
 
-NOT_TRANSPOSED = mistake(
+NOT_TRANSPOSED = spec.mistake(
     "weights-not-transposed", tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n))
 )
 
-WEIGHTS_RESHAPED = mistake("weights-reshaped", (lambda x, *u: attention(*(x @ key_reshaped(weight) for weight in u)),))
+WEIGHTS_RESHAPED = spec.mistake(
+    "weights-reshaped", (lambda x, *u: attention(*(x @ key_reshaped(weight) for weight in u)),)
+)
 
-BY_D_MODEL = mistake(
+BY_D_MODEL = spec.mistake(
     "scaled-by-d_model",
     (
         _divided(lambda x: math.sqrt(x.shape[-1])),
@@ -100,11 +101,11 @@ BY_D_MODEL = mistake(
     ),
 )
 
-IN_COLUMNS = mistake("tokens-in-columns", (_in_columns(-2), _in_columns(-1)))
+IN_COLUMNS = spec.mistake("tokens-in-columns", (_in_columns(-2), _in_columns(-1)))
 
-FACTORS_SWAPPED = mistake("factors-swapped", (lambda x, *u: attention(*(weight @ x for weight in u)),))
+FACTORS_SWAPPED = spec.mistake("factors-swapped", (lambda x, *u: attention(*(weight @ x for weight in u)),))
 
-NO_VALUES = mistake("no-value-projection", (_tokens_mixed,))
+NO_VALUES = spec.mistake("no-value-projection", (_tokens_mixed,))
 
 
 def _unused(session: Session) -> bool:
@@ -117,7 +118,7 @@ def _unused(session: Session) -> bool:
     return all(outcome.gradients.get(str(place)) is None for place in (1, 2, 3))
 
 
-WEIGHTS_UNUSED = mistake("weights-unused", recognise=_unused)
+WEIGHTS_UNUSED = spec.mistake("weights-unused", recognise=_unused)
 
 
 def _inherited(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pair]]) -> tuple[Mistake, ...]:
@@ -130,29 +131,28 @@ def _trained_cases(draw: Draw) -> list[Case]:
     return cases(draw, XU, _gentle) + equal_sizes(draw, XU, *groups, make=_gentle)
 
 
-EXERCISE = Exercise(
-    name="trainable_self_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    trained,
     points=3,
-    signature=tuple(XU),
-    outputs=(Output("output", "... T d_v"), Output("weights", "... T T")),
+    outputs={"output": "... T d_v", "weights": "... T T"},
     cases=_trained_cases,
-    reference=trained,
     parts=usual("attends in one sequence", 4, leading=1.5),
-    mistakes=(
-        WEIGHTS_UNUSED,
-        NOT_TRANSPOSED,
-        WEIGHTS_RESHAPED,
-        NO_VALUES,
-        *_inherited(
-            tuple(m for m in PROJECTION_MISTAKES if m.id in ("value-from-key", "same-projection")), _projecting
+    mistakes={
+        **by_id(
+            WEIGHTS_UNUSED,
+            NOT_TRANSPOSED,
+            WEIGHTS_RESHAPED,
+            NO_VALUES,
+            *_inherited(
+                tuple(m for m in PROJECTION_MISTAKES if m.id in ("value-from-key", "same-projection")), _projecting
+            ),
+            *_inherited((ROLES_SWAPPED,), lambda variant: lambda x, *u: variant(x, *(weight.mT for weight in u))),
+            BY_D_MODEL,
+            *_inherited((*ATTENTION_MISTAKES, *MORE_ATTENTION_MISTAKES, SWAPPED), _attending),
+            IN_COLUMNS,
+            FACTORS_SWAPPED,
+            TWO_AXES_ONLY,
+            BATCH_ONLY,
         ),
-        *_inherited((ROLES_SWAPPED,), lambda variant: lambda x, *u: variant(x, *(weight.mT for weight in u))),
-        BY_D_MODEL,
-        *_inherited((*ATTENTION_MISTAKES, *MORE_ATTENTION_MISTAKES, SWAPPED), _attending),
-        IN_COLUMNS,
-        FACTORS_SWAPPED,
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+    },
 )

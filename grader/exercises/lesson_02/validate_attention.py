@@ -7,17 +7,16 @@ import math
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_02.shared import LESSON
 from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.subject import Outcome
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 # --- the matrices: sound ones, and ones that break a rule -------------------------------------------------------------
 
@@ -376,29 +375,7 @@ def _too_tight(session: Session) -> bool:
     return sound and _rejects_some(session, NEARLY)
 
 
-MISTAKES = (
-    mistake("returned-not-raised", recognise=_returns),
-    mistake("printed-not-raised", recognise=_prints),
-    mistake("rule-not-named", recognise=_rule_unnamed),
-    mistake("all-instead-of-any", recognise=_all_instead_of_any),
-    mistake("columns-instead-of-rows", recognise=_columns),
-    mistake("total-instead-of-rows", recognise=_total_instead_of_rows),
-    mistake("first-row-only", recognise=_first_row_only),
-    mistake("two-axes-only", recognise=_two_axes_only),
-    mistake("nan-passes", recognise=_nan_passes),
-    mistake("infinity-passes", recognise=_infinity_passes),
-    mistake("finite-tested-too-late", recognise=_finite_too_late),
-    mistake("sum-before-within", recognise=_sum_before_within),
-    mistake("negative-passes", recognise=_negative_passes),
-    mistake("above-one-passes", recognise=_above_one_passes),
-    mistake("small-sum-passes", recognise=_too_small_sum_passes),
-    mistake("exact-equality", recognise=_exact),
-    mistake("tolerance-too-tight", recognise=_too_tight),
-)
-
-EXERCISE = Exercise(
-    name="validate_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=2,
     signature=("weights",),
     cases=matrices,
@@ -410,5 +387,23 @@ EXERCISE = Exercise(
         _accepts("accepts rounding errors up to 0.0001", 1, ROUNDED + NEARLY),
         _unchanged(0.5),
     ),
-    mistakes=MISTAKES,
+    mistakes={
+        "returned-not-raised": When(_returns),
+        "printed-not-raised": When(_prints),
+        "rule-not-named": When(_rule_unnamed),
+        "all-instead-of-any": When(_all_instead_of_any),
+        "columns-instead-of-rows": When(_columns),
+        "total-instead-of-rows": When(_total_instead_of_rows),
+        "first-row-only": When(_first_row_only),
+        "two-axes-only": When(_two_axes_only),
+        "nan-passes": When(_nan_passes),
+        "infinity-passes": When(_infinity_passes),
+        "finite-tested-too-late": When(_finite_too_late),
+        "sum-before-within": When(_sum_before_within),
+        "negative-passes": When(_negative_passes),
+        "above-one-passes": When(_above_one_passes),
+        "small-sum-passes": When(_too_small_sum_passes),
+        "exact-equality": When(_exact),
+        "tolerance-too-tight": When(_too_tight),
+    },
 )

@@ -12,52 +12,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_03.shared import (
-    FURTHER,
-    LESSON,
-    MERGE_WITHOUT_TRANSPOSE,
-    NO_OUTPUT_PROJECTION,
-    NO_SCALING,
-    ONE_HEAD_ONLY,
-    SCALED_BY_D_MODEL,
-    VIEW_WITHOUT_CONTIGUOUS,
-    VIEW_WITHOUT_TRANSPOSE,
-    Core,
-    Pair,
-    core,
-    drawn_mask,
-    filled_too_high,
-    pytorch_attention,
-    two_head_sizes,
-    wrapped,
-)
+from grader.exercises.lesson_03 import shared
 from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, not_judged, shape_of
+from grader.spec.exercise import Case, Finding, Part, Setup, not_judged, shape_of
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.subject import Request
 from grader.subject.values import same
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
 INPUTS = {"query": "B Tq E", "key": "B Tk E", "value": "B Tk E"}
-OUTPUTS = (Output("output", "B Tq E"), Output("weights", "B H Tq Tk"))
+OUTPUTS = {"output": "B Tq E", "weights": "B H Tq Tk"}
 
 
 # --- reference --------------------------------------------------------------------------------------------------------
 
 
-def reference(setup: Setup, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Pair:
+def reference(setup: Setup, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> shared.Pair:
     """The output, (B, Tq, E), and the weights, (B, H, Tq, Tk), of PyTorch's own attention, which stacks the three input
     projections. The mask is bool, True where a query may attend to a key."""
     state = setup.state
-    return pytorch_attention(
+    return shared.pytorch_attention(
         (query, key, value),
         torch.cat([state[f"{name}.weight"] for name in PROJECTIONS[:3]]),
         torch.cat([state[f"{name}.bias"] for name in PROJECTIONS[:3]]),
@@ -93,7 +75,7 @@ ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # code that co
 
 
 def _cases(draw: Draw) -> list[Case]:
-    sizes, others = two_head_sizes(draw, "Tq", "Tk")
+    sizes, others = shared.two_head_sizes(draw, "Tq", "Tk")
     same = others | {"Tk": others["Tq"]}
     states = {width: drawn_state(draw, width) for width in (sizes["E"], others["E"])}
 
@@ -113,7 +95,7 @@ def _cases(draw: Draw) -> list[Case]:
             for arg, shape in shapes.items()
         }
         if mask:
-            args["mask"] = drawn_mask(draw, shape_of(mask, sizes))
+            args["mask"] = shared.drawn_mask(draw, shape_of(mask, sizes))
         state = {key: tensor.to(dtype) for key, tensor in states[sizes["E"]].items()}
         setup = Setup((sizes["E"], sizes["H"]), state, training)
         return Case(
@@ -149,16 +131,16 @@ Source = tuple[int, str]  # which of query, key and value is projected, and by w
 
 
 def of_module(
-    attend: Core,
+    attend: shared.Core,
     query: Source = (0, "q_proj"),
     key: Source = (1, "k_proj"),
     value: Source = (2, "v_proj"),
     without_bias: tuple[str, ...] = (),
-) -> Callable[..., Pair]:
+) -> Callable[..., shared.Pair]:
     """A variant of `MultiHeadAttention` that attends by `attend`. `query`, `key` and `value`: the argument that each is
     made from (0 query, 1 key, 2 value) and the projection that makes it. `without_bias`: projections without theirs."""
 
-    def forward(setup: Setup, *args: Any) -> Pair:
+    def forward(setup: Setup, *args: Any) -> shared.Pair:
         def project(x: Tensor, name: str) -> Tensor:
             bias = None if name in without_bias else setup.state[f"{name}.bias"]
             return F.linear(x, setup.state[f"{name}.weight"], bias)
@@ -200,7 +182,7 @@ def _leaks(session: Session) -> bool:
     if parts.inspect_call(session, session.cases["two sequences"], FLOAT32) is not None:
         return False
     masked = [session.cases[name] for name in (*MASKS, ONE_LENGTH)]
-    return filled_too_high(session, masked, lambda case: ~case.args["mask"])
+    return shared.filled_too_high(session, masked, lambda case: ~case.args["mask"])
 
 
 def _mask_expected(session: Session) -> bool:
@@ -229,74 +211,77 @@ def _one_length(session: Session) -> bool:
 
 
 ARGUMENT_MISTAKES = (
-    mistake(
+    spec.mistake(
         "key-used-as-value",
-        tuple(of_module(core(), value=source) for source in ((1, "v_proj"), (2, "k_proj"), (1, "k_proj"))),
+        tuple(of_module(shared.core(), value=source) for source in ((1, "v_proj"), (2, "k_proj"), (1, "k_proj"))),
     ),
-    mistake(
+    spec.mistake(
         "query-used-as-key",
-        tuple(of_module(core(), key=source) for source in ((0, "k_proj"), (1, "q_proj"), (0, "q_proj"))),
+        tuple(of_module(shared.core(), key=source) for source in ((0, "k_proj"), (1, "q_proj"), (0, "q_proj"))),
     ),
 )
 
 INPUTS_MIXED_UP = (
-    mistake(
-        "self-attention-only", tuple(of_module(core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2))
+    spec.mistake(
+        "self-attention-only",
+        tuple(of_module(shared.core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2)),
     ),
-    mistake(
+    spec.mistake(
         "value-used-as-key",
-        tuple(of_module(core(), key=source) for source in ((2, "k_proj"), (1, "v_proj"), (2, "v_proj"))),
+        tuple(of_module(shared.core(), key=source) for source in ((2, "k_proj"), (1, "v_proj"), (2, "v_proj"))),
     ),
-    mistake(
+    spec.mistake(
         "arguments-in-another-order",
         tuple(
-            of_module(core(), (q, "q_proj"), (k, "k_proj"), (v, "v_proj"))
+            of_module(shared.core(), (q, "q_proj"), (k, "k_proj"), (v, "v_proj"))
             for q, k, v in ((2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1))
         ),
     ),
 )
 
 MASK_MISTAKES = (
-    mistake(
+    spec.mistake(
         "mask-inverted",
         tuple(
-            of_module(core(hide=lambda scores, mask, fill=fill: scores.masked_fill(mask, fill)))  # type: ignore[misc]
+            of_module(shared.core(hide=lambda scores, mask, fill=fill: scores.masked_fill(mask, fill)))  # type: ignore[misc]
             for fill in (-math.inf, -1e9)
         ),
     ),
-    mistake("mask-ignored", (of_module(core(hide=_unmasked)),)),
+    spec.mistake("mask-ignored", (of_module(shared.core(hide=_unmasked)),)),
 )
 
 FURTHER_MASK_MISTAKES = (
-    mistake(
+    spec.mistake(
         "mask-after-softmax",
-        tuple(of_module(core(hide=_unmasked, after=late)) for late in (_struck_out, _minus_infinity_late)),
+        tuple(of_module(shared.core(hide=_unmasked, after=late)) for late in (_struck_out, _minus_infinity_late)),
     ),
-    mistake(
+    spec.mistake(
         "zero-instead-of-minus-infinity",
         (
-            of_module(core(hide=_multiplied)),
-            of_module(core(hide=lambda scores, mask: scores.masked_fill(mask, 0.0))),
+            of_module(shared.core(hide=_multiplied)),
+            of_module(shared.core(hide=lambda scores, mask: scores.masked_fill(mask, 0.0))),
         ),
     ),
-    mistake(
+    spec.mistake(
         "mask-added",
         (
-            of_module(core(hide=_added)),
-            of_module(core(hide=lambda scores, mask: scores - mask.logical_not().to(scores))),
+            of_module(shared.core(hide=_added)),
+            of_module(shared.core(hide=lambda scores, mask: scores - mask.logical_not().to(scores))),
         ),
     ),
-    mistake("zero-times-infinity", (of_module(core(hide=lambda scores, mask: scores + ~mask * -math.inf)),)),
-    mistake("small-negative-fill", recognise=_leaks),
-    mistake("mask-as-condition", recognise=_mask_as_condition),
-    mistake("mask-always-expected", recognise=_mask_expected),
-    mistake("mask-reshaped", recognise=_mask_reshaped),
+    spec.mistake(
+        "zero-times-infinity", (of_module(shared.core(hide=lambda scores, mask: scores + ~mask * -math.inf)),)
+    ),
+    spec.mistake("small-negative-fill", recognise=_leaks),
+    spec.mistake("mask-as-condition", recognise=_mask_as_condition),
+    spec.mistake("mask-always-expected", recognise=_mask_expected),
+    spec.mistake("mask-reshaped", recognise=_mask_reshaped),
 )
 
 
-BIASES_FORGOTTEN = mistake(
+BIASES_FORGOTTEN = spec.mistake(
     "biases-forgotten",
-    tuple(of_module(core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])),
+    tuple(of_module(shared.core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])),
 )
 
 
@@ -310,9 +295,9 @@ def _one_layer(session: Session) -> bool:
     return any(isinstance(a, Tensor) and same(a, b) for a, b in itertools.combinations(held, 2))
 
 
-ONE_LAYER = mistake("one-layer-for-all", recognise=_one_layer)
+ONE_LAYER = spec.mistake("one-layer-for-all", recognise=_one_layer)
 
-ONE_LENGTH_ONLY = mistake("one-length-only", recognise=_one_length)
+ONE_LENGTH_ONLY = spec.mistake("one-length-only", recognise=_one_length)
 
 
 # --- the exercise -----------------------------------------------------------------------------------------------------
@@ -343,15 +328,12 @@ def _leaves_no_trace(session: Session) -> Finding | None:
     return None
 
 
-EXERCISE = Exercise(
-    name="MultiHeadAttention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=5,
-    kind="module",
     signature=("d_model", "num_heads"),
     outputs=OUTPUTS,
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape("two sequences"),
         parts.values("attends from one sequence to another", 4, "two sequences", "train mode", *LENGTH_ONE),
@@ -364,26 +346,28 @@ EXERCISE = Exercise(
         parts.gradients("two sequences"),
         replace(parts.gradients("a mask for all", weight=0.5), name="lets gradients flow where a mask hides keys"),
     ),
-    mistakes=(
-        ONE_LAYER,
-        *MASK_MISTAKES,
-        *ARGUMENT_MISTAKES,
-        *wrapped(of_module, SCALED_BY_D_MODEL, NO_SCALING),
-        *wrapped(
-            of_module,
-            NO_OUTPUT_PROJECTION,
-            VIEW_WITHOUT_TRANSPOSE,
-            MERGE_WITHOUT_TRANSPOSE,
-            ONE_HEAD_ONLY,
-            *FURTHER,
+    mistakes={
+        **by_id(
+            ONE_LAYER,
+            *MASK_MISTAKES,
+            *ARGUMENT_MISTAKES,
+            *shared.wrapped(of_module, shared.SCALED_BY_D_MODEL, shared.NO_SCALING),
+            *shared.wrapped(
+                of_module,
+                shared.NO_OUTPUT_PROJECTION,
+                shared.VIEW_WITHOUT_TRANSPOSE,
+                shared.MERGE_WITHOUT_TRANSPOSE,
+                shared.ONE_HEAD_ONLY,
+                *shared.FURTHER,
+            ),
+            *INPUTS_MIXED_UP,
+            *FURTHER_MASK_MISTAKES,
+            shared.VIEW_WITHOUT_CONTIGUOUS,
+            BIASES_FORGOTTEN,
+            ONE_LENGTH_ONLY,
         ),
-        *INPUTS_MIXED_UP,
-        *FURTHER_MASK_MISTAKES,
-        VIEW_WITHOUT_CONTIGUOUS,
-        BIASES_FORGOTTEN,
-        ONE_LENGTH_ONLY,
-        mistake("num-heads-not-kept", recognise=parts.not_kept("num_heads", 1, "two sequences")),
-    ),
+        "num-heads-not-kept": When(parts.not_kept("num_heads", 1, "two sequences")),
+    },
     excluded=(MULTIHEAD_ATTENTION,),
     builds_on=("split_heads", "merge_heads"),
 )

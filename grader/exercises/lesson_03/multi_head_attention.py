@@ -10,40 +10,22 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
-from grader.exercises.lesson_03.shared import (
-    FURTHER,
-    LESSON,
-    MERGE_WITHOUT_TRANSPOSE,
-    NO_OUTPUT_PROJECTION,
-    NO_SCALING,
-    ONE_HEAD_ONLY,
-    SCALED_BY_D_MODEL,
-    VIEW_WITHOUT_CONTIGUOUS,
-    VIEW_WITHOUT_TRANSPOSE,
-    Core,
-    Pair,
-    core,
-    pytorch_attention,
-    two_head_sizes,
-    usual,
-    with_leading_axes,
-    wrapped,
-)
+from grader.exercises.lesson_03 import shared
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
-def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
+def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> shared.Pair:
     """The output, (…, T, E), and the weights, (…, H, T, T), of PyTorch's own attention, with all leading axes as one
     batch. Its weight matrices are the transposes of ours, (E, E)."""
     batch = x.reshape(-1, *x.shape[-2:])
     no_bias = x.new_zeros(4 * x.shape[-1])
     stacked = torch.cat([w.mT for w in (w_q, w_k, w_v)])
-    output, weights = pytorch_attention(
+    output, weights = shared.pytorch_attention(
         (batch, batch, batch), stacked, no_bias[: len(stacked)], w_o.mT, no_bias[len(stacked) :], num_heads
     )
     return output.reshape(x.shape), weights.reshape(*x.shape[:-2], *weights.shape[1:])
@@ -52,38 +34,38 @@ def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
 
 
-def of_function(attend: Core) -> Callable[..., Pair]:
+def of_function(attend: shared.Core) -> Callable[..., shared.Pair]:
     """A variant of `multi_head_attention` that attends by `attend` between its right projections."""
     return lambda x, w_q, w_k, w_v, w_o, num_heads: attend(
         x @ w_q, x @ w_k, x @ w_v, lambda mixed: mixed @ w_o, num_heads, None
     )
 
 
-def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Callable[..., Pair]:
+def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Callable[..., shared.Pair]:
     """A variant whose query, key, value and output are made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o), of which
     those in `turned` are transposed."""
 
-    def wrong(x: Tensor, *weights_and_heads: Any) -> Pair:
+    def wrong(x: Tensor, *weights_and_heads: Any) -> shared.Pair:
         weights = [w.mT if i in turned else w for i, w in enumerate(weights_and_heads[:4])]
-        return of_function(core())(x, *(weights[i] for i in order), weights_and_heads[4])
+        return of_function(shared.core())(x, *(weights[i] for i in order), weights_and_heads[4])
 
     return wrong
 
 
-def _values_are_x(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
-    return core()(x @ w_q, x @ w_k, x, lambda mixed: mixed @ w_o, num_heads, None)
+def _values_are_x(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> shared.Pair:
+    return shared.core()(x @ w_q, x @ w_k, x, lambda mixed: mixed @ w_o, num_heads, None)
 
 
 PROJECTION_MISTAKES = (
-    mistake(
+    spec.mistake(
         "weights-transposed",
         tuple(_from_weights(0, 1, 2, 3, turned=turned) for turned in ((0, 1, 2, 3), (0, 1, 2), (3,), (0,), (1,), (2,))),
     ),
-    mistake("value-from-key", (_from_weights(0, 1, 1, 3),)),
-    mistake(
+    spec.mistake("value-from-key", (_from_weights(0, 1, 1, 3),)),
+    spec.mistake(
         "same-projection", tuple(_from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0)))
     ),
-    mistake("no-value-projection", (_values_are_x,)),
+    spec.mistake("no-value-projection", (_values_are_x,)),
 )
 
 
@@ -97,7 +79,7 @@ def _split_first(session: Session) -> bool:
     return raised is not None and re.search(meet, raised.message) is not None
 
 
-SPLIT_FIRST = mistake("split-before-projection", recognise=_split_first)
+SPLIT_FIRST = spec.mistake("split-before-projection", recognise=_split_first)
 
 
 # --- the exercise -----------------------------------------------------------------------------------------------------
@@ -112,34 +94,35 @@ def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    return with_leading_axes(draw, INPUTS, two_head_sizes(draw, "T"), _gentle, numbers={"num_heads": "H"}, square=True)
+    return shared.with_leading_axes(
+        draw, INPUTS, shared.two_head_sizes(draw, "T"), _gentle, numbers={"num_heads": "H"}, square=True
+    )
 
 
-EXERCISE = Exercise(
-    name="multi_head_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=4,
-    signature=(*INPUTS, "num_heads"),
-    outputs=(Output("output", "... T E"), Output("weights", "... H T T")),
+    outputs={"output": "... T E", "weights": "... H T T"},
     cases=_cases,
-    reference=reference,
-    parts=usual("attends in one sequence", 4, leading=1.5),
-    mistakes=(
-        *wrapped(
-            of_function,
-            SCALED_BY_D_MODEL,
-            NO_OUTPUT_PROJECTION,
-            VIEW_WITHOUT_TRANSPOSE,
-            MERGE_WITHOUT_TRANSPOSE,
-            ONE_HEAD_ONLY,
-            NO_SCALING,
-            *FURTHER,
+    parts=shared.usual("attends in one sequence", 4, leading=1.5),
+    mistakes={
+        **by_id(
+            *shared.wrapped(
+                of_function,
+                shared.SCALED_BY_D_MODEL,
+                shared.NO_OUTPUT_PROJECTION,
+                shared.VIEW_WITHOUT_TRANSPOSE,
+                shared.MERGE_WITHOUT_TRANSPOSE,
+                shared.ONE_HEAD_ONLY,
+                shared.NO_SCALING,
+                *shared.FURTHER,
+            ),
+            *PROJECTION_MISTAKES,
+            shared.VIEW_WITHOUT_CONTIGUOUS,
+            TWO_AXES_ONLY,
+            BATCH_ONLY,
+            SPLIT_FIRST,
         ),
-        *PROJECTION_MISTAKES,
-        VIEW_WITHOUT_CONTIGUOUS,
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-        SPLIT_FIRST,
-    ),
+    },
     builds_on=("split_heads", "merge_heads", "multi_head_scores"),
 )

@@ -9,14 +9,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_01.attention_scores import key_reshaped
-from grader.exercises.lesson_03.shared import LESSON
 from grader.spec import parts
 from grader.spec.cases import equal_sizes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 QK = {"query": "T H D", "key": "S H D"}
 
@@ -70,14 +69,11 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
-EXERCISE = Exercise(
-    name="multi_head_scores",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=tuple(QK),
-    outputs=(Output("scores", "H T S"),),
+    outputs={"scores": "H T S"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(),
         parts.values("scores one sequence in every head", 3, "one sequence"),
@@ -87,66 +83,48 @@ EXERCISE = Exercise(
         parts.unchanged(weight=0.5),
         parts.gradients(),
     ),
-    mistakes=(
-        mistake("scores-transposed", (_mixed("thd,shd->hst"),)),
-        mistake(
-            "heads-mixed",
-            (
-                _mixed("thd,shd->ts"),
-                lambda query, key: torch.einsum("thd,shd->ts", query, key)[None],
-                _mixed("thd,shd->ts", heads=True),
-                _mixed("thd,sgd->hts"),
-                _mixed("thd,sgd->gts"),
-                _mixed("thd,sgd->ts"),
-                _mixed("thd,sgd->ts", heads=True),
-                lambda query, key: torch.einsum("thd,shd->ts", query, key) / query.shape[1],
-            ),
+    mistakes={
+        "scores-transposed": _mixed("thd,shd->hst"),
+        "heads-mixed": (
+            _mixed("thd,shd->ts"),
+            lambda query, key: torch.einsum("thd,shd->ts", query, key)[None],
+            _mixed("thd,shd->ts", heads=True),
+            _mixed("thd,sgd->hts"),
+            _mixed("thd,sgd->gts"),
+            _mixed("thd,sgd->ts"),
+            _mixed("thd,sgd->ts", heads=True),
+            lambda query, key: torch.einsum("thd,shd->ts", query, key) / query.shape[1],
         ),
-        mistake(
-            "diagonal-only",
-            (
-                lambda query, key: _same_position(query, key).T,
-                _same_position,
-                lambda query, key: _same_position(query, key).T[..., None].expand(-1, -1, len(key)),
-                lambda query, key: _same_position(query, key).T[:, None, :].expand(-1, len(query), -1),
-                lambda query, key: torch.diag_embed(_same_position(query, key).T),
-                lambda query, key: F.pad(torch.diag_embed(_same_position(query, key).T), (0, len(key) - len(query))),
-            ),
+        "diagonal-only": (
+            lambda query, key: _same_position(query, key).T,
+            _same_position,
+            lambda query, key: _same_position(query, key).T[..., None].expand(-1, -1, len(key)),
+            lambda query, key: _same_position(query, key).T[:, None, :].expand(-1, len(query), -1),
+            lambda query, key: torch.diag_embed(_same_position(query, key).T),
+            lambda query, key: F.pad(torch.diag_embed(_same_position(query, key).T), (0, len(key) - len(query))),
         ),
-        mistake("tokens-as-batch", (lambda query, key: query @ key.mT,)),
-        mistake("transpose-forgotten", (lambda query, key: query.transpose(0, 1) @ key.transpose(0, 1),)),
-        mistake(
-            "scaled-too-early",
-            (
-                lambda query, key: reference(query, key) / query.shape[-1] ** 0.5,
-                lambda query, key: reference(query, key) / query.shape[-1],
-                lambda query, key: reference(query, key) / query[0].numel() ** 0.5,
-                lambda query, key: reference(query, key) / query.shape[-1] / 2,  # `/ d ** 1 / 2`
-            ),
+        "tokens-as-batch": lambda query, key: query @ key.mT,
+        "transpose-forgotten": lambda query, key: query.transpose(0, 1) @ key.transpose(0, 1),
+        "scaled-too-early": (
+            lambda query, key: reference(query, key) / query.shape[-1] ** 0.5,
+            lambda query, key: reference(query, key) / query.shape[-1],
+            lambda query, key: reference(query, key) / query[0].numel() ** 0.5,
+            lambda query, key: reference(query, key) / query.shape[-1] / 2,  # `/ d ** 1 / 2`
         ),
-        mistake(
-            "softmax-too-early",
-            (
-                lambda query, key: torch.softmax(reference(query, key), -1),
-                lambda query, key: torch.softmax(reference(query, key) / query.shape[-1] ** 0.5, -1),
-            ),
+        "softmax-too-early": (
+            lambda query, key: torch.softmax(reference(query, key), -1),
+            lambda query, key: torch.softmax(reference(query, key) / query.shape[-1] ** 0.5, -1),
         ),
-        mistake(
-            "axes-in-another-order",
-            (
-                lambda query, key: reference(query, key).transpose(0, 1),
-                lambda query, key: reference(query, key).permute(1, 2, 0),
-            ),
+        "axes-in-another-order": (
+            lambda query, key: reference(query, key).transpose(0, 1),
+            lambda query, key: reference(query, key).permute(1, 2, 0),
         ),
-        mistake(
-            "view-instead-of-transpose",
-            (
-                lambda query, key: query.transpose(0, 1) @ key_reshaped(key.transpose(0, 1)),
-                lambda query, key: query.transpose(0, 1) @ key.reshape(key.shape[1], key.shape[2], len(key)),
-                lambda query, key: _heads_by_view(query) @ _heads_by_view(key).mT,
-                lambda query, key: query.transpose(0, 1) @ _heads_by_view(key).mT,
-                lambda query, key: _heads_by_view(query) @ key.transpose(0, 1).mT,
-            ),
+        "view-instead-of-transpose": (
+            lambda query, key: query.transpose(0, 1) @ key_reshaped(key.transpose(0, 1)),
+            lambda query, key: query.transpose(0, 1) @ key.reshape(key.shape[1], key.shape[2], len(key)),
+            lambda query, key: _heads_by_view(query) @ _heads_by_view(key).mT,
+            lambda query, key: query.transpose(0, 1) @ _heads_by_view(key).mT,
+            lambda query, key: _heads_by_view(query) @ key.transpose(0, 1).mT,
         ),
-    ),
+    },
 )

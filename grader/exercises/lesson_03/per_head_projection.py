@@ -6,14 +6,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
-from grader.exercises.lesson_03.shared import LESSON, split_by_view, usual, with_leading_axes
+from grader.exercises.lesson_01.shared import BATCH_ONLY, two_axes_only
+from grader.exercises.lesson_03.shared import split_by_view, usual, with_leading_axes
 from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 INPUTS = {"x": "... T E", "u": "H D E"}
 
@@ -38,48 +38,36 @@ def _cases(draw: Draw) -> list[Case]:
     return with_leading_axes(draw, INPUTS, sizes, gentle) + equal_sizes(draw, INPUTS, ("D", "E"), make=gentle)
 
 
-EXERCISE = Exercise(
-    name="per_head_projection",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=tuple(INPUTS),
-    outputs=(Output("heads", "... H T D"),),
+    outputs={"heads": "... H T D"},
     cases=_cases,
-    reference=reference,
     parts=usual("projects one sequence in every head", 3),
-    mistakes=(
-        mistake(
-            "heads-mixed",
-            (
-                lambda x, u: F.linear(x, u.sum(0)),
-                lambda x, u: F.linear(x, u.sum(0)).unsqueeze(-3),
-                lambda x, u: _for_every_head(x, u.sum(0), len(u)),
-                lambda x, u: F.linear(x, u.mean(0)),
-                lambda x, u: F.linear(x, u.mean(0)).unsqueeze(-3),
-                lambda x, u: _for_every_head(x, u.mean(0), len(u)),
-            ),
+    mistakes={
+        "heads-mixed": (
+            lambda x, u: F.linear(x, u.sum(0)),
+            lambda x, u: F.linear(x, u.sum(0)).unsqueeze(-3),
+            lambda x, u: _for_every_head(x, u.sum(0), len(u)),
+            lambda x, u: F.linear(x, u.mean(0)),
+            lambda x, u: F.linear(x, u.mean(0)).unsqueeze(-3),
+            lambda x, u: _for_every_head(x, u.mean(0), len(u)),
         ),
-        mistake(
-            "weights-transposed",
-            (
-                lambda x, u: torch.einsum("...te,hed->...htd", x, u),
-                lambda x, u: torch.einsum("...te,hed->...thd", x, u),
-            ),
+        "weights-transposed": (
+            lambda x, u: torch.einsum("...te,hed->...htd", x, u),
+            lambda x, u: torch.einsum("...te,hed->...thd", x, u),
         ),
-        mistake("view-without-transpose", (lambda x, u: split_by_view(F.linear(x, u.flatten(0, 1)), len(u)),)),
-        mistake(
-            "transpose-forgotten",
-            (lambda x, u: reference(x, u).transpose(-3, -2), lambda x, u: F.linear(x, u.flatten(0, 1))),
+        "view-without-transpose": lambda x, u: split_by_view(F.linear(x, u.flatten(0, 1)), len(u)),
+        "transpose-forgotten": (
+            lambda x, u: reference(x, u).transpose(-3, -2),
+            lambda x, u: F.linear(x, u.flatten(0, 1)),
         ),
-        mistake(
-            "view-instead-of-transpose",
-            (
-                lambda x, u: x.unsqueeze(-3) @ u.reshape(len(u), u.shape[2], u.shape[1]),
-                lambda x, u: (x @ u.reshape(u.shape[2], -1)).unflatten(-1, u.shape[:2]).transpose(-3, -2),
-            ),
+        "view-instead-of-transpose": (
+            lambda x, u: x.unsqueeze(-3) @ u.reshape(len(u), u.shape[2], u.shape[1]),
+            lambda x, u: (x @ u.reshape(u.shape[2], -1)).unflatten(-1, u.shape[:2]).transpose(-3, -2),
         ),
-        mistake("head-dim-first", (lambda x, u: reference(x, u).mT,)),
-        mistake("two-axes-only", recognise=TWO_AXES_ONLY.recognise),
-        BATCH_ONLY,
-    ),
+        "head-dim-first": lambda x, u: reference(x, u).mT,
+        "two-axes-only": When(two_axes_only),
+        **by_id(BATCH_ONLY),
+    },
 )

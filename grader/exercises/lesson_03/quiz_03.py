@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_03.shared import LESSON
-from grader.spec.answers import choice, quiz, shape, whole
+from grader.spec.answers import choice, shape, whole
+from grader.spec.spec import Spec
 
 
 def _numbered() -> Tensor:
@@ -85,4 +85,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_03", LESSON, 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

@@ -23,7 +23,6 @@ from grader.tolerance import FLOAT32
 
 mistake = Words(__file__)
 
-LESSON = "03_multi_head_attention"
 TWO_LEADING = "two leading axes"
 
 

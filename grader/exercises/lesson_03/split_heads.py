@@ -6,16 +6,16 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
-from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
+from grader.exercises.lesson_03.shared import numbered, split_by_view, two_head_sizes, usual, with_leading_axes
 from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Finding, Part
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, by_id
 from grader.subject import Request
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(x: Tensor, num_heads: int) -> Tensor:
@@ -51,14 +51,11 @@ def _refuses_misfits(session: Session) -> Finding | None:
     return None
 
 
-EXERCISE = Exercise(
-    name="split_heads",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("x", "num_heads"),
-    outputs=(Output("heads", "... H T D"),),
+    outputs={"heads": "... H T D"},
     cases=_cases,
-    reference=reference,
     parts=(
         *usual("splits one sequence", 3, finite=False),
         parts.after_values(
@@ -67,22 +64,18 @@ EXERCISE = Exercise(
             )
         ),
     ),
-    mistakes=(
-        mistake("view-without-transpose", (split_by_view,)),
-        mistake(
-            "heads-last",
-            (
-                lambda x, n: _heads_last(x, n).movedim(-1, -3),
-                _heads_last,
-                lambda x, n: _heads_last(x, n).transpose(-3, -2),
-                lambda x, n: _heads_last(x, n).transpose(-3, -1),
-                lambda x, n: _heads_last(x, n).movedim(-1, -3).mT,
-                lambda x, n: _heads_last(x, n).mT,
-            ),
+    mistakes={
+        "view-without-transpose": split_by_view,
+        "heads-last": (
+            lambda x, n: _heads_last(x, n).movedim(-1, -3),
+            _heads_last,
+            lambda x, n: _heads_last(x, n).transpose(-3, -2),
+            lambda x, n: _heads_last(x, n).transpose(-3, -1),
+            lambda x, n: _heads_last(x, n).movedim(-1, -3).mT,
+            lambda x, n: _heads_last(x, n).mT,
         ),
-        mistake("head-dim-first", (lambda x, n: reference(x, n).mT,)),
-        mistake("transpose-forgotten", (lambda x, n: reference(x, n).transpose(-3, -2),)),
-        TWO_AXES_ONLY,
-        BATCH_ONLY,
-    ),
+        "head-dim-first": lambda x, n: reference(x, n).mT,
+        "transpose-forgotten": lambda x, n: reference(x, n).transpose(-3, -2),
+        **by_id(TWO_AXES_ONLY, BATCH_ONLY),
+    },
 )

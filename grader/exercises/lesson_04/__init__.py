@@ -1,5 +1,6 @@
 """Lesson 04, masks: who may attend to whom (Vaswani et al. 2017, section 3.2.3), and multi-head attention with one."""
 
+LESSON = "04_masking"
 NAMES = (
     "causal_mask",
     "padding_mask",

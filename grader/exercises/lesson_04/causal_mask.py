@@ -5,22 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_04.shared import (
-    LESSON,
-    NOT_BOOL,
-    causal,
-    is_bool,
-    triangle,
-)
+from grader.exercises.lesson_04.shared import NOT_BOOL, causal, is_bool, triangle
 from grader.exercises.lesson_04.shared import mistake as shared_mistake
 from grader.spec import parts
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 
 def _lengths(draw: Draw) -> list[Case]:
@@ -42,27 +36,24 @@ def _smaller(value: object) -> bool:
     return not isinstance(value, Tensor) or value.shape[-1] < 128
 
 
-EXERCISE = Exercise(
-    name="causal_mask",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    causal,
     points=2,
-    signature=("seq_len",),
-    outputs=(Output("mask", "T T"),),
+    outputs={"mask": "T T"},
     cases=_lengths,
-    reference=causal,
     parts=(
         parts.shape("one length"),
         parts.values("is True on and below the diagonal", 3, "one length"),
         parts.values("works for other lengths", 2, "one length", "another length", "a single token"),
         is_bool("one length"),
     ),
-    mistakes=(
-        shared_mistake("mask-inverted", tuple(triangle(d, upper=True) for d in (1, 0, 2))),
-        shared_mistake("diagonal-hidden", (triangle(-1),)),
-        shared_mistake("one-future-token-visible", (triangle(1),)),
-        NOT_BOOL,
-        mistake("everything-visible", (lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool),)),
-        mistake("table-of-a-fixed-size", recognise=_fixed_size),
-        mistake("only-itself", (lambda seq_len: torch.eye(seq_len, dtype=torch.bool),)),
-    ),
+    mistakes={
+        "mask-inverted": tuple(triangle(d, upper=True) for d in (1, 0, 2)),
+        "diagonal-hidden": triangle(-1),
+        "one-future-token-visible": triangle(1),
+        **by_id(NOT_BOOL),
+        "everything-visible": lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool),
+        "table-of-a-fixed-size": When(_fixed_size),
+        "only-itself": lambda seq_len: torch.eye(seq_len, dtype=torch.bool),
+    },
 )

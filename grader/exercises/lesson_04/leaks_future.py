@@ -16,13 +16,13 @@ from torch import Tensor
 from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.subject import Callback
 from grader.subject.values import same
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 # --- the attentions that a detector is tried on -----------------------------------------------------------------------
 
@@ -506,9 +506,7 @@ def _one_position(session: Session) -> bool:
     return any(verdict(session, name) is False for name in PLACES)
 
 
-EXERCISE = Exercise(
-    name="leaks_future",
-    lesson="04_masking",
+EXERCISE = spec.exercise(
     points=4,
     signature=("attention",),
     seconds=30,  # every call of `attention` is a question to the judge
@@ -519,19 +517,19 @@ EXERCISE = Exercise(
         _judges("finds leaks of every kind", 2, *KINDS),
         _judges("clears all attention that keeps to the past", 2, *SOUND),
     ),
-    mistakes=(
-        mistake("verdict-inverted", recognise=_inverted),
-        mistake("changes-nothing", recognise=_changes_nothing),
-        mistake("never-calls", recognise=_never_calls),
-        mistake("changes-too-little", recognise=_changes_too_little),
-        mistake("changes-pile-up", recognise=_changes_pile_up),
-        mistake("compares-shapes", recognise=_compares_shapes),
-        mistake("perturbs-the-past", recognise=_perturbs_the_past),
-        mistake("later-outputs-counted", recognise=_counts_later_outputs),
-        mistake("exact-comparison", recognise=_exactly),
-        mistake("takes-tokens-away", recognise=_takes_tokens_away),
-        mistake("not-a-number-put-in", recognise=_poisons),
-        mistake("too-few-tokens", recognise=_too_few_tokens),
-        mistake("checks-one-position-only", recognise=_one_position),
-    ),
+    mistakes={
+        "verdict-inverted": When(_inverted),
+        "changes-nothing": When(_changes_nothing),
+        "never-calls": When(_never_calls),
+        "changes-too-little": When(_changes_too_little),
+        "changes-pile-up": When(_changes_pile_up),
+        "compares-shapes": When(_compares_shapes),
+        "perturbs-the-past": When(_perturbs_the_past),
+        "later-outputs-counted": When(_counts_later_outputs),
+        "exact-comparison": When(_exactly),
+        "takes-tokens-away": When(_takes_tokens_away),
+        "not-a-number-put-in": When(_poisons),
+        "too-few-tokens": When(_too_few_tokens),
+        "checks-one-position-only": When(_one_position),
+    },
 )

@@ -15,12 +15,12 @@ from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one
 from grader.spec.diagnose import explains, right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.tolerance import COARSE, FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 SCORES = {"scores": "... Tq Tk"}
 ONE, ALL, BATCH, KEYS, SENTENCES, FULL = (
@@ -320,14 +320,11 @@ def _keepdim_forgotten(session: Session) -> bool:
 FILLS = (-1.0, -10.0, -50.0, -100.0, -1000.0, -9999.0, -10000.0)
 NOTHING, LARGE = -torch.inf, -1e9
 
-EXERCISE = Exercise(
-    name="masked_softmax",
-    lesson="04_masking",
+EXERCISE = spec.exercise(
+    reference,
     points=4,
-    signature=("scores", "mask"),
-    outputs=(Output("weights", "... Tq Tk"),),
+    outputs={"weights": "... Tq Tk"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(),
         parts.values("makes the weights of the visible keys sum to 1 in every row", 3, ONE, ALL),
@@ -340,75 +337,55 @@ EXERCISE = Exercise(
         parts.gradients(weight=0.5),
         _gradient_of_empty_rows(1),
     ),
-    mistakes=(
-        mistake("positive-infinity", recognise=_plus_infinity),
-        mistake("one-empty-row-empties-all", (_all_or_nothing,)),
-        mistake("zero-times-infinity", (_times_infinity(False), _times_infinity(True))),
-        mistake("nan-in-empty-row", recognise=nan_in_empty_row),
-        mistake("uniform-in-empty-row", recognise=shared_out_in_empty_row),
-        mistake(
-            "mask-inverted",
-            (
-                _filled(NOTHING, inverted=True),
-                _filled(NOTHING, inverted=True, zeros=True),
-                _filled(LARGE, inverted=True),
-                _filled(LARGE, inverted=True, afterwards=True),
-                lambda scores, mask: torch.softmax(scores, -1) * ~mask,
-                lambda scores, mask: _filled(NOTHING, inverted=True)(scores, mask) * mask,
-                lambda scores, mask: _filled(LARGE, inverted=True)(scores, mask) * mask,
-                lambda scores, mask: _filled(NOTHING, inverted=True)(scores, mask).masked_fill(~mask, 0.0),
-            ),
+    mistakes={
+        "positive-infinity": When(_plus_infinity),
+        "one-empty-row-empties-all": _all_or_nothing,
+        "zero-times-infinity": (_times_infinity(False), _times_infinity(True)),
+        "nan-in-empty-row": When(nan_in_empty_row),
+        "uniform-in-empty-row": When(shared_out_in_empty_row),
+        "mask-inverted": (
+            _filled(NOTHING, inverted=True),
+            _filled(NOTHING, inverted=True, zeros=True),
+            _filled(LARGE, inverted=True),
+            _filled(LARGE, inverted=True, afterwards=True),
+            lambda scores, mask: torch.softmax(scores, -1) * ~mask,
+            lambda scores, mask: _filled(NOTHING, inverted=True)(scores, mask) * mask,
+            lambda scores, mask: _filled(LARGE, inverted=True)(scores, mask) * mask,
+            lambda scores, mask: _filled(NOTHING, inverted=True)(scores, mask).masked_fill(~mask, 0.0),
         ),
-        mistake("mask-ignored", (lambda scores, mask: torch.softmax(scores, -1),)),
-        mistake(
-            "mask-after-softmax",
-            (
-                lambda scores, mask: torch.softmax(scores, -1) * mask,
-                lambda scores, mask: torch.softmax(scores, -1).masked_fill(~mask, NOTHING),
-            ),
+        "mask-ignored": lambda scores, mask: torch.softmax(scores, -1),
+        "mask-after-softmax": (
+            lambda scores, mask: torch.softmax(scores, -1) * mask,
+            lambda scores, mask: torch.softmax(scores, -1).masked_fill(~mask, NOTHING),
         ),
-        mistake(
-            "softmax-forgotten",
-            (
-                lambda scores, mask: scores.masked_fill(~mask, NOTHING),
-                lambda scores, mask: scores.masked_fill(~mask, LARGE),
-                lambda scores, mask: scores.masked_fill(~mask, 0.0),
-            ),
+        "softmax-forgotten": (
+            lambda scores, mask: scores.masked_fill(~mask, NOTHING),
+            lambda scores, mask: scores.masked_fill(~mask, LARGE),
+            lambda scores, mask: scores.masked_fill(~mask, 0.0),
         ),
-        mistake("mask-added", (lambda scores, mask: torch.softmax(scores + mask, -1),)),
-        mistake(
-            "causal-mask-instead",
-            tuple(
-                lambda scores, mask, fill=fill: _filled(fill)(scores, torch.ones(scores.shape[-2:]).tril() > 0)
-                for fill in (NOTHING, LARGE)
-            ),
+        "mask-added": lambda scores, mask: torch.softmax(scores + mask, -1),
+        "causal-mask-instead": tuple(
+            lambda scores, mask, fill=fill: _filled(fill)(scores, torch.ones(scores.shape[-2:]).tril() > 0)
+            for fill in (NOTHING, LARGE)
         ),
-        mistake(
-            "scaled-anyway",
-            tuple(
-                lambda scores, mask, axis=axis: reference(scores / scores.shape[axis] ** 0.5, mask) for axis in (-1, -2)
-            ),
+        "scaled-anyway": tuple(
+            lambda scores, mask, axis=axis: reference(scores / scores.shape[axis] ** 0.5, mask) for axis in (-1, -2)
         ),
-        mistake("zero-instead-of-minus-infinity", (_filled(0.0), _filled(0.0, afterwards=True))),
-        mistake("zero-score-hidden", (_zero_score_hidden(False), _zero_score_hidden(True))),
-        mistake(
-            "softmax-over-queries",
-            tuple(
-                _filled(fill, dim, zeros=zeros)
-                for dim in (-2, 0, 1)
-                for fill, zeros in ((NOTHING, False), (NOTHING, True), (LARGE, False))
-            ),
+        "zero-instead-of-minus-infinity": (_filled(0.0), _filled(0.0, afterwards=True)),
+        "zero-score-hidden": (_zero_score_hidden(False), _zero_score_hidden(True)),
+        "softmax-over-queries": tuple(
+            _filled(fill, dim, zeros=zeros)
+            for dim in (-2, 0, 1)
+            for fill, zeros in ((NOTHING, False), (NOTHING, True), (LARGE, False))
         ),
-        mistake("overflow", recognise=overflows),
-        mistake("global-max-underflow", recognise=underflows),
-        mistake(
-            "small-negative-fill",
-            tuple(_filled(fill, afterwards=after) for fill in FILLS for after in (False, True)),
-            recognise=leaks,
+        "overflow": When(overflows),
+        "global-max-underflow": When(underflows),
+        "small-negative-fill": When(
+            leaks, tuple(_filled(fill, afterwards=after) for fill in FILLS for after in (False, True))
         ),
-        mistake("epsilon-in-denominator", recognise=too_small_a_share),
-        MASK_AS_CONDITION,
-        mistake("mask-as-index", recognise=_as_index),
-        mistake("keepdim-forgotten", recognise=_keepdim_forgotten),
-    ),
+        "epsilon-in-denominator": When(too_small_a_share),
+        **by_id(MASK_AS_CONDITION),
+        "mask-as-index": When(_as_index),
+        "keepdim-forgotten": When(_keepdim_forgotten),
+    },
 )

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from grader.exercises.lesson_04.shared import (
-    ANYWHERE,
-    LESSON,
-    MASK_AS_CONDITION,
-    NO_PADDING,
-    NOT_BOOL,
-    TOKENS,
-    as_key,
-    batches,
-    is_bool,
-    is_padding,
-    padding,
-)
-from grader.exercises.lesson_04.shared import mistake as shared_mistake
+from grader.exercises.lesson_04 import shared
 from grader.spec import parts
-from grader.spec.exercise import Exercise, Output
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared.mistake)
 
 
 def is_token(tokens: Tensor, pad_idx: int) -> Tensor:
@@ -32,67 +18,51 @@ def is_token(tokens: Tensor, pad_idx: int) -> Tensor:
 
 
 def _one_answer(session: Session) -> bool:
-    raised = session.call(session.cases[TOKENS]).raised
+    raised = session.call(session.cases[shared.TOKENS]).raised
     return raised is not None and not raised.deliberate and "'bool' object" in raised.message
 
 
-EXERCISE = Exercise(
-    name="padding_mask",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    shared.padding,
     points=2,
-    signature=("tokens", "pad_idx"),
-    outputs=(Output("mask", "B 1 1 T"),),
-    cases=batches,
-    reference=padding,
+    outputs={"mask": "B 1 1 T"},
+    cases=shared.batches,
     parts=(
-        parts.shape(TOKENS),
-        parts.values("is True for tokens, False for padding", 3, TOKENS, NO_PADDING),
-        parts.values("works for any pad_idx, wherever the padding is", 2, TOKENS, *ANYWHERE),
-        is_bool(TOKENS),
-        parts.unchanged(TOKENS, weight=0.5),
+        parts.shape(shared.TOKENS),
+        parts.values("is True for tokens, False for padding", 3, shared.TOKENS, shared.NO_PADDING),
+        parts.values("works for any pad_idx, wherever the padding is", 2, shared.TOKENS, *shared.ANYWHERE),
+        shared.is_bool(shared.TOKENS),
+        parts.unchanged(shared.TOKENS, weight=0.5),
     ),
-    mistakes=(
-        mistake("mask-inverted", (as_key(is_padding),)),
-        shared_mistake(
-            "mask-on-query-axis",
-            tuple(lambda tokens, pad_idx, f=f: f(tokens, pad_idx)[:, None, :, None] for f in (is_token, is_padding)),
+    mistakes={
+        "mask-inverted": shared.as_key(shared.is_padding),
+        "mask-on-query-axis": tuple(
+            lambda tokens, pad_idx, f=f: f(tokens, pad_idx)[:, None, :, None] for f in (is_token, shared.is_padding)
         ),
-        mistake(
-            "missing-axes",
-            tuple(
-                lambda tokens, pad_idx, f=f, axes=axes: f(tokens, pad_idx).reshape(len(tokens), *axes, tokens.shape[1])
-                for f in (is_token, is_padding)
-                for axes in ((), (1,))
-            ),
+        "missing-axes": tuple(
+            lambda tokens, pad_idx, f=f, axes=axes: f(tokens, pad_idx).reshape(len(tokens), *axes, tokens.shape[1])
+            for f in (is_token, shared.is_padding)
+            for axes in ((), (1,))
         ),
-        mistake(
-            "axes-misplaced",
-            tuple(
-                lambda tokens, pad_idx, f=f, at=at: f(tokens, pad_idx)[at]
-                for f in (is_token, is_padding)
-                for at in ((None, None), (slice(None), slice(None), None, None), (None, slice(None), None))
-            ),
+        "axes-misplaced": tuple(
+            lambda tokens, pad_idx, f=f, at=at: f(tokens, pad_idx)[at]
+            for f in (is_token, shared.is_padding)
+            for at in ((None, None), (slice(None), slice(None), None, None), (None, slice(None), None))
         ),
-        mistake(
-            "stretched-already", (lambda tokens, pad_idx: padding(tokens, pad_idx).expand(-1, -1, tokens.shape[1], -1),)
+        "stretched-already": lambda tokens, pad_idx: shared.padding(tokens, pad_idx).expand(
+            -1, -1, tokens.shape[1], -1
         ),
-        mistake(
-            "padded-queries-hidden", (lambda tokens, pad_idx: padding(tokens, pad_idx) & padding(tokens, pad_idx).mT,)
+        "padded-queries-hidden": lambda tokens, pad_idx: (
+            shared.padding(tokens, pad_idx) & shared.padding(tokens, pad_idx).mT
         ),
-        mistake(
-            "compared-by-size",
-            (
-                as_key(lambda tokens, pad_idx: tokens > pad_idx),
-                as_key(lambda tokens, pad_idx: tokens < pad_idx),
-                as_key(lambda tokens, pad_idx: tokens >= pad_idx),
-                as_key(lambda tokens, pad_idx: tokens <= pad_idx),
-            ),
+        "compared-by-size": (
+            shared.as_key(lambda tokens, pad_idx: tokens > pad_idx),
+            shared.as_key(lambda tokens, pad_idx: tokens < pad_idx),
+            shared.as_key(lambda tokens, pad_idx: tokens >= pad_idx),
+            shared.as_key(lambda tokens, pad_idx: tokens <= pad_idx),
         ),
-        mistake("one-answer-for-all", recognise=_one_answer),
-        shared_mistake(
-            "pad-idx-ignored", (as_key(lambda tokens, _: tokens != 0), as_key(lambda tokens, _: tokens > 0))
-        ),
-        NOT_BOOL,
-        MASK_AS_CONDITION,
-    ),
+        "one-answer-for-all": When(_one_answer),
+        "pad-idx-ignored": (shared.as_key(lambda tokens, _: tokens != 0), shared.as_key(lambda tokens, _: tokens > 0)),
+        **by_id(shared.NOT_BOOL, shared.MASK_AS_CONDITION),
+    },
 )

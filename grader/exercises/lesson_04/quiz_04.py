@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from grader.spec.answers import choice, number, quiz, written
+from grader.spec.answers import choice, number, written
+from grader.spec.spec import Spec
 
 
 def _first_weight() -> float:
@@ -75,4 +76,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_04", "04_masking", 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

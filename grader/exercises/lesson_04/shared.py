@@ -20,7 +20,6 @@ from grader.tolerance import FLOAT32
 
 mistake = Words(__file__)
 
-LESSON = "04_masking"
 Make = Callable[[int], Tensor]
 
 
@@ -79,12 +78,13 @@ def _not_bool(session: Session) -> bool:
 NOT_BOOL = mistake("not-bool", recognise=_not_bool)
 
 
-def _asks_the_whole_mask(session: Session) -> bool:
+def asks_the_whole_mask(session: Session) -> bool:
+    """Whether a call raised the error of a mask that is used as a condition, as in `if mask`."""
     raised = [session.call(case).raised for case in session.real_cases()]
     return any(error is not None and "more than one value is ambiguous" in error.message for error in raised)
 
 
-MASK_AS_CONDITION = mistake("mask-as-condition", recognise=_asks_the_whole_mask)
+MASK_AS_CONDITION = mistake("mask-as-condition", recognise=asks_the_whole_mask)
 
 
 def triangle(diagonal: int, upper: bool = False) -> Make:

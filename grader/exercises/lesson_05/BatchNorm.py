@@ -22,19 +22,19 @@ from grader.exercises.lesson_05.mistakes import (
 )
 from grader.exercises.lesson_05.mistakes import mistake as shared_mistake
 from grader.exercises.lesson_05.running_state import STATS, Update, drawn_state, first_wrong, named, observed
-from grader.exercises.lesson_05.shared import EPS, LESSON, OFFSET, ONE_FEATURE, batch_sizes, with_offset
+from grader.exercises.lesson_05.shared import EPS, OFFSET, ONE_FEATURE, batch_sizes, with_offset
 from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import BATCHNORM_MODULES
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, not_judged
+from grader.spec.exercise import Case, Finding, Mistake, Part, Setup, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.subject import Request
 from grader.tolerance import COARSE, FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 INITIAL = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0}
 TRAIN, EVAL = "train mode", "eval mode"
@@ -247,26 +247,15 @@ WRONG: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def _changed(name: str) -> Mistake:
-    return mistake(name, recognise=lambda session: named(session, WRONG) == name)
+    return spec.mistake(name, recognise=lambda session: named(session, WRONG) == name)
 
 
-MISTAKES = (
-    mistake("stats-are-parameters", recognise=_are_parameters),
-    mistake("stats-not-registered", recognise=_not_registered),
-    mistake("average-of-all-batches", recognise=_averages_batches),
-    *(_changed(name) for name in WRONG),
-    shared_mistake("cancellation", recognise=_cancels),
-)
-
-EXERCISE = Exercise(
-    name="BatchNorm",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=5,
-    kind="module",
     signature=("num_features", "eps=1e-5", "momentum=0.1"),
-    outputs=(Output("result", "B E"),),
+    outputs={"result": "B E"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(TRAIN),
         parts.after_values(
@@ -295,7 +284,13 @@ EXERCISE = Exercise(
         parts.gradients(TRAIN),
         Part("lets gradients flow in eval mode", 0.5, _gradients_in_eval),
     ),
-    mistakes=MISTAKES,
+    mistakes={
+        "stats-are-parameters": When(_are_parameters),
+        "stats-not-registered": When(_not_registered),
+        "average-of-all-batches": When(_averages_batches),
+        **by_id(*(_changed(name) for name in WRONG)),
+        "cancellation": When(_cancels),
+    },
     excluded=(BATCHNORM_MODULES,),
     builds_on=("batch_norm",),
 )

@@ -1,5 +1,6 @@
 """Lesson 05, LayerNorm, BatchNorm and RMSNorm, and where a residual block has its norm."""
 
+LESSON = "05_normalization"
 NAMES = (
     "rms_norm",
     "layer_norm",

@@ -8,15 +8,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_05.mistakes import bare, inside, norm_mistakes, norm_variants, outside, over_axes
-from grader.exercises.lesson_05.shared import LESSON, ONE_FEATURE, batch_sizes, norm_parts, special_cases, square
+from grader.exercises.lesson_05.shared import ONE_FEATURE, batch_sizes, norm_parts, special_cases, square
 from grader.sentences import say
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import NORMALISATION_KERNELS
-from grader.spec.exercise import Case, Exercise, Output
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 INPUTS = {"x": "B E", "gamma": "E", "beta": "E"}
 
@@ -45,14 +45,12 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
-EXERCISE = Exercise(
-    name="batch_norm",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=3,
     signature=(*INPUTS, "eps=1e-5"),
-    outputs=(Output("result", "B E"),),
+    outputs={"result": "B E"},
     cases=_cases,
-    reference=reference,
     parts=norm_parts(
         "normalises every feature over the batch",
         "one batch",
@@ -62,17 +60,14 @@ EXERCISE = Exercise(
         ONE_FEATURE,
         offset="is unaffected by a common offset of 1000",
     ),
-    mistakes=(
-        mistake(
-            "over-whole-tensor",
-            (
-                *norm_variants([None], (inside, outside, bare)),
-                *norm_variants([None], variance_axis=(0,)),
-                *norm_variants([(0,)], variance_axis=None),
-            ),
+    mistakes={
+        "over-whole-tensor": (
+            *norm_variants([None], (inside, outside, bare)),
+            *norm_variants([None], variance_axis=(0,)),
+            *norm_variants([(0,)], variance_axis=None),
         ),
-        mistake("wrong-axis", over_axes((-1,), lost=(-1,))),
-        *norm_mistakes((0,), "one batch", say("column")),
-    ),
+        "wrong-axis": over_axes((-1,), lost=(-1,)),
+        **by_id(*norm_mistakes((0,), "one batch", say("column"))),
+    },
     excluded=(NORMALISATION_KERNELS,),
 )

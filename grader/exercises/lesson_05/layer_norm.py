@@ -15,14 +15,13 @@ from grader.exercises.lesson_05.mistakes import (
     outside,
     over_axes,
 )
-from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
+from grader.exercises.lesson_05.shared import norm_parts, square, with_leading_axes
 from grader.sentences import say
 from grader.spec.cases import LENGTH_ONE
 from grader.spec.exclusions import NORMALISATION_KERNELS
-from grader.spec.exercise import Exercise, Output
-from grader.spec.words import Words
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 INPUTS = {"x": "... E", "gamma": "E", "beta": "E"}
 
@@ -32,14 +31,12 @@ def reference(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tens
     return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
 
-EXERCISE = Exercise(
-    name="layer_norm",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=3,
     signature=(*INPUTS, "eps=1e-5"),
-    outputs=(Output("result", "... E"),),
+    outputs={"result": "... E"},
     cases=lambda draw: [*with_leading_axes(draw, INPUTS), square(draw, INPUTS, "E")],
-    reference=reference,
     parts=norm_parts(
         "normalises every token of one sequence",
         "one sequence",
@@ -50,25 +47,19 @@ EXERCISE = Exercise(
         *LENGTH_ONE,
         offset="is unaffected by a common offset of 1000",
     ),
-    mistakes=(
-        mistake(
-            "over-whole-tensor",
-            (
-                *norm_variants([None, (-2, -1), all_but_first], (inside, outside, bare)),
-                *norm_variants([None], variance_axis=(-1,)),
-                *norm_variants([(-1,)], variance_axis=None),
-            ),
+    mistakes={
+        "over-whole-tensor": (
+            *norm_variants([None, (-2, -1), all_but_first], (inside, outside, bare)),
+            *norm_variants([None], variance_axis=(-1,)),
+            *norm_variants([(-1,)], variance_axis=None),
         ),
-        mistake("wrong-axis", over_axes((-2,), (0,), (1,), all_but_last)),
-        mistake(
-            "keepdim-forgotten",
-            tuple(
-                variant
-                for keepdim in ((False, False), (False, True), (True, False))
-                for variant in norm_variants([(-1,)], keepdim=keepdim)
-            ),
+        "wrong-axis": over_axes((-2,), (0,), (1,), all_but_last),
+        "keepdim-forgotten": tuple(
+            variant
+            for keepdim in ((False, False), (False, True), (True, False))
+            for variant in norm_variants([(-1,)], keepdim=keepdim)
         ),
-        *norm_mistakes((-1,), "one sequence", say("row")),
-    ),
+        **by_id(*norm_mistakes((-1,), "one sequence", say("row"))),
+    },
     excluded=(NORMALISATION_KERNELS,),
 )

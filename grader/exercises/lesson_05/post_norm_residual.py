@@ -8,11 +8,10 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_05.mistakes import NORM_FORGOTTEN, NORMALISED_TWICE, OWN_NORM, SUBLAYER_FORGOTTEN
-from grader.exercises.lesson_05.shared import LESSON, residual_cases, residual_parts
-from grader.spec.exercise import Exercise, Output
-from grader.spec.words import Words
+from grader.exercises.lesson_05.shared import residual_cases, residual_parts
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(x: Tensor, sublayer: Callable, norm: Callable) -> Tensor:
@@ -20,42 +19,32 @@ def reference(x: Tensor, sublayer: Callable, norm: Callable) -> Tensor:
     return norm(torch.add(x, sublayer(x)))
 
 
-EXERCISE = Exercise(
-    name="post_norm_residual",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("x", "sublayer", "norm"),
-    outputs=(Output("result", "... E"),),
+    outputs={"result": "... E"},
     cases=residual_cases,
-    reference=reference,
     parts=residual_parts("gives normal tokens, from x and a sub-layer that sees x itself"),
-    mistakes=(
-        mistake("pre-norm-instead", (lambda x, f, n: x + f(n(x)),)),
-        mistake(
-            "added-before-sublayer",
-            (
-                lambda x, f, n: f(x + n(x)),
-                lambda x, f, n: n(f(x + x)),
-                lambda x, f, n: n(f(x + n(x))),
-            ),
+    mistakes={
+        "pre-norm-instead": lambda x, f, n: x + f(n(x)),
+        "added-before-sublayer": (
+            lambda x, f, n: f(x + n(x)),
+            lambda x, f, n: n(f(x + x)),
+            lambda x, f, n: n(f(x + n(x))),
         ),
-        mistake(
-            "norm-before-addition",
-            (
-                lambda x, f, n: x + n(f(x)),
-                lambda x, f, n: n(x) + f(x),
-                lambda x, f, n: n(x) + n(f(x)),
-                lambda x, f, n: n(x) + f(n(x)),
-            ),
+        "norm-before-addition": (
+            lambda x, f, n: x + n(f(x)),
+            lambda x, f, n: n(x) + f(x),
+            lambda x, f, n: n(x) + n(f(x)),
+            lambda x, f, n: n(x) + f(n(x)),
         ),
-        mistake(
-            "residual-forgotten",
-            (lambda x, f, n: n(f(x)), lambda x, f, n: f(x), lambda x, f, n: f(n(x)), lambda x, f, n: n(f(n(x)))),
+        "residual-forgotten": (
+            lambda x, f, n: n(f(x)),
+            lambda x, f, n: f(x),
+            lambda x, f, n: f(n(x)),
+            lambda x, f, n: n(f(n(x))),
         ),
-        mistake("added-after-norm", (lambda x, f, n: x + n(x + f(x)),)),
-        NORM_FORGOTTEN,
-        SUBLAYER_FORGOTTEN,
-        NORMALISED_TWICE,
-        OWN_NORM,
-    ),
+        "added-after-norm": lambda x, f, n: x + n(x + f(x)),
+        **by_id(NORM_FORGOTTEN, SUBLAYER_FORGOTTEN, NORMALISED_TWICE, OWN_NORM),
+    },
 )

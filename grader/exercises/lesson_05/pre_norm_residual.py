@@ -8,11 +8,10 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_05.mistakes import NORM_FORGOTTEN, NORMALISED_TWICE, OWN_NORM, SUBLAYER_FORGOTTEN
-from grader.exercises.lesson_05.shared import LESSON, residual_cases, residual_parts
-from grader.spec.exercise import Exercise, Output
-from grader.spec.words import Words
+from grader.exercises.lesson_05.shared import residual_cases, residual_parts
+from grader.spec.spec import Spec, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(x: Tensor, sublayer: Callable, norm: Callable) -> Tensor:
@@ -20,35 +19,28 @@ def reference(x: Tensor, sublayer: Callable, norm: Callable) -> Tensor:
     return torch.add(x, sublayer(norm(x)))
 
 
-EXERCISE = Exercise(
-    name="pre_norm_residual",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("x", "sublayer", "norm"),
-    outputs=(Output("result", "... E"),),
+    outputs={"result": "... E"},
     cases=residual_cases,
-    reference=reference,
     parts=residual_parts("keeps the residual path untouched and protects the sub-layer"),
-    mistakes=(
-        mistake(
-            "residual-normalised",
-            (
-                lambda x, f, n: n(x) + f(n(x)),
-                lambda x, f, n: n(x) + f(x),
-                lambda x, f, n: n(x) + n(f(x)),
-            ),
+    mistakes={
+        "residual-normalised": (
+            lambda x, f, n: n(x) + f(n(x)),
+            lambda x, f, n: n(x) + f(x),
+            lambda x, f, n: n(x) + n(f(x)),
         ),
-        mistake(
-            "residual-forgotten",
-            (lambda x, f, n: f(n(x)), lambda x, f, n: f(x), lambda x, f, n: n(f(x)), lambda x, f, n: n(f(n(x)))),
+        "residual-forgotten": (
+            lambda x, f, n: f(n(x)),
+            lambda x, f, n: f(x),
+            lambda x, f, n: n(f(x)),
+            lambda x, f, n: n(f(n(x))),
         ),
-        mistake("output-added-to-itself", (lambda x, f, n: 2 * f(n(x)), lambda x, f, n: 2 * f(x))),
-        mistake("added-before-sublayer", (lambda x, f, n: f(x + n(x)), lambda x, f, n: f(n(x) + n(x)))),
-        mistake("post-norm-instead", (lambda x, f, n: n(x + f(x)),)),
-        mistake("norm-after-sublayer", (lambda x, f, n: x + n(f(x)),)),
-        NORM_FORGOTTEN,
-        SUBLAYER_FORGOTTEN,
-        NORMALISED_TWICE,
-        OWN_NORM,
-    ),
+        "output-added-to-itself": (lambda x, f, n: 2 * f(n(x)), lambda x, f, n: 2 * f(x)),
+        "added-before-sublayer": (lambda x, f, n: f(x + n(x)), lambda x, f, n: f(n(x) + n(x))),
+        "post-norm-instead": lambda x, f, n: n(x + f(x)),
+        "norm-after-sublayer": lambda x, f, n: x + n(f(x)),
+        **by_id(NORM_FORGOTTEN, SUBLAYER_FORGOTTEN, NORMALISED_TWICE, OWN_NORM),
+    },
 )

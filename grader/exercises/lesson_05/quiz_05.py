@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.exercises.lesson_05.shared import LESSON
-from grader.spec.answers import choice, number, quiz, written
+from grader.spec.answers import choice, number, written
+from grader.spec.spec import Spec
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -101,4 +101,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_05", LESSON, 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

@@ -23,13 +23,12 @@ from grader.exercises.lesson_05.mistakes import (
     uncentred,
 )
 from grader.exercises.lesson_05.mistakes import mistake as shared_mistake
-from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
+from grader.exercises.lesson_05.shared import norm_parts, square, with_leading_axes
 from grader.spec.cases import LENGTH_ONE
 from grader.spec.exclusions import NORMALISATION_KERNELS
-from grader.spec.exercise import Exercise, Output
-from grader.spec.words import Words
+from grader.spec.spec import Spec
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 RMS = {"x": "... E", "gamma": "E"}
 DEFAULT = 1e-6
@@ -76,14 +75,12 @@ def _default(number: float) -> Callable[..., Tensor]:
 
 LAST: tuple[Axis, ...] = ((-1,),)
 
-EXERCISE = Exercise(
-    name="rms_norm",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
     signature=(*RMS, "eps=1e-6"),
-    outputs=(Output("result", "... E"),),
+    outputs={"result": "... E"},
     cases=lambda draw: [*with_leading_axes(draw, RMS), square(draw, RMS, "E")],
-    reference=reference,
     parts=norm_parts(
         "normalises every token of one sequence",
         "one sequence",
@@ -93,47 +90,35 @@ EXERCISE = Exercise(
         "a single token",
         *LENGTH_ONE,
     ),
-    mistakes=(
-        mistake("over-whole-tensor", _each([None, (-2, -1), all_but_first], (inside, outside, bare))),
-        mistake("wrong-axis", _each([(-2,), (0,), (1,), all_but_last])),
-        mistake("keepdim-forgotten", _each(LAST, keepdim=False)),
-        mistake(
-            "mean-subtracted",
+    mistakes={
+        "over-whole-tensor": _each([None, (-2, -1), all_but_first], (inside, outside, bare)),
+        "wrong-axis": _each([(-2,), (0,), (1,), all_but_last]),
+        "keepdim-forgotten": _each(LAST, keepdim=False),
+        "mean-subtracted": (
+            *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare))),
+            *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare), combines=(uncentred,))),
+            *_each(LAST, (inside, outside, bare), centred=True),
+        ),
+        "root-forgotten": _each(LAST, NO_ROOT),
+        "multiplied-instead": _each(LAST, [lambda v, eps: 1 / (v + eps).sqrt(), lambda v, eps: 1 / (v.sqrt() + eps)]),
+        "mean-of-numbers": (
+            lambda x, gamma, eps=DEFAULT: gamma * x / (x.mean(-1, keepdim=True) + eps).sqrt(),
+            lambda x, gamma, eps=DEFAULT: gamma * x / (x.mean(-1, keepdim=True).square() + eps).sqrt(),
+        ),
+        "sum-instead-of-mean": _each(LAST, (inside, outside, bare, fixed(outside, 1e-12)), total=True),
+        "no-gamma": _each(LAST, scaled=False),
+        "wrong-default-eps": tuple(_default(eps) for eps in DEFAULTS if eps != DEFAULT),
+        "eps-ignored": _each(LAST, [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)]),
+        "eps-outside-root": _each(
+            LAST,
             (
-                *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare))),
-                *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare), combines=(uncentred,))),
-                *_each(LAST, (inside, outside, bare), centred=True),
+                outside,
+                lambda v, eps: v.sqrt() + eps**0.5,
+                lambda v, eps: v.sqrt().clamp(min=eps),
+                *(fixed(outside, eps) for eps in (1e-5, 1e-6, 1e-7, 1e-8)),
             ),
         ),
-        mistake("root-forgotten", _each(LAST, NO_ROOT)),
-        mistake(
-            "multiplied-instead",
-            _each(LAST, [lambda v, eps: 1 / (v + eps).sqrt(), lambda v, eps: 1 / (v.sqrt() + eps)]),
-        ),
-        mistake(
-            "mean-of-numbers",
-            (
-                lambda x, gamma, eps=DEFAULT: gamma * x / (x.mean(-1, keepdim=True) + eps).sqrt(),
-                lambda x, gamma, eps=DEFAULT: gamma * x / (x.mean(-1, keepdim=True).square() + eps).sqrt(),
-            ),
-        ),
-        mistake("sum-instead-of-mean", _each(LAST, (inside, outside, bare, fixed(outside, 1e-12)), total=True)),
-        mistake("no-gamma", _each(LAST, scaled=False)),
-        shared_mistake("wrong-default-eps", tuple(_default(eps) for eps in DEFAULTS if eps != DEFAULT)),
-        mistake("eps-ignored", _each(LAST, [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)])),
-        mistake(
-            "eps-outside-root",
-            _each(
-                LAST,
-                (
-                    outside,
-                    lambda v, eps: v.sqrt() + eps**0.5,
-                    lambda v, eps: v.sqrt().clamp(min=eps),
-                    *(fixed(outside, eps) for eps in (1e-5, 1e-6, 1e-7, 1e-8)),
-                ),
-            ),
-        ),
-        mistake("eps-forgotten", _each(LAST, [bare])),
-    ),
+        "eps-forgotten": _each(LAST, [bare]),
+    },
     excluded=(NORMALISATION_KERNELS,),
 )

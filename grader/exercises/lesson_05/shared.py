@@ -16,7 +16,6 @@ from grader.spec.exercise import Case, Part, shape_of
 from grader.subject import Given
 from grader.tolerance import Tolerance
 
-LESSON = "05_normalization"
 ONE_FEATURE = "one feature"
 PRECISE = Tolerance(relative=1e-10, absolute=1e-10)  # gamma in float64 makes a float32 result float64 again
 EPS, OTHER_EPS = 0.1, 0.02  # large enough to show where they stand

@@ -8,15 +8,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_06.shared import LESSON
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 X = {"x": "... T D"}
 Variant = Callable[..., Tensor]
@@ -199,14 +198,11 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
-EXERCISE = Exercise(
-    name="apply_rope",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=4,
-    signature=("x", "positions", "base=10000.0"),
-    outputs=(Output("turned", "... T D"),),
+    outputs={"turned": "... T D"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(),
         parts.values("turns every pair of columns, at positions 0, 1, 2, …", 3, "one sequence"),
@@ -217,52 +213,39 @@ EXERCISE = Exercise(
         parts.unchanged(weight=0.5),
         parts.gradients(),
     ),
-    mistakes=(
-        mistake("halves-instead-of-pairs", (_halves_turned, _halves_returned, _halves_read, _halves_across)),
-        mistake("rotation-reversed", (_turned(reverse=True),)),
-        mistake(
-            "frequency-per-column",
-            (
-                _by_column(lambda j, d: j / d),
-                _by_column(lambda j, d: 2 * j / d),
-                _by_column(lambda j, d: (j % (d // 2)) * 2 / d),
-            ),
+    mistakes={
+        "halves-instead-of-pairs": (_halves_turned, _halves_returned, _halves_read, _halves_across),
+        "rotation-reversed": _turned(reverse=True),
+        "frequency-per-column": (
+            _by_column(lambda j, d: j / d),
+            _by_column(lambda j, d: 2 * j / d),
+            _by_column(lambda j, d: (j % (d // 2)) * 2 / d),
         ),
-        mistake("positions-from-zero", (_turned(positions_used=False), _from_first)),
-        mistake("exponent-doubled", (_turned(_angles(lambda i, d: 4 * i / d)),)),
-        mistake("exponent-halved", (_turned(_angles(lambda i, d: i / d)),)),
-        mistake("overwritten-too-early", (_overwritten,)),
-        mistake("base-ignored", (_base_ignored,)),
-        mistake("frequency-multiplied", recognise=_turns_faster),
-        mistake(
-            "both-signs-alike",
-            (
-                _mixed(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
-                _mixed(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
-            ),
+        "positions-from-zero": (_turned(positions_used=False), _from_first),
+        "exponent-doubled": _turned(_angles(lambda i, d: 4 * i / d)),
+        "exponent-halved": _turned(_angles(lambda i, d: i / d)),
+        "overwritten-too-early": _overwritten,
+        "base-ignored": _base_ignored,
+        "frequency-multiplied": When(_turns_faster),
+        "both-signs-alike": (
+            _mixed(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
+            _mixed(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
         ),
-        mistake("sin-cos-swapped", (_mixed(lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)),)),
-        mistake(
-            "added-instead-of-turned",
-            (
-                _mixed(lambda a, b, cos, sin: (a + sin, b + cos)),
-                _mixed(lambda a, b, cos, sin: (a + cos, b + sin)),
-            ),
+        "sin-cos-swapped": _mixed(lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)),
+        "added-instead-of-turned": (
+            _mixed(lambda a, b, cos, sin: (a + sin, b + cos)),
+            _mixed(lambda a, b, cos, sin: (a + cos, b + sin)),
         ),
-        mistake(
-            "half-of-each",
-            (_mixed(lambda a, b, cos, sin: (a * cos, b * sin)), _mixed(lambda a, b, cos, sin: (a * cos, b * cos))),
+        "half-of-each": (
+            _mixed(lambda a, b, cos, sin: (a * cos, b * sin)),
+            _mixed(lambda a, b, cos, sin: (a * cos, b * cos)),
         ),
-        mistake("one-frequency-for-all", (_turned(_angles(lambda i, d: 0.0)),)),
-        mistake(
-            "first-pair-only",
-            (lambda x, positions, base=10000.0: torch.cat((_turned()(x, positions, base)[..., :2], x[..., 2:]), -1),),
+        "one-frequency-for-all": _turned(_angles(lambda i, d: 0.0)),
+        "first-pair-only": lambda x, positions, base=10000.0: torch.cat(
+            (_turned()(x, positions, base)[..., :2], x[..., 2:]), -1
         ),
-        mistake(
-            "degrees-instead-of-radians",
-            (_turned(lambda x, positions, base: torch.deg2rad(RIGHT(x, positions, base))),),
-        ),
-        mistake("width-of-another-axis", (_turned(_divided_by(0)), _turned(_divided_by(1)))),
-        mistake("positions-without-axis", recognise=_no_table_of_angles),
-    ),
+        "degrees-instead-of-radians": _turned(lambda x, positions, base: torch.deg2rad(RIGHT(x, positions, base))),
+        "width-of-another-axis": (_turned(_divided_by(0)), _turned(_divided_by(1))),
+        "positions-without-axis": When(_no_table_of_angles),
+    },
 )

@@ -10,17 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_06.shared import LESSON, ordered, token_ids
 from grader.exercises.lesson_06.shared import mistake as shared_mistake
+from grader.exercises.lesson_06.shared import ordered, token_ids
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import named
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 # As a module, as a function and as an operator; `embedding_bag` is another thing.
 EMBEDDING = named("`nn.Embedding` and `F.embedding`", r"(^|[.:])(embedding|Embedding)(\.|$)")
@@ -88,14 +88,11 @@ def _features(*order: int) -> Callable[[Tensor, Tensor], Tensor]:
     return lambda tokens, table: table[:, tokens].permute(order)
 
 
-EXERCISE = Exercise(
-    name="embed_tokens",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("tokens", "table"),
-    outputs=(Output("embedded", "B T E"),),
+    outputs={"embedded": "B T E"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(ONE),
         parts.values("looks up the row of every id", 3, ONE),
@@ -104,60 +101,45 @@ EXERCISE = Exercise(
         parts.unchanged(ONE, weight=0.5),
         parts.gradients(ONE),
     ),
-    mistakes=(
-        mistake("one-hot-of-wrong-size", recognise=_wrong_width),
-        mistake(
-            "indexes-features",
-            (
-                _features(0, 1, 2),
-                _features(1, 2, 0),
-                _features(1, 0, 2),
-                lambda tokens, table: table[:, tokens.flatten()],
-                lambda tokens, table: table[:, tokens.flatten()].reshape(*tokens.shape, -1),
-                lambda tokens, table: table.gather(1, tokens),
-            ),
+    mistakes={
+        "one-hot-of-wrong-size": When(_wrong_width),
+        "indexes-features": (
+            _features(0, 1, 2),
+            _features(1, 2, 0),
+            _features(1, 0, 2),
+            lambda tokens, table: table[:, tokens.flatten()],
+            lambda tokens, table: table[:, tokens.flatten()].reshape(*tokens.shape, -1),
+            lambda tokens, table: table.gather(1, tokens),
         ),
-        mistake("ids-shifted", (lambda tokens, table: table[tokens - 1], lambda tokens, table: table[tokens + 1])),
-        mistake(
-            "ids-multiplied",
+        "ids-shifted": (lambda tokens, table: table[tokens - 1], lambda tokens, table: table[tokens + 1]),
+        "ids-multiplied": When(
+            _ids_in_a_product,
             (
                 lambda tokens, table: tokens[..., None] * table[0],
                 lambda tokens, table: tokens[..., None] * table.mean(0),
             ),
-            recognise=_ids_in_a_product,
         ),
-        mistake(
-            "positions-instead-of-ids", (lambda tokens, table: table[: tokens.shape[1]].expand(len(tokens), -1, -1),)
+        "positions-instead-of-ids": lambda tokens, table: table[: tokens.shape[1]].expand(len(tokens), -1, -1),
+        "first-sentence-only": (
+            lambda tokens, table: table[tokens[0]],
+            lambda tokens, table: table[tokens[-1]],
+            lambda tokens, table: table[tokens[0]].expand(len(tokens), -1, -1),
         ),
-        mistake(
-            "first-sentence-only",
-            (
-                lambda tokens, table: table[tokens[0]],
-                lambda tokens, table: table[tokens[-1]],
-                lambda tokens, table: table[tokens[0]].expand(len(tokens), -1, -1),
-            ),
+        "batch-flattened": (
+            lambda tokens, table: table[tokens.flatten()],
+            lambda tokens, table: table[tokens].reshape(len(tokens), -1),
         ),
-        mistake(
-            "batch-flattened",
-            (
-                lambda tokens, table: table[tokens.flatten()],
-                lambda tokens, table: table[tokens].reshape(len(tokens), -1),
-            ),
+        "axes-swapped": (
+            lambda tokens, table: table[tokens].transpose(1, 2),
+            lambda tokens, table: table[tokens].transpose(0, 1),
         ),
-        mistake(
-            "axes-swapped",
-            (lambda tokens, table: table[tokens].transpose(1, 2), lambda tokens, table: table[tokens].transpose(0, 1)),
+        "one-number-a-token": (
+            lambda tokens, table: table.take(tokens),
+            lambda tokens, table: table.gather(0, tokens),
+            lambda tokens, table: table[tokens, 0],
         ),
-        mistake(
-            "one-number-a-token",
-            (
-                lambda tokens, table: table.take(tokens),
-                lambda tokens, table: table.gather(0, tokens),
-                lambda tokens, table: table[tokens, 0],
-            ),
-        ),
-        mistake("ids-of-another-dtype", recognise=_dtypes_meet),
-        shared_mistake("multiplied-by-root", (lambda tokens, table: table[tokens] * table.shape[1] ** 0.5,)),
-    ),
+        "ids-of-another-dtype": When(_dtypes_meet),
+        "multiplied-by-root": lambda tokens, table: table[tokens] * table.shape[1] ** 0.5,
+    },
     excluded=(EMBEDDING,),
 )

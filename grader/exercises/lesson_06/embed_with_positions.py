@@ -8,18 +8,18 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_06.shared import LESSON, Refused, ordered, refuses, token_ids
+from grader.exercises.lesson_06.shared import Refused, ordered, refuses, token_ids
 from grader.exercises.lesson_06.shared import mistake as shared_mistake
 from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 ONE, FULL, SQUARE_BATCH = "one batch", "as many tokens as positions", "as many sentences as tokens"
 
@@ -113,14 +113,11 @@ def _along_square_batch(tokens: Tensor, token_table: Tensor, position_table: Ten
     return token_table[tokens] + position_table[: tokens.shape[1]].unsqueeze(1)
 
 
-EXERCISE = Exercise(
-    name="embed_with_positions",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("tokens", "token_table", "position_table"),
-    outputs=(Output("embedded", "B T E"),),
+    outputs={"embedded": "B T E"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(ONE),
         parts.values("adds the row of the position to every token", 3, ONE),
@@ -130,54 +127,35 @@ EXERCISE = Exercise(
         parts.unchanged(ONE, weight=0.5),
         parts.gradients(ONE),
     ),
-    mistakes=(
-        mistake("positions-forgotten", (lambda tokens, token_table, position_table: token_table[tokens],)),
-        mistake(
-            "positions-by-token-id",
-            (lambda tokens, token_table, position_table: token_table[tokens] + position_table[tokens],),
+    mistakes={
+        "positions-forgotten": lambda tokens, token_table, position_table: token_table[tokens],
+        "positions-by-token-id": lambda tokens, token_table, position_table: (
+            token_table[tokens] + position_table[tokens]
         ),
-        mistake("positions-along-batch", (_along_batch, _along_square_batch), recognise=_fits_only(SQUARE_BATCH)),
-        mistake("concatenated", (*(_joined(dim, *order) for dim in (-1, 1, 0) for order in ((0, 1), (1, 0))),)),
-        mistake(
-            "starts-at-one",
-            (
-                lambda tokens, token_table, position_table: (
-                    token_table[tokens] + position_table[1 : tokens.shape[1] + 1]
-                ),
+        "positions-along-batch": When(_fits_only(SQUARE_BATCH), (_along_batch, _along_square_batch)),
+        "concatenated": (*(_joined(dim, *order) for dim in (-1, 1, 0) for order in ((0, 1), (1, 0))),),
+        "starts-at-one": lambda tokens, token_table, position_table: (
+            token_table[tokens] + position_table[1 : tokens.shape[1] + 1]
+        ),
+        "same-position-for-all": (
+            lambda t, words, places: words[t] + places[0],
+            lambda t, words, places: words[t] + places[t.shape[1] - 1],
+            lambda t, words, places: words[t] + places[-1],
+        ),
+        "multiplied": lambda t, words, places: words[t] * places[: t.shape[1]],
+        "tokens-forgotten": lambda t, words, places: places[: t.shape[1]].expand(len(t), -1, -1),
+        "tables-swapped": When(_tables_swapped),
+        "full-length-refused": When(_full_refused),
+        "stacked": (
+            *(
+                lambda t, words, places, dim=dim: torch.stack([words[t], places[: t.shape[1]].expand_as(words[t])], dim)
+                for dim in (0, 1, -1)
             ),
         ),
-        mistake(
-            "same-position-for-all",
-            (
-                lambda t, words, places: words[t] + places[0],
-                lambda t, words, places: words[t] + places[t.shape[1] - 1],
-                lambda t, words, places: words[t] + places[-1],
-            ),
+        "whole-position-table": When(_fits_only(FULL)),
+        "multiplied-by-root": lambda tokens, token_table, position_table: (
+            token_table[tokens] * token_table.shape[1] ** 0.5 + position_table[: tokens.shape[1]]
         ),
-        mistake("multiplied", (lambda t, words, places: words[t] * places[: t.shape[1]],)),
-        mistake("tokens-forgotten", (lambda t, words, places: places[: t.shape[1]].expand(len(t), -1, -1),)),
-        mistake("tables-swapped", recognise=_tables_swapped),
-        mistake("full-length-refused", recognise=_full_refused),
-        mistake(
-            "stacked",
-            (
-                *(
-                    lambda t, words, places, dim=dim: torch.stack(
-                        [words[t], places[: t.shape[1]].expand_as(words[t])], dim
-                    )
-                    for dim in (0, 1, -1)
-                ),
-            ),
-        ),
-        mistake("whole-position-table", recognise=_fits_only(FULL)),
-        shared_mistake(
-            "multiplied-by-root",
-            (
-                lambda tokens, token_table, position_table: (
-                    token_table[tokens] * token_table.shape[1] ** 0.5 + position_table[: tokens.shape[1]]
-                ),
-            ),
-        ),
-    ),
+    },
     builds_on=("embed_tokens",),
 )

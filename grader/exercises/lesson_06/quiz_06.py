@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from grader.exercises.lesson_06.shared import LESSON
-from grader.spec.answers import choice, number, quiz, whole, written
+from grader.spec.answers import choice, number, whole, written
+from grader.spec.spec import Spec
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -102,4 +102,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_06", LESSON, 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

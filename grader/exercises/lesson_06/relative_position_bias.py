@@ -8,15 +8,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_06.shared import LESSON
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 Index = Callable[[Tensor, Tensor, int, int, int], Tensor]
 
@@ -113,14 +112,11 @@ def _heads_last(table: Tensor, query_len: int, key_len: int) -> Tensor:
     return RIGHT(table, query_len, key_len).movedim(0, -1)
 
 
-EXERCISE = Exercise(
-    name="relative_position_bias",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=4,
-    signature=("table", "query_len", "key_len"),
-    outputs=(Output("bias", "H Tq Tk"),),
+    outputs={"bias": "H Tq Tk"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(ONE),
         parts.values("takes the column of every distance from the table", 3, ONE),
@@ -129,70 +125,49 @@ EXERCISE = Exercise(
         parts.unchanged(ONE, weight=0.5),
         parts.gradients(TALL),
     ),
-    mistakes=(
-        mistake("sign-flipped", (_looked_up(lambda q, k, m, _tq, _tk: (q - k).clamp(-m, m) + m),)),
-        mistake(
-            "not-clipped",
+    mistakes={
+        "sign-flipped": _looked_up(lambda q, k, m, _tq, _tk: (q - k).clamp(-m, m) + m),
+        "not-clipped": When(
+            _runs_out,
             (
                 _looked_up(lambda q, k, m, _tq, _tk: k - q + m),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q + m) % (2 * m + 1)),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(max=m) + m),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(min=-m) + m),
             ),
-            recognise=_runs_out,
         ),
-        mistake(
-            "wrapped-index",
-            (
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m)),
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) % (2 * m + 1)),
-            ),
+        "wrapped-index": (
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m)),
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) % (2 * m + 1)),
         ),
-        mistake(
-            "absolute-distance",
-            (
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(-m, m) + m),
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(max=m)),
-                _looked_up(lambda q, k, m, _tq, _tk: m - (k - q).abs().clamp(max=m)),
-                _looked_up(lambda q, k, m, _tq, _tk: ((k - q).clamp(-m, m) + m).sub(m).abs()),
-            ),
+        "absolute-distance": (
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(-m, m) + m),
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(max=m)),
+            _looked_up(lambda q, k, m, _tq, _tk: m - (k - q).abs().clamp(max=m)),
+            _looked_up(lambda q, k, m, _tq, _tk: ((k - q).clamp(-m, m) + m).sub(m).abs()),
         ),
-        mistake("aligned-to-the-end", (_looked_up(lambda q, k, m, tq, tk: (k - q - (tk - tq)).clamp(-m, m) + m),)),
-        mistake("heads-last", (_heads_last,)),
-        mistake(
-            "queries-and-keys-transposed",
-            (lambda table, tq, tk: RIGHT(table, tq, tk).mT, lambda table, tq, tk: RIGHT(table, tk, tq)),
+        "aligned-to-the-end": _looked_up(lambda q, k, m, tq, tk: (k - q - (tk - tq)).clamp(-m, m) + m),
+        "heads-last": _heads_last,
+        "queries-and-keys-transposed": (
+            lambda table, tq, tk: RIGHT(table, tq, tk).mT,
+            lambda table, tq, tk: RIGHT(table, tk, tq),
         ),
-        mistake(
-            "one-length-for-both",
-            (lambda table, tq, tk: RIGHT(table, tq, tq), lambda table, tq, tk: RIGHT(table, tk, tk)),
+        "one-length-for-both": (lambda table, tq, tk: RIGHT(table, tq, tq), lambda table, tq, tk: RIGHT(table, tk, tk)),
+        "clipped-to-columns": _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, 2 * m)),
+        "past-cut-off": _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, m) + m),
+        "future-cut-off": _looked_up(lambda q, k, m, _tq, _tk: (k - q + m).clamp(0, m)),
+        "min-max-swapped": (
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(max=-m).clamp(min=m) + m),
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(min=m).clamp(max=-m) + m),
         ),
-        mistake("clipped-to-columns", (_looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, 2 * m)),)),
-        mistake("past-cut-off", (_looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, m) + m),)),
-        mistake("future-cut-off", (_looked_up(lambda q, k, m, _tq, _tk: (k - q + m).clamp(0, m)),)),
-        mistake(
-            "min-max-swapped",
-            (
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(max=-m).clamp(min=m) + m),
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(min=m).clamp(max=-m) + m),
-            ),
+        "shifted-by-one": (
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q + 1).clamp(-m, m) + m),
+            _looked_up(lambda q, k, m, _tq, _tk: (k - q - 1).clamp(-m, m) + m),
         ),
-        mistake(
-            "shifted-by-one",
-            (
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q + 1).clamp(-m, m) + m),
-                _looked_up(lambda q, k, m, _tq, _tk: (k - q - 1).clamp(-m, m) + m),
-            ),
+        "index-returned": lambda table, tq, tk: (
+            (torch.arange(tk) - torch.arange(tq)[:, None]).clamp(-_reach(table), _reach(table)) + _reach(table)
         ),
-        mistake(
-            "index-returned",
-            (
-                lambda table, tq, tk: (
-                    (torch.arange(tk) - torch.arange(tq)[:, None]).clamp(-_reach(table), _reach(table)) + _reach(table)
-                ),
-            ),
-        ),
-        mistake("reach-miscounted", recognise=_wrong_reach),
-        mistake("indexes-heads", recognise=_indexes_heads),
-    ),
+        "reach-miscounted": When(_wrong_reach),
+        "indexes-heads": When(_indexes_heads),
+    },
 )

@@ -20,8 +20,6 @@ from grader.tolerance import FLOAT32
 
 mistake = Words(__file__)
 
-LESSON = "06_embeddings_and_positions"
-
 
 def ordered(draw: Draw, *names: str, **rest: int) -> dict[str, int]:
     """Distinct sizes by axis: those named in `names` grow from left to right, those in `rest` are fixed."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_06.shared import LESSON, Refused, default_dtype, refuses
+from grader.exercises.lesson_06.shared import Refused, default_dtype, refuses
 from grader.sentences import say
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 Wave = Callable[[float], float]
 Exponent = Callable[[int, int], float]
@@ -121,14 +121,11 @@ def _odd_widths(session: Session) -> list[Refused]:
     return [Refused((4, width), say(words, width=width)) for width in ODD]
 
 
-EXERCISE = Exercise(
-    name="sinusoidal_encoding",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    SinusoidVariant(),
     points=3,
-    signature=("seq_len", "d_model"),
-    outputs=(Output("encoding", "T E"),),
+    outputs={"encoding": "T E"},
     cases=_cases,
-    reference=SinusoidVariant(),
     parts=(
         parts.shape(SMALL),
         parts.values("has sine in even and cosine in odd columns, each pair with its frequency", 3, SMALL),
@@ -136,54 +133,43 @@ EXERCISE = Exercise(
         default_dtype(SMALL),
         refuses("raises ValueError for an odd d_model", 1, SMALL, _odd_widths, NOT_EVEN),
     ),
-    mistakes=(
-        mistake("exponent-doubled", (SinusoidVariant(lambda j, d: 4 * (j // 2) / d),)),
-        mistake("exponent-halved", (SinusoidVariant(lambda j, d: j // 2 / d),)),
-        mistake(
-            "frequency-per-column",
-            tuple(
-                SinusoidVariant(exponent)
-                for exponent in (
-                    lambda j, d: j / d,
-                    lambda j, d: (j + j % 2) / d,
-                    lambda j, d: 2 * j / d,
-                    lambda j, d: 2 * (j + j % 2) / d,
-                )
-            ),
+    mistakes={
+        "exponent-doubled": SinusoidVariant(lambda j, d: 4 * (j // 2) / d),
+        "exponent-halved": SinusoidVariant(lambda j, d: j // 2 / d),
+        "frequency-per-column": tuple(
+            SinusoidVariant(exponent)
+            for exponent in (
+                lambda j, d: j / d,
+                lambda j, d: (j + j % 2) / d,
+                lambda j, d: 2 * j / d,
+                lambda j, d: 2 * (j + j % 2) / d,
+            )
         ),
-        mistake("frequency-multiplied", (SinusoidVariant(sign=1),)),
-        mistake("sin-cos-swapped", (SinusoidVariant(waves=(math.cos, math.sin)),)),
-        mistake(
-            "halves-instead-of-interleaved",
-            (
-                SinusoidVariant(halves=True),
-                SinusoidVariant(waves=(math.cos, math.sin), halves=True),
-                SinusoidVariant(lambda j, d: j // 2 / (d // 2 - 1), halves=True),  # as in tensor2tensor
-            ),
+        "frequency-multiplied": SinusoidVariant(sign=1),
+        "sin-cos-swapped": SinusoidVariant(waves=(math.cos, math.sin)),
+        "halves-instead-of-interleaved": (
+            SinusoidVariant(halves=True),
+            SinusoidVariant(waves=(math.cos, math.sin), halves=True),
+            SinusoidVariant(lambda j, d: j // 2 / (d // 2 - 1), halves=True),  # as in tensor2tensor
         ),
-        mistake("starts-at-one", (SinusoidVariant(start=1),)),
-        mistake(
-            "another-base",
-            tuple(
-                SinusoidVariant(_times(factor))
-                for factor in (
-                    0.25,
-                    math.log(1000, 10000),
-                    math.log(100_000, 10000),
-                    math.log10(10000) / math.log(10000),
-                )
-            ),
+        "starts-at-one": SinusoidVariant(start=1),
+        "another-base": tuple(
+            SinusoidVariant(_times(factor))
+            for factor in (
+                0.25,
+                math.log(1000, 10000),
+                math.log(100_000, 10000),
+                math.log10(10000) / math.log(10000),
+            )
         ),
-        mistake("exponent-rounded", (SinusoidVariant(lambda j, d: pairwise(j, d) // 1), SinusoidVariant(_rounded))),
-        mistake(
-            "one-wave-only", (SinusoidVariant(waves=(math.sin, math.sin)), SinusoidVariant(waves=(math.cos, math.cos)))
+        "exponent-rounded": (SinusoidVariant(lambda j, d: pairwise(j, d) // 1), SinusoidVariant(_rounded)),
+        "one-wave-only": (SinusoidVariant(waves=(math.sin, math.sin)), SinusoidVariant(waves=(math.cos, math.cos))),
+        "waves-by-row": _waves_by_row,
+        "divided-by-length": _by_length,
+        "positions-scaled": (
+            lambda n, d: _scaled_positions(n, d, n),
+            lambda n, d: _scaled_positions(n, d, max(n - 1, 1)),
         ),
-        mistake("waves-by-row", (_waves_by_row,)),
-        mistake("divided-by-length", (_by_length,)),
-        mistake(
-            "positions-scaled",
-            (lambda n, d: _scaled_positions(n, d, n), lambda n, d: _scaled_positions(n, d, max(n - 1, 1))),
-        ),
-        mistake("reshaped-instead-of-interleaved", (_stacked_in_front,)),
-    ),
+        "reshaped-instead-of-interleaved": _stacked_in_front,
+    },
 )

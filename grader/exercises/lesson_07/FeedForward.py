@@ -8,24 +8,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_07.shared import (
-    EXCLUDED,
-    LESSON,
-    feed_forward,
-    feed_forward_state,
-    named,
-    two_sizes,
-    with_setup,
-)
+from grader.exercises.lesson_07.shared import EXCLUDED, feed_forward, feed_forward_state, named, two_sizes, with_setup
 from grader.exercises.lesson_07.variants import linear
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output, Setup, shape_of
+from grader.spec.exercise import Case, Setup, shape_of
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -84,15 +76,12 @@ def _raises(*words: str) -> Callable[[Session], bool]:
     return recognise
 
 
-EXERCISE = Exercise(
-    name="FeedForward",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    feed_forward,
     points=2,
-    kind="module",
     signature=("d_model", "d_ff"),
-    outputs=(Output("output", "B T E"),),
+    outputs={"output": "B T E"},
     cases=_cases,
-    reference=feed_forward,
     parts=(
         named("step 14: gives back the shape that it got", parts.shape("a batch")),
         parts.values("step 14: widens, applies ReLU and narrows again", 3, "a batch", "other sizes", *LENGTH_ONE),
@@ -100,37 +89,26 @@ EXERCISE = Exercise(
         parts.unchanged("a batch", weight=0.5),
         parts.gradients("a batch"),
     ),
-    mistakes=(
-        mistake("no-activation", (_network(),)),
-        mistake("activation-at-the-end", (_network(None, F.relu), _network(F.relu, F.relu))),
-        mistake("another-activation", tuple(_network(activation) for activation in OTHERS)),
-        mistake(
-            "residual-inside", (lambda setup, x: x + feed_forward(setup, x), lambda setup, x: x + _network()(setup, x))
+    mistakes={
+        "no-activation": _network(),
+        "activation-at-the-end": (_network(None, F.relu), _network(F.relu, F.relu)),
+        "another-activation": tuple(_network(activation) for activation in OTHERS),
+        "residual-inside": (lambda setup, x: x + feed_forward(setup, x), lambda setup, x: x + _network()(setup, x)),
+        "norm-inside": (
+            lambda setup, x: F.layer_norm(feed_forward(setup, x), x.shape[-1:]),
+            lambda setup, x: F.layer_norm(x + feed_forward(setup, x), x.shape[-1:]),
+            lambda setup, x: feed_forward(setup, F.layer_norm(x, x.shape[-1:])),
         ),
-        mistake(
-            "norm-inside",
-            (
-                lambda setup, x: F.layer_norm(feed_forward(setup, x), x.shape[-1:]),
-                lambda setup, x: F.layer_norm(x + feed_forward(setup, x), x.shape[-1:]),
-                lambda setup, x: feed_forward(setup, F.layer_norm(x, x.shape[-1:])),
-            ),
+        "relu-in-front": (
+            lambda setup, x: feed_forward(setup, F.relu(x)),
+            lambda setup, x: _network()(setup, F.relu(x)),
         ),
-        mistake(
-            "relu-in-front",
-            (
-                lambda setup, x: feed_forward(setup, F.relu(x)),
-                lambda setup, x: _network()(setup, F.relu(x)),
-            ),
+        "second-layer-forgotten": (
+            lambda setup, x: linear(setup.state, "linear1", x),
+            lambda setup, x: F.relu(linear(setup.state, "linear1", x)),
         ),
-        mistake(
-            "second-layer-forgotten",
-            (
-                lambda setup, x: linear(setup.state, "linear1", x),
-                lambda setup, x: F.relu(linear(setup.state, "linear1", x)),
-            ),
-        ),
-        mistake("layers-in-wrong-order", recognise=_raises("shapes cannot be multiplied")),
-        mistake("relu-not-made", recognise=_raises("must be Tensor, not ReLU")),
-    ),
+        "layers-in-wrong-order": When(_raises("shapes cannot be multiplied")),
+        "relu-not-made": When(_raises("must be Tensor, not ReLU")),
+    },
     excluded=EXCLUDED,
 )

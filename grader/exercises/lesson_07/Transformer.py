@@ -8,47 +8,33 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_07 import shared
 from grader.exercises.lesson_07.mistakes import DROPOUT_HARD_CODED, in_training, layers_made
 from grader.exercises.lesson_07.mistakes import mistake as shared_mistake
-from grader.exercises.lesson_07.shared import (
-    ALL_DROPPED,
-    EXCLUDED,
-    LESSON,
-    TRAIN,
-    below,
-    decoder,
-    encoder,
-    named,
-    source_mask,
-    stack_state,
-    target_mask,
-    two_sizes,
-    with_setup,
-)
 from grader.exercises.lesson_07.variants import Model, lower_triangle
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, not_judged
+from grader.spec.exercise import Case, Finding, Part, Setup, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.subject import Request
 from grader.subject.values import same
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 
 def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
     """What `Transformer` should give: ids `src` (B, Ts) and `trg` (B, Tt) give logits (B, Tt, Vt)."""
     src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init
     halves = [
-        Setup((vocab, *sizes), below(setup.state, name), setup.training)
+        Setup((vocab, *sizes), shared.below(setup.state, name), setup.training)
         for vocab, name in ((src_vocab, "encoder."), (trg_vocab, "decoder."))
     ]
-    visible = source_mask(src, src_pad)
-    memory = encoder(halves[0], src, visible)
-    return decoder(halves[1], trg, memory, visible, target_mask(trg, trg_pad))
+    visible = shared.source_mask(src, src_pad)
+    memory = shared.encoder(halves[0], src, visible)
+    return shared.decoder(halves[1], trg, memory, visible, shared.target_mask(trg, trg_pad))
 
 
 VOCABULARIES = ("src_vocab_size", "trg_vocab_size", "src_pad_idx", "trg_pad_idx")
@@ -85,7 +71,7 @@ def _padded(tokens: Tensor, pad: int) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    two_layers, one_layer = two_sizes(draw, "Ts", "Tt", "Vs", "Vt")
+    two_layers, one_layer = shared.two_sizes(draw, "Ts", "Tt", "Vs", "Vt")
     lengths = {"Ts": max(one_layer["Ts"], 5), "Tt": max(one_layer["Tt"], 5)}
     lengths["Tt"] += lengths["Ts"] == lengths["Tt"]
     one_layer, two_layers = {**one_layer, **lengths, "L": 1}, {**two_layers, **lengths, "L": 2}
@@ -97,23 +83,23 @@ def _cases(draw: Draw) -> list[Case]:
         vocabs = tuple(max(sizes[name], 5) for name in ("Vs", "Vt"))
         sizes = {**sizes, "Vs": vocabs[0], "Vt": vocabs[1] + (vocabs[0] == vocabs[1])}
         longest = int(extra[1]) if len(extra) > 1 else MAX_LENGTH
-        state = stack_state(draw, "encoder.", sizes, "Vs", longest, decoder=False)
-        state |= stack_state(draw, "decoder.", sizes, "Vt", longest, decoder=True)
+        state = shared.stack_state(draw, "encoder.", sizes, "Vs", longest, decoder=False)
+        state |= shared.stack_state(draw, "decoder.", sizes, "Vt", longest, decoder=True)
         pads = pads_of.get(name, (one, two))
         init = (sizes["Vs"], sizes["Vt"], *pads, *(sizes[axis] for axis in "ELHF"), *extra)
         src, trg = (_words(draw, sizes["B"], sizes[f"T{s}"], sizes[f"V{s}"], pads) for s in "st")
-        if name in (SOURCE, TARGET, TRAIN, EQUAL):
+        if name in (SOURCE, TARGET, shared.TRAIN, EQUAL):
             src = (_with_pads_of_others if name == TARGET else _padded)(src, pads[0])
             trg = (_with_pads_of_others if name == SOURCE else _padded)(trg, pads[1])
-        setup = Setup(init, state, training=name == TRAIN)
-        return with_setup(name, {"src": src, "trg": trg}, sizes, setup, double)
+        setup = Setup(init, state, training=name == shared.TRAIN)
+        return shared.with_setup(name, {"src": src, "trg": trg}, sizes, setup, double)
 
     return [
         case(PLAIN, two_layers),
         case(SOURCE, one_layer),
         case(TARGET, one_layer, double=True),
         *(case(name, one) for name, one in length_one_sizes(one_layer).items()),
-        case(TRAIN, one_layer, ALL_DROPPED, one_layer["Ts"] + one_layer["Tt"]),
+        case(shared.TRAIN, one_layer, shared.ALL_DROPPED, one_layer["Ts"] + one_layer["Tt"]),
         replace(case(EQUAL, {**one_layer, "Ts": one_layer["Tt"]}), diagnostic=True),
     ]
 
@@ -217,12 +203,12 @@ def _mask_of_numbers(session: Session) -> bool:
 
 def _causal_source(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
     """The source's mask with later source tokens hidden as well, (B, 1, Ts, Ts)."""
-    return source_mask(src, src_pad) & lower_triangle(src.shape[1])
+    return shared.source_mask(src, src_pad) & lower_triangle(src.shape[1])
 
 
 def _on_queries(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
     """The source's mask with its padding on the axis of the queries, (B, 1, Ts, 1)."""
-    return source_mask(src, src_pad).mT
+    return shared.source_mask(src, src_pad).mT
 
 
 def _future_hidden(src: Tensor, trg: Tensor, *_: int) -> Tensor:
@@ -232,20 +218,20 @@ def _future_hidden(src: Tensor, trg: Tensor, *_: int) -> Tensor:
 
 def _rows_hidden(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
     """The target's mask with its padding on the axis of the queries, (B, 1, Tt, Tt)."""
-    return source_mask(trg, trg_pad).mT & lower_triangle(trg.shape[1])
+    return shared.source_mask(trg, trg_pad).mT & lower_triangle(trg.shape[1])
 
 
 def _other_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
     """The source's mask, (B, 1, 1, Ts), made with the target's padding id."""
-    return source_mask(src, trg_pad)
+    return shared.source_mask(src, trg_pad)
 
 
 def _own_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    return source_mask(src, src_pad)
+    return shared.source_mask(src, src_pad)
 
 
 def _own_target(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    return target_mask(trg, trg_pad)
+    return shared.target_mask(trg, trg_pad)
 
 
 def _all_of(tokens: Tensor) -> Tensor:
@@ -254,16 +240,16 @@ def _all_of(tokens: Tensor) -> Tensor:
 
 def _below_diagonal(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
     """The target's mask, (B, 1, Tt, Tt), that hides each token from itself."""
-    return target_mask(trg, trg_pad).tril(-1)
+    return shared.target_mask(trg, trg_pad).tril(-1)
 
 
 def _inverted_source(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
-    return ~source_mask(src, src_pad)
+    return ~shared.source_mask(src, src_pad)
 
 
 def _inverted_target(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
     """A target's mask, (B, 1, Tt, Tt), that shows padding in place of words, and still hides later tokens."""
-    return ~source_mask(trg, trg_pad) & lower_triangle(trg.shape[1])
+    return ~shared.source_mask(trg, trg_pad) & lower_triangle(trg.shape[1])
 
 
 INVERTED = ((_inverted_source, _own_target), (_own_pad, _inverted_target), (_inverted_source, _inverted_target))
@@ -273,8 +259,8 @@ def _with_pads(first: int, second: int) -> Model:
     """A model whose masks are made with chosen padding ids. `first` is for the source's mask and `second` for the
     target's: 0 chooses `src_pad_idx`, 1 chooses `trg_pad_idx`."""
     return Model(
-        source=lambda src, trg, *pads: source_mask(src, pads[first]),
-        target=lambda src, trg, *pads: source_mask(trg, pads[second]) & lower_triangle(trg.shape[1]),
+        source=lambda src, trg, *pads: shared.source_mask(src, pads[first]),
+        target=lambda src, trg, *pads: shared.source_mask(trg, pads[second]) & lower_triangle(trg.shape[1]),
     )
 
 
@@ -318,98 +304,78 @@ def _remembers(session: Session) -> bool:
     return finding is not None and finding.kind == "first-batch-remembered"
 
 
-EXERCISE = Exercise(
-    name="Transformer",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    transformer,
     points=5,
-    kind="module",
     signature=(*VOCABULARIES, *SIZES),
-    outputs=(Output("logits", "B Tt Vt"),),
+    outputs={"logits": "B Tt Vt"},
     cases=_cases,
-    reference=transformer,
     parts=(
-        named("step 19: logits for every position of the target", parts.shape(PLAIN)),
+        shared.named("step 19: logits for every position of the target", parts.shape(PLAIN)),
         parts.values("step 19: from token ids to logits", 3, PLAIN, *LENGTH_ONE),
         parts.values("step 3: padding in the source is hidden, in encoder and decoder", 2, SOURCE),
         parts.values("step 3: padding in the target is hidden, and so is the future", 2, TARGET),
         Part("step 3: makes the masks anew for each batch", 0.5, _takes_next_batch),
-        parts.values("step 19: passes `dropout` and `max_length` on", 0.5, TRAIN),
+        parts.values("step 19: passes `dropout` and `max_length` on", 0.5, shared.TRAIN),
         parts.float64(TARGET, PLAIN, weight=0.5),
         parts.unchanged(TARGET, weight=0.5),
         parts.gradients(SOURCE, weight=0.5),
         parts.defaults(PLAIN),
     ),
-    mistakes=(
-        mistake("source-and-target-exchanged", recognise=_exchanged),
-        mistake("source-ignored", recognise=_source_ignored),
-        mistake("target-leaks-future", recognise=_leaks),
-        mistake(
-            "source-padding-attended",
-            (
-                Model(source=lambda src, *_: _all_of(src)),
-                Model(cross=lambda src, *_: _all_of(src)),
-                Model(source=lambda src, *_: _all_of(src), cross=_own_pad),
-            ),
+    mistakes={
+        "source-and-target-exchanged": When(_exchanged),
+        "source-ignored": When(_source_ignored),
+        "target-leaks-future": When(_leaks),
+        "source-padding-attended": (
+            Model(source=lambda src, *_: _all_of(src)),
+            Model(cross=lambda src, *_: _all_of(src)),
+            Model(source=lambda src, *_: _all_of(src), cross=_own_pad),
         ),
-        mistake(
-            "target-padding-attended",
-            (
-                Model(target=_future_hidden),
-                Model(target=_rows_hidden),
-                Model(source=lambda src, *_: _all_of(src), target=_future_hidden),
-            ),
+        "target-padding-attended": (
+            Model(target=_future_hidden),
+            Model(target=_rows_hidden),
+            Model(source=lambda src, *_: _all_of(src), target=_future_hidden),
         ),
-        mistake("pad-indices-ignored", recognise=_pads_ignored),
-        mistake(
-            "pad-indices-swapped",
-            (
-                *(_with_pads(*order) for order in ((1, 0), (0, 0), (1, 1))),
-                Model(cross=_other_pad),
-                Model(source=_other_pad, cross=_own_pad),
-            ),
+        "pad-indices-ignored": When(_pads_ignored),
+        "pad-indices-swapped": (
+            *(_with_pads(*order) for order in ((1, 0), (0, 0), (1, 1))),
+            Model(cross=_other_pad),
+            Model(source=_other_pad, cross=_own_pad),
         ),
-        mistake(
-            "mask-inverted",
+        "mask-inverted": When(
+            _words_unread,
             (
                 *(Model(source=source, target=target) for source, target in INVERTED),
-                Model(target=lambda src, trg, src_pad, trg_pad: ~target_mask(trg, trg_pad)),
-            ),
-            recognise=_words_unread,
-        ),
-        mistake(
-            "diagonal-hidden",
-            (Model(target=_below_diagonal), Model(target=lambda s, t, *_: lower_triangle(t.shape[1]).tril(-1))),
-        ),
-        mistake(
-            "source-causal",
-            (
-                Model(source=_causal_source),
-                Model(source=_causal_source, cross=_own_pad),
-                Model(source=lambda src, *_: lower_triangle(src.shape[1])),
-                Model(source=lambda src, *_: lower_triangle(src.shape[1]), cross=_own_pad),
+                Model(target=lambda src, trg, src_pad, trg_pad: ~shared.target_mask(trg, trg_pad)),
             ),
         ),
-        mistake(
-            "mask-on-query-axis",
-            (Model(source=_on_queries), Model(source=_on_queries, cross=_own_pad), Model(cross=_on_queries)),
+        "diagonal-hidden": (
+            Model(target=_below_diagonal),
+            Model(target=lambda s, t, *_: lower_triangle(t.shape[1]).tril(-1)),
         ),
-        mistake(
-            "masks-swapped",
-            (Model(cross=_own_target, target=_own_pad), Model(target=_own_pad), Model(cross=_own_target)),
+        "source-causal": (
+            Model(source=_causal_source),
+            Model(source=_causal_source, cross=_own_pad),
+            Model(source=lambda src, *_: lower_triangle(src.shape[1])),
+            Model(source=lambda src, *_: lower_triangle(src.shape[1]), cross=_own_pad),
         ),
-        mistake("mask-not-bool", recognise=_mask_of_numbers),
-        shared_mistake(
-            "softmax-applied",
-            tuple(Model(finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))),
+        "mask-on-query-axis": (
+            Model(source=_on_queries),
+            Model(source=_on_queries, cross=_own_pad),
+            Model(cross=_on_queries),
         ),
-        mistake("layers-and-heads-swapped", recognise=_heads_and_layers_swapped),
-        mistake("mask-kept", recognise=_remembers),
-        mistake(
-            "dropout-not-passed-on",
-            recognise=in_training(*(Model(drops=drops) for drops in ((False, False), (False, True), (True, False)))),
+        "masks-swapped": (Model(cross=_own_target, target=_own_pad), Model(target=_own_pad), Model(cross=_own_target)),
+        "mask-not-bool": When(_mask_of_numbers),
+        "softmax-applied": tuple(
+            Model(finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))
         ),
-        DROPOUT_HARD_CODED,
-    ),
-    excluded=EXCLUDED,
+        "layers-and-heads-swapped": When(_heads_and_layers_swapped),
+        "mask-kept": When(_remembers),
+        "dropout-not-passed-on": When(
+            in_training(*(Model(drops=drops) for drops in ((False, False), (False, True), (True, False))))
+        ),
+        **by_id(DROPOUT_HARD_CODED),
+    },
+    excluded=shared.EXCLUDED,
     builds_on=("Encoder", "Decoder"),
 )

@@ -8,57 +8,27 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_03.shared import pytorch_attention
-from grader.exercises.lesson_07.mistakes import (
-    ATTENTION_NOT_UNPACKED,
-    DROPOUT_HARD_CODED,
-    DROPOUT_IN_EVAL_MODE,
-    dropout_after_norm,
-    dropout_forgotten,
-    dropout_on_the_input,
-    dropout_on_the_sum,
-    mask_ignored,
-    mask_inverted,
-)
-from grader.exercises.lesson_07.shared import (
-    ALL_DROPPED,
-    EXCLUDED,
-    LESSON,
-    SOME_DROPPED,
-    TRAIN,
-    Mask,
-    below,
-    block_state,
-    drops,
-    feed_forward,
-    first_setup,
-    mask_of,
-    named,
-    parameter_names,
-    silenced,
-    stacked,
-    two_sizes,
-    with_setup,
-)
+from grader.exercises.lesson_07 import mistakes, shared
 from grader.exercises.lesson_07.variants import Attention, Block, Layer, placed
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output, Setup, shape_of
+from grader.spec.exercise import Case, Setup, shape_of
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
-def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
+def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: shared.Mask = None) -> Tensor:
     """What `TransformerBlock` should give: value and key (B, Tk, E), query (B, Tq, E), result (B, Tq, E). PyTorch's
     encoder layer takes a single input, so attention and norms are combined here."""
-    state, heads, kept = setup.state, setup.init[1], 0.0 if drops(setup, 3) else 1.0
-    attention = below(state, "attention.")
+    state, heads, kept = setup.state, setup.init[1], 0.0 if shared.drops(setup, 3) else 1.0
+    attention = shared.below(state, "attention.")
     attended, _ = pytorch_attention(
         (query, key, value),
-        stacked(attention, "weight"),
-        stacked(attention, "bias"),
+        shared.stacked(attention, "weight"),
+        shared.stacked(attention, "bias"),
         attention["out_proj.weight"],
         attention["out_proj.bias"],
         heads,
@@ -66,7 +36,7 @@ def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, m
     )
     width = query.shape[-1:]
     x = F.layer_norm(query + kept * attended, width, state["norm1.weight"], state["norm1.bias"])
-    forward = feed_forward(Setup((), below(state, "feed_forward.")), x)
+    forward = shared.feed_forward(Setup((), shared.below(state, "feed_forward.")), x)
     return F.layer_norm(x + kept * forward, width, state["norm2.weight"], state["norm2.bias"])
 
 
@@ -76,32 +46,32 @@ KEYS, HEADS = "a mask of keys", "a mask for each sequence and head"
 
 
 def _cases(draw: Draw) -> list[Case]:
-    sizes, others = two_sizes(draw, "Tq", "Tk")
+    sizes, others = shared.two_sizes(draw, "Tq", "Tk")
     equal = {**others, "Tk": others["Tq"]}
-    states = {s["E"]: block_state(draw, "", s["E"], s["F"]) for s in (sizes, others)}
+    states = {s["E"]: shared.block_state(draw, "", s["E"], s["F"]) for s in (sizes, others)}
 
     def case(name: str, sizes: dict[str, int], mask: str = "", *dropout: float, double: bool = False) -> Case:
         args = {arg: draw.normal(shape_of("B Tq E" if arg == "query" else "B Tk E", sizes)) for arg in ARGS}
         if mask:
-            args["mask"] = mask_of(draw, mask, sizes)
+            args["mask"] = shared.mask_of(draw, mask, sizes)
         state = states[sizes["E"]]
-        state = silenced(state, "linear2") if name == QUIET else state
-        setup = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
-        return with_setup(name, args, sizes, setup, double)
+        state = shared.silenced(state, "linear2") if name == QUIET else state
+        setup = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == shared.TRAIN)
+        return shared.with_setup(name, args, sizes, setup, double)
 
     return [
         case("two sequences", sizes),
         case(QUIET, equal),
-        case(KEYS, sizes, "B 1 1 Tk", SOME_DROPPED),
+        case(KEYS, sizes, "B 1 1 Tk", shared.SOME_DROPPED),
         case(HEADS, equal, "B H Tq Tk", double=True),
         *(case(name, one) for name, one in length_one_sizes(sizes).items()),
-        case(TRAIN, sizes, "", ALL_DROPPED),
+        case(shared.TRAIN, sizes, "", shared.ALL_DROPPED),
     ]
 
 
 def _one_norm(session: Session) -> bool:
     """Whether a new module has `norm1`, and no other LayerNorm."""
-    names = parameter_names(session, first_setup(session))
+    names = shared.parameter_names(session, shared.first_setup(session))
     return "norm1.weight" in names and sum("norm" in name for name in names) == 2
 
 
@@ -119,34 +89,50 @@ def _ordered(order: str) -> tuple[Block, ...]:
     return both, replace(both, second=RIGHT.second), replace(both, first=RIGHT.first)
 
 
-MISTAKES = (
-    mistake("residual-from-value", (replace(RIGHT, adds=("value", "x")),)),
-    mistake("residual-from-key", (replace(RIGHT, adds=("key", "x")),)),
-    mistake("residual-forgotten", tuple(replace(RIGHT, adds=adds) for adds in (("", "x"), ("query", ""), ("", "")))),
-    mistake(
-        "pre-norm-instead",
-        tuple(
+EXERCISE = spec.exercise(
+    transformer_block,
+    points=4,
+    signature=("d_model", "num_heads", "d_ff", "dropout=0.0"),
+    outputs={"output": "B Tq E"},
+    cases=_cases,
+    parts=(
+        shared.named("steps 6 to 14: gives back the shape of the query", parts.shape("two sequences")),
+        parts.values("steps 13 and 14: the attention, both additions and both norms", 2, QUIET),
+        parts.values("step 14: the feed-forward layers", 2, "two sequences", *LENGTH_ONE),
+        parts.values("step 9: hides what the mask hides", 2, KEYS, HEADS),
+        parts.values(
+            "steps 13 and 14: drops each sub-layer's output before it is added, in train mode", 1.5, shared.TRAIN
+        ),
+        parts.float64(HEADS, "two sequences", weight=0.5),
+        parts.unchanged("two sequences", weight=0.5),
+        parts.gradients("two sequences"),
+        parts.defaults("two sequences"),
+    ),
+    mistakes={
+        "residual-from-value": replace(RIGHT, adds=("value", "x")),
+        "residual-from-key": replace(RIGHT, adds=("key", "x")),
+        "residual-forgotten": tuple(replace(RIGHT, adds=adds) for adds in (("", "x"), ("query", ""), ("", ""))),
+        "pre-norm-instead": tuple(
             replace(block, normed=normed)
             for order in ("pre", "first")
             for normed in (False, True)
             for block in _ordered(order)
         ),
-    ),
-    mistake("norm-before-addition", _ordered("before")),
-    mistake("same-norm-twice", (_norms("norm1", "norm1"), _norms("norm2", "norm2")), recognise=_one_norm),
-    mistake("norms-swapped", (_norms("norm2", "norm1"),)),
-    mistake("second-residual-from-input", (replace(RIGHT, adds=("query", "query")),)),
-    mistake("feed-forward-from-input", (replace(RIGHT, feeds="query"),)),
-    mistake("norm-forgotten", _ordered("none")),
-    mistake("attends-to-itself", (replace(RIGHT, attends=("query", "query", "query")),)),
-    ATTENTION_NOT_UNPACKED,
-    mask_ignored(replace(RIGHT, attention=Attention(masked="no"))),
-    mask_inverted(replace(RIGHT, attention=Attention(masked="inverted"))),
-    mistake("key-used-as-value", (replace(RIGHT, attends=("query", "key", "key")),)),
-    mistake("value-used-as-key", (replace(RIGHT, attends=("query", "value", "value")),)),
-    mistake(
-        "argument-order",
-        (
+        "norm-before-addition": _ordered("before"),
+        "same-norm-twice": When(_one_norm, (_norms("norm1", "norm1"), _norms("norm2", "norm2"))),
+        "norms-swapped": _norms("norm2", "norm1"),
+        "second-residual-from-input": replace(RIGHT, adds=("query", "query")),
+        "feed-forward-from-input": replace(RIGHT, feeds="query"),
+        "norm-forgotten": _ordered("none"),
+        "attends-to-itself": replace(RIGHT, attends=("query", "query", "query")),
+        **by_id(
+            mistakes.ATTENTION_NOT_UNPACKED,
+            mistakes.mask_ignored(replace(RIGHT, attention=Attention(masked="no"))),
+            mistakes.mask_inverted(replace(RIGHT, attention=Attention(masked="inverted"))),
+        ),
+        "key-used-as-value": replace(RIGHT, attends=("query", "key", "key")),
+        "value-used-as-key": replace(RIGHT, attends=("query", "value", "value")),
+        "argument-order": (
             replace(RIGHT, attends=ARGS),
             *(
                 replace(RIGHT, attends=order)
@@ -157,41 +143,24 @@ MISTAKES = (
                 for order in (("query", "key", "value"), ("key", "value", "query"), ("query", "value", "key"))
             ),
         ),
-    ),
-    mistake("scaled-by-d_model", (replace(RIGHT, attention=Attention(root="model")),)),
-    dropout_after_norm(
-        placed("norm", "norm"),
-        placed("norm", "nowhere"),
-        doubtful=(placed("norm", "output"), placed("twice", "output")),
-    ),
-    dropout_on_the_sum(placed("sum", "sum"), placed("sum", "output"), placed("output", "sum")),
-    dropout_on_the_input(placed("output", "input"), placed("input", "output"), placed("input", "input")),
-    dropout_forgotten(placed("nowhere", "nowhere"), placed("output", "nowhere"), placed("nowhere", "output")),
-    DROPOUT_IN_EVAL_MODE,
-    DROPOUT_HARD_CODED,
-)
-
-EXERCISE = Exercise(
-    name="TransformerBlock",
-    lesson=LESSON,
-    points=4,
-    kind="module",
-    signature=("d_model", "num_heads", "d_ff", "dropout=0.0"),
-    outputs=(Output("output", "B Tq E"),),
-    cases=_cases,
-    reference=transformer_block,
-    parts=(
-        named("steps 6 to 14: gives back the shape of the query", parts.shape("two sequences")),
-        parts.values("steps 13 and 14: the attention, both additions and both norms", 2, QUIET),
-        parts.values("step 14: the feed-forward layers", 2, "two sequences", *LENGTH_ONE),
-        parts.values("step 9: hides what the mask hides", 2, KEYS, HEADS),
-        parts.values("steps 13 and 14: drops each sub-layer's output before it is added, in train mode", 1.5, TRAIN),
-        parts.float64(HEADS, "two sequences", weight=0.5),
-        parts.unchanged("two sequences", weight=0.5),
-        parts.gradients("two sequences"),
-        parts.defaults("two sequences"),
-    ),
-    mistakes=MISTAKES,
-    excluded=EXCLUDED,
+        "scaled-by-d_model": replace(RIGHT, attention=Attention(root="model")),
+        **by_id(
+            mistakes.dropout_after_norm(
+                placed("norm", "norm"),
+                placed("norm", "nowhere"),
+                doubtful=(placed("norm", "output"), placed("twice", "output")),
+            ),
+            mistakes.dropout_on_the_sum(placed("sum", "sum"), placed("sum", "output"), placed("output", "sum")),
+            mistakes.dropout_on_the_input(
+                placed("output", "input"), placed("input", "output"), placed("input", "input")
+            ),
+            mistakes.dropout_forgotten(
+                placed("nowhere", "nowhere"), placed("output", "nowhere"), placed("nowhere", "output")
+            ),
+            mistakes.DROPOUT_IN_EVAL_MODE,
+            mistakes.DROPOUT_HARD_CODED,
+        ),
+    },
+    excluded=shared.EXCLUDED,
     builds_on=("FeedForward",),
 )

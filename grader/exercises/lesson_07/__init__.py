@@ -1,5 +1,6 @@
 """Lesson 07, the whole Transformer (Vaswani et al. 2017)."""
 
+LESSON = "07_transformer"
 NAMES = (
     "FeedForward",
     "TransformerBlock",

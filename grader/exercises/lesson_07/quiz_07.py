@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from grader.exercises.lesson_07.shared import LESSON
-from grader.spec.answers import quiz, shape, whole
+from grader.spec.answers import shape, whole
+from grader.spec.spec import Spec
 
 
 def _logits_shape() -> tuple[int, ...]:
@@ -84,4 +84,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_07", LESSON, 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

@@ -22,7 +22,6 @@ from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
 from grader.spec.session import Session
 from grader.subject import Request
 
-LESSON = "07_transformer"
 EXCLUDED = (TRANSFORMER_MODULES, MULTIHEAD_ATTENTION)
 
 # Dropout so strong that nothing is left. Exactly 1 would give 0 / 0 in a hand-written dropout.

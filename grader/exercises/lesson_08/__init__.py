@@ -1,5 +1,6 @@
 """Lesson 08, training a Transformer: its inputs and labels, loss, learning rate, decoding and accuracy."""
 
+LESSON = "08_training"
 NAMES = (
     "shift_target",
     "sequence_loss",

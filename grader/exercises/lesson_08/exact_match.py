@@ -8,14 +8,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_08.shared import LESSON, matches_any, numbers, spoken, wrong
+from grader.exercises.lesson_08.shared import matches_any, numbers, spoken, wrong
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def share_of_right_rows(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
@@ -277,13 +277,10 @@ def _raises_without_eos(session: Session) -> bool:
     return raised is not None and wrong(session, "eos too early or too late") is None
 
 
-EXERCISE = Exercise(
-    name="exact_match",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    share_of_right_rows,
     points=2,
-    signature=("predicted", "target", "eos_idx"),
     cases=_cases,
-    reference=share_of_right_rows,
     parts=(
         numbers(
             "counts the rows that are right as a whole",
@@ -298,50 +295,43 @@ EXERCISE = Exercise(
         numbers("takes widths that differ", 1, "a wider target", "a wider prediction", "every row right"),
         _unchanged(("some rows differ before their eos", "words after eos")),
     ),
-    mistakes=(
-        mistake(
-            "per-token",
-            recognise=matches_any(
+    mistakes={
+        "per-token": When(
+            matches_any(
                 *(_tokens(fit, until) for fit in FITS for until in ("all", "eos included", "eos left out")),
                 *(_token_rows(over, each_row) for over in (min, max, lambda a, b: b) for each_row in (False, True)),
                 _tokens_of_prediction,
                 _tokens_of_all,
                 _tokens_but_eos,
                 where="some rows differ before their eos",
-            ),
+            )
         ),
-        mistake(
-            "after-eos-counted",
-            recognise=matches_any(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
+        "after-eos-counted": When(
+            matches_any(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos")
         ),
-        mistake("last-eos-instead", recognise=matches_any(_to_last_eos, where="words after eos")),
-        mistake("eos-left-out", recognise=matches_any(_without_eos, where="a wider prediction")),
-        mistake(
-            "count-instead-of-share", recognise=matches_any(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p))
-        ),
-        mistake(
-            "divided-by-tokens",
-            recognise=matches_any(
+        "last-eos-instead": When(matches_any(_to_last_eos, where="words after eos")),
+        "eos-left-out": When(matches_any(_without_eos, where="a wider prediction")),
+        "count-instead-of-share": When(matches_any(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p))),
+        "divided-by-tokens": When(
+            matches_any(
                 *(
                     lambda p, t, eos, over=over: share_of_right_rows(p, t, eos) * len(p) / over(p, t)
                     for over in (lambda p, t: p.numel(), lambda p, t: t.numel(), lambda p, t: p.shape[1])
                 )
-            ),
+            )
         ),
-        mistake("prefix-is-enough", recognise=matches_any(*map(_prefixes, PREFIXES), _begins_like_target)),
-        mistake(
-            "order-ignored",
-            recognise=matches_any(*(_unordered(form) for form in (set, sorted)), where="eos too early or too late"),
+        "prefix-is-enough": When(matches_any(*map(_prefixes, PREFIXES), _begins_like_target)),
+        "order-ignored": When(
+            matches_any(*(_unordered(form) for form in (set, sorted)), where="eos too early or too late")
         ),
-        mistake(
-            "first-row-only",
-            recognise=matches_any(
+        "first-row-only": When(
+            matches_any(
                 lambda p, t, eos: share_of_right_rows(p[:1], t[:1], eos),
                 lambda p, t, eos: share_of_right_rows(p[:1], t[:1], eos) / len(p),
                 where="some rows differ before their eos",
-            ),
+            )
         ),
-        mistake("columns-instead-of-rows", recognise=matches_any(*(_columns(fit) for fit in FITS))),
-        mistake("eos-expected", recognise=_raises_without_eos),
-    ),
+        "columns-instead-of-rows": When(matches_any(*(_columns(fit) for fit in FITS))),
+        "eos-expected": When(_raises_without_eos),
+    },
 )

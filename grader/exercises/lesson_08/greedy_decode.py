@@ -14,18 +14,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_08.shared import LESSON, spoken
+from grader.exercises.lesson_08.shared import spoken
 from grader.sentences import say
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.subject import Given, Request
 from grader.subject.translator import Translator
 from grader.subject.values import same
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 Ids = Callable[..., Tensor]
 
@@ -432,9 +432,7 @@ def _one_column_more(session: Session) -> bool:
 MODE = "In the case «{name}» the model's mode (`model.training`) was not the same after the call as before it."
 TRACKED = "Gradients were recorded during decoding ({name}). That costs memory, and they aren't needed here."
 
-EXERCISE = Exercise(
-    name="greedy_decode",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=4,
     signature=("model", "src", "bos_idx", "eos_idx", "max_length"),
     cases=cases,
@@ -447,35 +445,28 @@ EXERCISE = Exercise(
         _leaves("records no gradients", 0.5, TRACKED, "model", TALKING),
         _leaves("leaves `src` as it was", 0.5, "`src` was changed in place ({name}).", "src", ENDING, SINGLE),
     ),
-    mistakes=(
-        mistake("left-in-eval-mode", recognise=_mode(TRAINING)),
-        mistake("always-back-to-train-mode", recognise=_mode(ENDING)),
-        mistake("stays-in-train-mode", recognise=matches_any(decoding(training=True))),
-        mistake("gradients-recorded", recognise=_gradients),
-        mistake("largest-over-the-batch", recognise=_over_the_batch),
-        mistake("drawn-at-random", recognise=_drawn),
-        mistake("reads-first-position", recognise=matches_any(*every_end(position=0))),
-        mistake(
-            "appends-to-source",
-            recognise=matches_any(*(way for grows in SOURCE_GROWS for way in every_end(grows=grows))),
+    mistakes={
+        "left-in-eval-mode": When(_mode(TRAINING)),
+        "always-back-to-train-mode": When(_mode(ENDING)),
+        "stays-in-train-mode": When(matches_any(decoding(training=True))),
+        "gradients-recorded": When(_gradients),
+        "largest-over-the-batch": When(_over_the_batch),
+        "drawn-at-random": When(_drawn),
+        "reads-first-position": When(matches_any(*every_end(position=0))),
+        "appends-to-source": When(matches_any(*(way for grows in SOURCE_GROWS for way in every_end(grows=grows)))),
+        "forgets-what-it-wrote": When(matches_any(*every_end(grows="neither"))),
+        "arguments-swapped": When(matches_any(*every_end(grows="target for source"))),
+        "one-number-for-a-batch": When(_one_number),
+        "eos-lost": When(_eos_lost),
+        "starts-with-another-token": When(_other_start),
+        "never-stops": When(_goes_on),
+        "another-filler": When(_filled_with_another),
+        "stops-with-the-first": When(
+            matches_any(*(decoding(ends=e, eos_kept=kept) for e in ("any", "first") for kept in (True, False)))
         ),
-        mistake("forgets-what-it-wrote", recognise=matches_any(*every_end(grows="neither"))),
-        mistake("arguments-swapped", recognise=matches_any(*every_end(grows="target for source"))),
-        mistake("one-number-for-a-batch", recognise=_one_number),
-        mistake("eos-lost", recognise=_eos_lost),
-        mistake("starts-with-another-token", recognise=_other_start),
-        mistake("never-stops", recognise=_goes_on),
-        mistake("another-filler", recognise=_filled_with_another),
-        mistake(
-            "stops-with-the-first",
-            recognise=matches_any(
-                *(decoding(ends=e, eos_kept=kept) for e in ("any", "first") for kept in (True, False))
-            ),
+        "bos-left-out": When(matches_any(decoding(with_bos=False), decoding(with_bos=False, extra=1))),
+        "one-token-too-many": When(
+            lambda session: _one_column_more(session) or matches_any(decoding(extra=1))(session)
         ),
-        mistake("bos-left-out", recognise=matches_any(decoding(with_bos=False), decoding(with_bos=False, extra=1))),
-        mistake(
-            "one-token-too-many",
-            recognise=lambda session: _one_column_more(session) or matches_any(decoding(extra=1))(session),
-        ),
-    ),
+    },
 )

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from itertools import product
 
-from grader.exercises.lesson_08.shared import LESSON, Number, matches_any, numbers
+from grader.exercises.lesson_08.shared import Number, matches_any, numbers
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -101,13 +101,10 @@ def _moved(by: int) -> Number:
     return lambda step, d_model, warmup_steps: learning_rate(step + by, d_model, warmup_steps) if step + by > 0 else 0.0
 
 
-EXERCISE = Exercise(
-    name="noam_rate",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    learning_rate,
     points=2,
-    signature=("step", "d_model", "warmup_steps"),
     cases=_cases,
-    reference=learning_rate,
     parts=(
         numbers("rises in a straight line during the warm-up", 2, "the first step", "in the warm-up"),
         numbers("peaks at the last step of the warm-up", 1, "the last step of the warm-up"),
@@ -122,36 +119,32 @@ EXERCISE = Exercise(
             "a warm-up of two steps",
         ),
     ),
-    mistakes=(
-        mistake(
-            "warmup-forgotten",
-            recognise=matches_any(
+    mistakes={
+        "warmup-forgotten": When(
+            matches_any(
                 lambda step, d_model, warmup_steps: d_model**-0.5 * step**-0.5,
                 # level, and then down
                 lambda step, d_model, warmup_steps: d_model**-0.5 * max(step, warmup_steps) ** -0.5,
                 lambda step, d_model, warmup_steps: d_model**-0.5 * min(step**-0.5, warmup_steps**-1.5),
                 where="in the warm-up",
-            ),
+            )
         ),
-        mistake(
-            "decay-forgotten",
-            recognise=matches_any(
+        "decay-forgotten": When(
+            matches_any(
                 lambda step, d_model, warmup_steps: d_model**-0.5 * step * warmup_steps**-1.5,
                 # up, and then level
                 lambda step, d_model, warmup_steps: d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5),
                 lambda step, d_model, warmup_steps: d_model**-0.5 * min(1.0, step / warmup_steps),
                 where="long after the warm-up",
-            ),
+            )
         ),
-        mistake("warmup-slope", recognise=matches_any(*SLOPES, where="in the warm-up")),
-        mistake(
-            "power-precedence",
-            recognise=matches_any(*(_halved(*which) for which in product((False, True), repeat=3) if any(which))),
+        "warmup-slope": When(matches_any(*SLOPES, where="in the warm-up")),
+        "power-precedence": When(
+            matches_any(*(_halved(*which) for which in product((False, True), repeat=3) if any(which)))
         ),
-        mistake("root-of-width-forgotten", recognise=matches_any(_with_powers(-1, -0.5, -1.5))),
-        mistake(
-            "width-in-one-branch",
-            recognise=matches_any(
+        "root-of-width-forgotten": When(matches_any(_with_powers(-1, -0.5, -1.5))),
+        "width-in-one-branch": When(
+            matches_any(
                 lambda step, d_model, warmup_steps: min(d_model**-0.5 * step**-0.5, step * warmup_steps**-1.5),
                 lambda step, d_model, warmup_steps: min(step**-0.5, d_model**-0.5 * step * warmup_steps**-1.5),
                 lambda step, d_model, warmup_steps: (
@@ -160,40 +153,33 @@ EXERCISE = Exercise(
                 lambda step, d_model, warmup_steps: (
                     d_model**-0.5 * step * warmup_steps**-1.5 if step <= warmup_steps else step**-0.5
                 ),
-            ),
+            )
         ),
-        mistake(
-            "peak-too-high",
-            recognise=matches_any(lambda step, d_model, warmup: learning_rate(step, d_model, warmup) * warmup**0.5),
+        "peak-too-high": When(
+            matches_any(lambda step, d_model, warmup: learning_rate(step, d_model, warmup) * warmup**0.5)
         ),
-        mistake("steps-counted-wrong", recognise=matches_any(*(_moved(by) for by in (-1, 1)))),
-        mistake(
-            "decay-too-fast",
-            recognise=matches_any(*(rate for power in (-1, -1.5, -2) for rate in _falling(power))),
-        ),
-        mistake(
-            "decay-restarts",
-            recognise=matches_any(
+        "steps-counted-wrong": When(matches_any(*(_moved(by) for by in (-1, 1)))),
+        "decay-too-fast": When(matches_any(*(rate for power in (-1, -1.5, -2) for rate in _falling(power)))),
+        "decay-restarts": When(
+            matches_any(
                 lambda step, d_model, warmup: (
                     learning_rate(step, d_model, warmup)
                     if step <= warmup
                     else d_model**-0.5 * float(step - warmup) ** -0.5
                 )
-            ),
+            )
         ),
-        mistake(
-            "fixed-number",
-            recognise=matches_any(
+        "fixed-number": When(
+            matches_any(
                 lambda step, d_model, warmup_steps: learning_rate(step, 512, warmup_steps),
                 lambda step, d_model, warmup_steps: learning_rate(step, d_model, 4000),
                 lambda step, d_model, warmup_steps: learning_rate(step, 512, 4000),
-            ),
+            )
         ),
-        mistake("exponent-sign", recognise=matches_any(*SIGNS)),
-        mistake("max-instead-of-min", recognise=matches_any(_max)),
-        mistake(
-            "width-forgotten",
-            recognise=matches_any(lambda step, d_model, warmup_steps: min(step**-0.5, step * warmup_steps**-1.5)),
+        "exponent-sign": When(matches_any(*SIGNS)),
+        "max-instead-of-min": When(matches_any(_max)),
+        "width-forgotten": When(
+            matches_any(lambda step, d_model, warmup_steps: min(step**-0.5, step * warmup_steps**-1.5))
         ),
-    ),
+    },
 )

@@ -6,7 +6,8 @@ import torch
 
 from grader.exercises.lesson_08.exact_match import share_of_right_rows
 from grader.exercises.lesson_08.noam_rate import learning_rate
-from grader.spec.answers import choice, number, quiz, written
+from grader.spec.answers import choice, number, written
+from grader.spec.spec import Spec
 
 
 def _diluted() -> float:
@@ -112,4 +113,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_08", "08_training", 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

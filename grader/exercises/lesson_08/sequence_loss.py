@@ -10,16 +10,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_08.shared import LESSON
 from grader.sentences import say
 from grader.spec import compare, diagnose, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.tolerance import COARSE, FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
@@ -282,14 +281,11 @@ def _no_padding_no_loss(weight: float) -> Part:
     return Part("is 0 if all labels are padding", weight, judge)
 
 
-EXERCISE = Exercise(
-    name="sequence_loss",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=3,
-    signature=("logits", "labels", "pad_idx"),
-    outputs=(Output("loss", ""),),
+    outputs={"loss": ""},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape("nothing padded"),
         parts.values("is the mean cross-entropy where nothing is padded", 2, "nothing padded"),
@@ -305,49 +301,42 @@ EXERCISE = Exercise(
         parts.unchanged("a batch", 0.5),
         parts.gradients("a batch"),
     ),
-    mistakes=(
-        mistake("nan-when-all-padding", (_nan,)),
-        mistake("softmax-before-the-logarithm", recognise=_softmax_first),
-        mistake("padding-counted", (_counted, _counted_below, _counted_above, _counted_flat, _if_any(_counted_above))),
-        mistake("reshaped-instead-of-transposed", _guarded(_reshaped)),
-        mistake("vocabulary-on-another-axis", recognise=_classes_elsewhere),
-        mistake("rows-mixed-up", (*_guarded(_transposed_rows), _transposed_labels)),
-        mistake("shifted-again", (_shifted_again, _if_any(_shifted_again))),
-        mistake("only-padding-counted", (_padding_alone, lambda *a: _padding_alone(*a) / (a[1] == a[2]).any())),
-        mistake("sign-flipped", _guarded(lambda logits, labels: -_each(logits, labels))),
-        mistake("bits-instead-of-nats", _guarded(lambda logits, labels: _each(logits, labels) / math.log(2))),
-        mistake(
-            "softmax-over-positions",
-            tuple(
-                variant
-                for axis in (0, 1)
-                for variant in _guarded(lambda s, labels, axis=axis: -_picked(s.log_softmax(axis), labels))
-            ),
+    mistakes={
+        "nan-when-all-padding": _nan,
+        "softmax-before-the-logarithm": When(_softmax_first),
+        "padding-counted": (_counted, _counted_below, _counted_above, _counted_flat, _if_any(_counted_above)),
+        "reshaped-instead-of-transposed": _guarded(_reshaped),
+        "vocabulary-on-another-axis": When(_classes_elsewhere),
+        "rows-mixed-up": (*_guarded(_transposed_rows), _transposed_labels),
+        "shifted-again": (_shifted_again, _if_any(_shifted_again)),
+        "only-padding-counted": (_padding_alone, lambda *a: _padding_alone(*a) / (a[1] == a[2]).any()),
+        "sign-flipped": _guarded(lambda logits, labels: -_each(logits, labels)),
+        "bits-instead-of-nats": _guarded(lambda logits, labels: _each(logits, labels) / math.log(2)),
+        "softmax-over-positions": tuple(
+            variant
+            for axis in (0, 1)
+            for variant in _guarded(lambda s, labels, axis=axis: -_picked(s.log_softmax(axis), labels))
         ),
-        mistake("softmax-forgotten", _guarded(lambda logits, labels: -_picked(logits, labels))),
-        mistake("divided-by-batch", (_by_batch,)),
-        mistake(
-            "mean-per-sequence",
-            (_per_sequence(True), _per_sequence(False), _if_any(_per_sequence(False)), _per_sequence_nan),
+        "softmax-forgotten": _guarded(lambda logits, labels: -_picked(logits, labels)),
+        "divided-by-batch": _by_batch,
+        "mean-per-sequence": (
+            _per_sequence(True),
+            _per_sequence(False),
+            _if_any(_per_sequence(False)),
+            _per_sequence_nan,
         ),
-        mistake(
-            "softmax-applied-twice",
-            (
-                _twice,
-                _twice_nan,
-                *(lambda *a, of=of: of(a[0].softmax(-1), *a[1:]) for of in (_counted, _counted_below)),
-            ),
+        "softmax-applied-twice": (
+            _twice,
+            _twice_nan,
+            *(lambda *a, of=of: of(a[0].softmax(-1), *a[1:]) for of in (_counted, _counted_below)),
         ),
-        mistake(
-            "summed",
-            (
-                lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(),
-                lambda logits, labels, pad: _each(logits, labels).sum(),
-                lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(0).mean(),
-            ),
+        "summed": (
+            lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(),
+            lambda logits, labels, pad: _each(logits, labels).sum(),
+            lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(0).mean(),
         ),
-        mistake("pad-idx-ignored", (_zero_is_padding, _zero_is_padding_safe)),
-        mistake("log-forgotten", (_no_log,)),
-        mistake("zero-cut-from-logits", recognise=_cut_from_logits),
-    ),
+        "pad-idx-ignored": (_zero_is_padding, _zero_is_padding_safe),
+        "log-forgotten": _no_log,
+        "zero-cut-from-logits": When(_cut_from_logits),
+    },
 )

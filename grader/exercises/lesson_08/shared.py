@@ -12,7 +12,6 @@ from grader.spec import compare
 from grader.spec.exercise import Case, Finding, Part
 from grader.spec.session import Session
 
-LESSON = "08_training"
 Number = Callable[..., float]
 
 

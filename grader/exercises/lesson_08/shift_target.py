@@ -8,15 +8,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_08.shared import LESSON
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 PAD, BOS, EOS = 0, 1, 2
 
@@ -131,14 +130,11 @@ def _kept_dtype(weight: float) -> Part:
     return Part("keeps the integer dtype", weight, judge, compares_values=False)
 
 
-EXERCISE = Exercise(
-    name="shift_target",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("trg",),
-    outputs=(Output("decoder_input", "B T-1"), Output("labels", "B T-1")),
+    outputs={"decoder_input": "B T-1", "labels": "B T-1"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape("a batch"),
         parts.values("labels are the next tokens of the decoder input", 3, "a batch"),
@@ -147,12 +143,12 @@ EXERCISE = Exercise(
         _kept_dtype(0.5),
         parts.unchanged("a batch", 0.5),
     ),
-    mistakes=(
-        mistake("removed-by-value", recognise=_by_value),
-        mistake("not-shifted", recognise=_apart(0)),
-        mistake("shifted-backwards", (lambda trg: (trg[:, :-1], trg.roll(1, 1)[:, :-1]),), recognise=_apart(-1)),
-        mistake("shifted-twice", recognise=_apart(2)),
-        mistake("wrong-number-of-columns", (lambda trg: (trg, trg.roll(-1, 1)),), recognise=_too_wide_or_narrow),
-        mistake("shifted-along-batch", (_along_batch,)),
-    ),
+    mistakes={
+        "removed-by-value": When(_by_value),
+        "not-shifted": When(_apart(0)),
+        "shifted-backwards": When(_apart(-1), lambda trg: (trg[:, :-1], trg.roll(1, 1)[:, :-1])),
+        "shifted-twice": When(_apart(2)),
+        "wrong-number-of-columns": When(_too_wide_or_narrow, lambda trg: (trg, trg.roll(-1, 1))),
+        "shifted-along-batch": _along_batch,
+    },
 )

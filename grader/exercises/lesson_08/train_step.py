@@ -14,20 +14,19 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_08.shared import LESSON, close, no_plain_number, plain_number
+from grader.exercises.lesson_08.shared import close, no_plain_number, plain_number
 from grader.exercises.lesson_08.training import Judge, Observed, Training, has_no_gradients, same_parameters
 from grader.sentences import say
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.subject import Given
 from grader.subject.translator import BACKWARD, FORWARD, STEP, STEP_WITHOUT_GRADIENTS, Trainee
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
-NAME = "train_step"
 BOS, EOS = 1, 2
 USUAL, FROM_EVAL, OTHER = "a model in train mode", "a model in eval mode", "another pad_idx"
 LEFTOVER = "a model with gradients from before"
@@ -188,7 +187,7 @@ def _hints(got: object, right: float) -> tuple[str, ...]:
     return WRONG_STEP if close(number(got), right) else WRONG_LOSS
 
 
-TRAINING = Training(NAME, "trainee", runs, USUAL, simulated, Way(), _same_loss, _hints)
+TRAINING = Training(spec.name, "trainee", runs, USUAL, simulated, Way(), _same_loss, _hints)
 trained, changes, observed = TRAINING.trained, TRAINING.changes, TRAINING.observed
 
 
@@ -207,12 +206,12 @@ def _returns(name: str, call: int) -> Judge:
         if got is None:
             return compare.returned_none(session.exercise)
         if plain_number(got) is None:
-            return no_plain_number(got, NAME)
+            return no_plain_number(got, spec.name)
         if not close(plain_number(got), right):
             words = compare.apart(float(got), right)
             message = say(
                 "`{name}` returned {got}, expected {expected}, the loss ({run}).",
-                name=NAME,
+                name=spec.name,
                 got=words[0],
                 expected=words[1],
                 run=say(name),
@@ -319,9 +318,7 @@ UNSHIFTED = (
     Way(given="all", copied=True),
 )
 
-EXERCISE = Exercise(
-    name=NAME,
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=4,
     signature=("model", "optimizer", "src", "trg", "pad_idx"),
     cases=TRAINING.cases,
@@ -341,32 +338,32 @@ EXERCISE = Exercise(
             compares_values=False,
         ),
     ),
-    mistakes=(
-        mistake("gradients-off", recognise=has_no_gradients),
-        mistake("source-and-target-exchanged", recognise=_exchanged),
-        mistake("backward-twice", recognise=_graph_freed),
-        mistake("step-before-backward", recognise=_order),
-        mistake("gradients-cleared-too-late", recognise=_happened((FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS))),
-        mistake("step-forgotten", recognise=_happened((FORWARD, BACKWARD))),
-        mistake("optimizer-not-used", recognise=_by_hand),
-        mistake("several-steps", recognise=_several_steps),
-        mistake("backward-forgotten", recognise=_happened((FORWARD, STEP_WITHOUT_GRADIENTS), (FORWARD,))),
-        mistake("target-not-shifted", recognise=trained(*UNSHIFTED)),
-        mistake("shifted-backwards", recognise=trained(Way(given="labels", wanted="input"))),
-        mistake("gradients-from-before", recognise=trained(Way(from_nothing="later"))),
-        mistake("gradients-add-up", recognise=trained(Way(from_nothing="never"))),
-        mistake("loss-after-the-step", recognise=trained(Way(loss_after=True), Way(loss_after=True, mode_after=False))),
-        mistake("loss-multiplied", recognise=_multiplied),
-        mistake("pad-idx-ignored", recognise=trained(Way(padding="zero"))),
-        mistake("padding-counted", recognise=trained(Way(padding=None))),
-        mistake("summed", recognise=trained(Way(summed=True))),
-        mistake("softmax-applied-twice", recognise=trained(Way(twice=True))),
-        mistake("mode-not-switched", recognise=trained(Way(mode=None))),
-        mistake("trains-in-eval-mode", recognise=trained(Way(mode=False))),
-        mistake("left-in-train-mode", recognise=TRAINING.mode_left(True)),
-        mistake("left-in-eval-mode", recognise=TRAINING.mode_left(False)),
-        mistake("keeps-the-graph", recognise=TRAINING.holds_graph),
-    ),
+    mistakes={
+        "gradients-off": When(has_no_gradients),
+        "source-and-target-exchanged": When(_exchanged),
+        "backward-twice": When(_graph_freed),
+        "step-before-backward": When(_order),
+        "gradients-cleared-too-late": When(_happened((FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS))),
+        "step-forgotten": When(_happened((FORWARD, BACKWARD))),
+        "optimizer-not-used": When(_by_hand),
+        "several-steps": When(_several_steps),
+        "backward-forgotten": When(_happened((FORWARD, STEP_WITHOUT_GRADIENTS), (FORWARD,))),
+        "target-not-shifted": When(trained(*UNSHIFTED)),
+        "shifted-backwards": When(trained(Way(given="labels", wanted="input"))),
+        "gradients-from-before": When(trained(Way(from_nothing="later"))),
+        "gradients-add-up": When(trained(Way(from_nothing="never"))),
+        "loss-after-the-step": When(trained(Way(loss_after=True), Way(loss_after=True, mode_after=False))),
+        "loss-multiplied": When(_multiplied),
+        "pad-idx-ignored": When(trained(Way(padding="zero"))),
+        "padding-counted": When(trained(Way(padding=None))),
+        "summed": When(trained(Way(summed=True))),
+        "softmax-applied-twice": When(trained(Way(twice=True))),
+        "mode-not-switched": When(trained(Way(mode=None))),
+        "trains-in-eval-mode": When(trained(Way(mode=False))),
+        "left-in-train-mode": When(TRAINING.mode_left(True)),
+        "left-in-eval-mode": When(TRAINING.mode_left(False)),
+        "keeps-the-graph": When(TRAINING.holds_graph),
+    },
     builds_on=("shift_target", "sequence_loss"),
     seconds=30,  # an optimiser of torch's own imports torch's compiler, which takes seconds
 )

@@ -1,5 +1,6 @@
 """Lesson 09, attention that scales: bytes, a cache, windows, shared heads, chunks of queries and blocks of keys."""
 
+LESSON = "09_efficient_attention"
 NAMES = (
     "attention_matrix_bytes",
     "batched_self_attention",

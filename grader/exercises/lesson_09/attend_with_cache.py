@@ -12,30 +12,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_09.shared import LESSON, no_scaling, one_of
+from grader.exercises.lesson_09.shared import no_scaling, one_of
 from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.subject.values import place_in_words, tensors_in
 from grader.tolerance import FLOAT32, FLOAT64, Tolerance
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 # --- parts: the result is an output and a cache, which is a pair of tensors itself ------------------------------------
 
 PROMPT, ONE, SEVERAL, MANY = "a prompt", "one token after a cache", "several tokens after a cache", "a long text"
 
 FAR_BELOW = "scores of -200 and below"  # what is hidden has to be lower still
-OUTPUTS = (
-    Output("output", "B H T D"),
-    Output("the key of the cache", "B H S D"),
-    Output("the value of the cache", "B H S D"),
-)
-SHOWN = {OUTPUTS[0]: "`output`", OUTPUTS[1]: say("The key of the cache"), OUTPUTS[2]: say("The value of the cache")}
+OUTPUTS = {"output": "B H T D", "the key of the cache": "B H S D", "the value of the cache": "B H S D"}
+SHOWN = dict(zip(OUTPUTS, ("`output`", say("The key of the cache"), say("The value of the cache")), strict=True))
 
 
 def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
@@ -376,14 +372,11 @@ def _square_mask(session: Session) -> bool:
     return unfit and session.call(session.cases[ONE]).ok and inspect(session, PROMPT, OUTPUT, FLOAT32) is None
 
 
-EXERCISE = Exercise(
-    name="attend_with_cache",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=4,
-    signature=("query", "key", "value", "cache"),
     outputs=OUTPUTS,
     cases=_cases,
-    reference=reference,
     parts=(
         part("returns an output and a cache of the right shapes", 1, ALL, PROMPT, ONE, tolerance=None),
         part("attends causally in a prompt", 3, OUTPUT, PROMPT, FAR_BELOW),
@@ -395,63 +388,47 @@ EXERCISE = Exercise(
         Part("leaves its arguments as they were", 0.5, unchanged, compares_values=False),
         Part("lets gradients flow", 1, gradients),
     ),
-    mistakes=(
-        mistake("mask-of-a-fixed-size", recognise=_short_only),
-        mistake("not-causal-behind-cache", (variant(_all_later),)),
-        mistake(
-            "prompt-not-causal",
-            (
-                variant(lambda first: _everything),
-                variant(lambda first: _everything if first else _past_and_present),
-            ),
+    mistakes={
+        "mask-of-a-fixed-size": When(_short_only),
+        "not-causal-behind-cache": variant(_all_later),
+        "prompt-not-causal": (
+            variant(lambda first: _everything),
+            variant(lambda first: _everything if first else _past_and_present),
         ),
-        mistake("mask-aligned-to-top-left", (variant(lambda first: _top_left),), recognise=_square_mask),
-        mistake("cache-not-used", (variant(seen=_new),)),
-        mistake("new-tokens-not-seen", (variant(_all_later, seen=_old),)),
-        mistake("cache-not-extended", NOT_EXTENDED),
-        mistake("prompt-kept-twice", (_doubled,)),
-        mistake("keys-kept-as-values", (_keys_for_values,)),
-        mistake("none-not-handled", recognise=_none_taken_apart),
-        mistake(
-            "mask-inverted",
-            (
-                variant(lambda first: lambda new, held: ~_past_and_present(new, held)),
-                variant(lambda first: lambda new, held: _everything(new, held).triu(held - new)),
-                _weighed(lambda scores, seen: scores.masked_fill(seen, -math.inf).softmax(-1)),
-                _hidden_by_hand(lambda new, held: _everything(new, held).triu(held - new)),
-            ),
+        "mask-aligned-to-top-left": When(_square_mask, variant(lambda first: _top_left)),
+        "cache-not-used": variant(seen=_new),
+        "new-tokens-not-seen": variant(_all_later, seen=_old),
+        "cache-not-extended": NOT_EXTENDED,
+        "prompt-kept-twice": _doubled,
+        "keys-kept-as-values": _keys_for_values,
+        "none-not-handled": When(_none_taken_apart),
+        "mask-inverted": (
+            variant(lambda first: lambda new, held: ~_past_and_present(new, held)),
+            variant(lambda first: lambda new, held: _everything(new, held).triu(held - new)),
+            _weighed(lambda scores, seen: scores.masked_fill(seen, -math.inf).softmax(-1)),
+            _hidden_by_hand(lambda new, held: _everything(new, held).triu(held - new)),
         ),
-        mistake("float-mask-added", (variant(lambda first: lambda new, held: _past_and_present(new, held).float()),)),
-        mistake(
-            "one-future-token-visible",
-            (variant(lambda first: lambda new, held: _everything(new, held).tril(held - new + 1)),),
+        "float-mask-added": variant(lambda first: lambda new, held: _past_and_present(new, held).float()),
+        "one-future-token-visible": variant(
+            lambda first: lambda new, held: _everything(new, held).tril(held - new + 1)
         ),
-        mistake(
-            "diagonal-hidden",
-            (
-                variant(lambda first: lambda new, held: _everything(new, held).tril(held - new - 1)),
-                _hidden_by_hand(lambda new, held: _everything(new, held).tril(held - new - 1)),
-            ),
+        "diagonal-hidden": (
+            variant(lambda first: lambda new, held: _everything(new, held).tril(held - new - 1)),
+            _hidden_by_hand(lambda new, held: _everything(new, held).tril(held - new - 1)),
         ),
-        mistake(
-            "mask-shifted-backwards",
-            (
-                variant(lambda first: lambda new, held: _everything(new, held).tril(new - held)),
-                _hidden_by_hand(lambda new, held: _everything(new, held).tril(new - held)),
-            ),
+        "mask-shifted-backwards": (
+            variant(lambda first: lambda new, held: _everything(new, held).tril(new - held)),
+            _hidden_by_hand(lambda new, held: _everything(new, held).tril(new - held)),
         ),
-        mistake("mask-after-softmax", (_weighed(lambda scores, seen: scores.softmax(-1) * seen),)),
-        mistake("zero-instead-of-minus-infinity", (_weighed(lambda scores, seen: (scores * seen).softmax(-1)),)),
-        mistake("wrong-axis", recognise=_joined_elsewhere),
-        mistake(
-            "new-before-old",
-            (
-                variant(joined=lambda past, new: torch.cat((new, past), 2)),
-                variant(lambda first: _everything, joined=lambda past, new: torch.cat((new, past), 2)),
-            ),
+        "mask-after-softmax": _weighed(lambda scores, seen: scores.softmax(-1) * seen),
+        "zero-instead-of-minus-infinity": _weighed(lambda scores, seen: (scores * seen).softmax(-1)),
+        "wrong-axis": When(_joined_elsewhere),
+        "new-before-old": (
+            variant(joined=lambda past, new: torch.cat((new, past), 2)),
+            variant(lambda first: _everything, joined=lambda past, new: torch.cat((new, past), 2)),
         ),
-        mistake("key-and-value-swapped", (variant(kept=lambda cache, new, all_: (all_[2], all_[1])),)),
-        no_scaling(variant(scale=1.0)),
-        mistake("scaled-by-another-size", tuple(map(_divided, OTHER_SIZES))),
-    ),
+        "key-and-value-swapped": variant(kept=lambda cache, new, all_: (all_[2], all_[1])),
+        **by_id(no_scaling(variant(scale=1.0))),
+        "scaled-by-another-size": tuple(map(_divided, OTHER_SIZES)),
+    },
 )

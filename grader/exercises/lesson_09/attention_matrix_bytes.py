@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from grader.exercises.lesson_09.shared import (
-    LESSON,
     another_unit,
     byte_cases,
     bytes_fixed,
@@ -12,10 +11,9 @@ from grader.exercises.lesson_09.shared import (
     is_whole,
     matches_any,
 )
-from grader.spec.exercise import Exercise
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(batch: int, num_heads: int, seq_len: int, bytes_per_element: int) -> int:
@@ -28,59 +26,46 @@ MATRIX_ARGS = ("batch", "num_heads", "seq_len", "bytes_per_element")
 # Both come out above 2^31: a product in int32 runs over.
 GPT_2 = {"batch": 64, "num_heads": 12, "seq_len": 1024, "bytes_per_element": 4}
 
-EXERCISE = Exercise(
-    name="attention_matrix_bytes",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=1,
-    signature=MATRIX_ARGS,
     cases=lambda draw: byte_cases(draw, MATRIX_ARGS, GPT_2),
-    reference=reference,
     parts=(
         counts("counts the bytes of a small matrix", 2, "small sizes", "other sizes"),
         counts("counts them for one token and for a real model", 1, "one token", "a real model"),
         is_whole(0.5, "small sizes", "a real model"),
     ),
-    mistakes=(
-        mistake(
-            "heads-forgotten",
-            recognise=matches_any(
-                lambda batch, num_heads, seq_len, bytes_per_element: batch * seq_len**2 * bytes_per_element
-            ),
+    mistakes={
+        "heads-forgotten": When(
+            matches_any(lambda batch, num_heads, seq_len, bytes_per_element: batch * seq_len**2 * bytes_per_element)
         ),
-        mistake(
-            "linear-in-seq-len",
-            recognise=matches_any(
+        "linear-in-seq-len": When(
+            matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len * bytes_per_element,
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     batch * num_heads * seq_len * 2 * bytes_per_element
                 ),
-            ),
+            )
         ),
-        mistake(
-            "batch-forgotten",
-            recognise=matches_any(
-                lambda batch, num_heads, seq_len, bytes_per_element: num_heads * seq_len**2 * bytes_per_element
-            ),
+        "batch-forgotten": When(
+            matches_any(lambda batch, num_heads, seq_len, bytes_per_element: num_heads * seq_len**2 * bytes_per_element)
         ),
-        mistake(
-            "elements-instead-of-bytes",
-            recognise=matches_any(
+        "elements-instead-of-bytes": When(
+            matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len**2,
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     8 * batch * num_heads * seq_len**2 * bytes_per_element
                 ),
-            ),
+            )
         ),
-        mistake(
-            "one-table-only",
-            recognise=matches_any(
+        "one-table-only": When(
+            matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: seq_len**2 * bytes_per_element,
                 lambda batch, num_heads, seq_len, bytes_per_element: seq_len**2,
-            ),
+            )
         ),
-        mistake(
-            "squared-too-much",
-            recognise=matches_any(
+        "squared-too-much": When(
+            matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     batch * (num_heads * seq_len) ** 2 * bytes_per_element
                 ),
@@ -88,28 +73,25 @@ EXERCISE = Exercise(
                     (batch * num_heads * seq_len) ** 2 * bytes_per_element
                 ),
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len**3 * bytes_per_element,
-            ),
+            )
         ),
-        mistake(
-            "xor-instead-of-power",
-            recognise=matches_any(
+        "xor-instead-of-power": When(
+            matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     batch * num_heads * seq_len ^ 2 * bytes_per_element
                 ),
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     batch * num_heads * (seq_len ^ 2) * bytes_per_element
                 ),
-            ),
+            )
         ),
-        mistake(
-            "counted-twice",
-            recognise=matches_any(
+        "counted-twice": When(
+            matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     2 * batch * num_heads * seq_len**2 * bytes_per_element
                 )
-            ),
+            )
         ),
-        another_unit(reference),
-        bytes_fixed(reference),
-    ),
+        **by_id(another_unit(reference), bytes_fixed(reference)),
+    },
 )

@@ -9,18 +9,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_09.shared import LESSON, Attend, no_scaling
+from grader.exercises.lesson_09.shared import Attend, no_scaling
 from grader.exercises.lesson_09.shared import mistake as shared_mistake
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, equal_sizes, length_one_sizes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.loops import loops, two_lengths, without_loop
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__, shared_mistake)
 
 INPUTS = {"x": "B T E", "w_query": "E d_k", "w_key": "E d_k", "w_value": "E d_v"}
 
@@ -142,14 +142,11 @@ def _scaled_after_softmax(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Te
     return variant(divisor=lambda x, q: 1.0)(x, w_query, w_key, w_value) / math.sqrt(w_query.shape[-1])
 
 
-EXERCISE = Exercise(
-    name="batched_self_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=tuple(INPUTS),
-    outputs=(Output("output", "B T d_v"),),
+    outputs={"output": "B T d_v"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape("a batch"),
         parts.values("attends in every sequence by itself", 4, "a batch", "a batch of other sizes", *LENGTH_ONE),
@@ -159,43 +156,34 @@ EXERCISE = Exercise(
         parts.gradients("a batch"),
         without_loop("sequences", 2, after="a batch"),
     ),
-    mistakes=(
-        mistake("batch-mixed", MIXED),
-        no_scaling(variant(divisor=lambda x, q: 1.0)),
-        mistake(
-            "scaled-by-another-size",
-            (
-                variant(divisor=lambda x, q: math.sqrt(x.shape[-1])),
-                *(variant(divisor=lambda x, q, axis=axis: math.sqrt(q.shape[axis])) for axis in (0, 1)),  # type: ignore[misc]
-                variant(divisor=lambda x, q: q.shape[-1]),
-            ),
+    mistakes={
+        "batch-mixed": MIXED,
+        **by_id(no_scaling(variant(divisor=lambda x, q: 1.0))),
+        "scaled-by-another-size": (
+            variant(divisor=lambda x, q: math.sqrt(x.shape[-1])),
+            *(variant(divisor=lambda x, q, axis=axis: math.sqrt(q.shape[axis])) for axis in (0, 1)),  # type: ignore[misc]
+            variant(divisor=lambda x, q: q.shape[-1]),
         ),
-        shared_mistake(
-            "scale-multiplied",
-            (variant(divisor=lambda x, q: q.shape[-1] ** -0.5), variant(divisor=lambda x, q: 1 / q.shape[-1])),
+        "scale-multiplied": (
+            variant(divisor=lambda x, q: q.shape[-1] ** -0.5),
+            variant(divisor=lambda x, q: 1 / q.shape[-1]),
         ),
-        mistake("scaled-after-softmax", (_scaled_after_softmax,)),
-        shared_mistake(
-            "softmax-forgotten", (variant(softmax=lambda s: s), variant(softmax=lambda s: s, divisor=lambda x, q: 1.0))
+        "scaled-after-softmax": _scaled_after_softmax,
+        "softmax-forgotten": (variant(softmax=lambda s: s), variant(softmax=lambda s: s, divisor=lambda x, q: 1.0)),
+        "scores-transposed": variant(scores=lambda q, k: k @ q.mT),
+        "attention-transposed": variant(mix=lambda w, v: w.mT @ v),
+        "same-projection": (variant(use=lambda q, k, v: (k, k, v)), variant(use=lambda q, k, v: (q, q, v))),
+        "value-from-another-matrix": (
+            variant(use=lambda q, k, v: (q, k, k)),
+            variant(use=lambda q, k, v: (q, k, q)),
+            lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x),
         ),
-        mistake("scores-transposed", (variant(scores=lambda q, k: k @ q.mT),)),
-        mistake("attention-transposed", (variant(mix=lambda w, v: w.mT @ v),)),
-        mistake("same-projection", (variant(use=lambda q, k, v: (k, k, v)), variant(use=lambda q, k, v: (q, q, v)))),
-        mistake(
-            "value-from-another-matrix",
-            (
-                variant(use=lambda q, k, v: (q, k, k)),
-                variant(use=lambda q, k, v: (q, k, q)),
-                lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x),
-            ),
+        "weights-transposed": variant(use=lambda *weights: tuple(w.mT for w in weights)),
+        "two-axes-only": When(_two_axes_only),
+        "softmax-over-queries": variant(softmax=lambda scores: torch.softmax(scores, -2)),
+        "reshaped-instead-of-transposed": variant(
+            scores=lambda q, k: q @ k.reshape(k.shape[0], k.shape[2], k.shape[1])
         ),
-        mistake("weights-transposed", (variant(use=lambda *weights: tuple(w.mT for w in weights)),)),
-        mistake("two-axes-only", recognise=_two_axes_only),
-        mistake("softmax-over-queries", (variant(softmax=lambda scores: torch.softmax(scores, -2)),)),
-        mistake(
-            "reshaped-instead-of-transposed",
-            (variant(scores=lambda q, k: q @ k.reshape(k.shape[0], k.shape[2], k.shape[1])),),
-        ),
-        mistake("loop-over-sequences", recognise=_loops_and_is_right),
-    ),
+        "loop-over-sequences": When(_loops_and_is_right),
+    },
 )

@@ -9,44 +9,24 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_03.shared import TWO_LEADING, usual
-from grader.exercises.lesson_09.shared import (
-    ATTEND,
-    LARGER,
-    LESSON,
-    LONG,
-    LONG_BATCH,
-    MEMORY,
-    ONES,
-    Attend,
-    attention,
-    blocks_apart,
-    full_table,
-    long_case,
-    no_scaling,
-    one_of,
-    overflow,
-    piece_cases,
-    right_on,
-    small_tensors,
-    wrong_scales,
-)
+from grader.exercises.lesson_09 import shared
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def _cases(draw: Draw) -> list[Case]:
-    sizes = draw.sizes(Tq=one_of(draw, 67, 71, 79), Tk=one_of(draw, 83, 89, 97), D=3, d_v=2)
-    short = draw.sizes(Tq=one_of(draw, 19, 20), Tk=one_of(draw, 23, 29), D=2, d_v=3)
+    sizes = draw.sizes(Tq=shared.one_of(draw, 67, 71, 79), Tk=shared.one_of(draw, 83, 89, 97), D=3, d_v=2)
+    short = draw.sizes(Tq=shared.one_of(draw, 19, 20), Tk=shared.one_of(draw, 23, 29), D=2, d_v=3)
     return [
-        *piece_cases(draw, "Tq", "chunk_size"),
-        long_case(draw, LONG, "chunk_size", sizes, one_of(draw, 18, 20)),
-        long_case(draw, LONG_BATCH, "chunk_size", short, one_of(draw, 5, 6), (2, 3)),
+        *shared.piece_cases(draw, "Tq", "chunk_size"),
+        shared.long_case(draw, shared.LONG, "chunk_size", sizes, shared.one_of(draw, 18, 20)),
+        shared.long_case(draw, shared.LONG_BATCH, "chunk_size", short, shared.one_of(draw, 5, 6), (2, 3)),
     ]
 
 
@@ -54,7 +34,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _unscaled(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    return attention(query * math.sqrt(query.shape[-1]), key, value)
+    return shared.attention(query * math.sqrt(query.shape[-1]), key, value)
 
 
 def _turned(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
@@ -70,20 +50,20 @@ def _turned_axis_one(query: Tensor, key: Tensor, value: Tensor, chunk_size: int)
     return torch.cat([torch.softmax(piece, 1) for piece in scores.split(chunk_size, -2)], -2) @ value
 
 
-def _overlapping(starts: Callable[[int, int], Iterable[int]]) -> Attend:
+def _overlapping(starts: Callable[[int, int], Iterable[int]]) -> shared.Attend:
     """A wrong attention whose chunks of queries begin where `starts` says, made from Tq and chunk_size; all are put
     together."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
         pieces = [query[..., at : at + chunk_size, :] for at in starts(query.shape[-2], chunk_size)]
-        return torch.cat([attention(piece, key, value) for piece in pieces], -2)
+        return torch.cat([shared.attention(piece, key, value) for piece in pieces], -2)
 
     return wrong
 
 
-def _joined(axis: int) -> Attend:
+def _joined(axis: int) -> shared.Attend:
     def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-        return torch.cat([attention(piece, key, value) for piece in query.split(chunk_size, -2)], axis)
+        return torch.cat([shared.attention(piece, key, value) for piece in query.split(chunk_size, -2)], axis)
 
     return wrong
 
@@ -95,7 +75,7 @@ def _cannot_be_joined(session: Session) -> bool:
     return any(error is not None and any(word in error.message for word in words) for error in raised)
 
 
-def _same_place(longest: bool) -> Attend:
+def _same_place(longest: bool) -> shared.Attend:
     """A wrong attention in which each chunk of queries meets only the keys at the same positions. With `longest` a
     chunk of queries without any keys is left out."""
 
@@ -115,18 +95,18 @@ def _same_share(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> T
     meets only its own piece of keys."""
     count = math.ceil(query.shape[-2] / chunk_size)
     pieces = zip(query.split(chunk_size, -2), key.chunk(count, -2), value.chunk(count, -2), strict=False)
-    return torch.cat([attention(*piece) for piece in pieces], -2)
+    return torch.cat([shared.attention(*piece) for piece in pieces], -2)
 
 
 def _blocks_side_by_side(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
     """A wrong attention that puts together, along the queries, the results of every chunk of queries with every block
     of keys."""
     blocks = list(zip(key.split(chunk_size, -2), value.split(chunk_size, -2), strict=True))
-    return torch.cat([attention(q, k, v) for q in query.split(chunk_size, -2) for k, v in blocks], -2)
+    return torch.cat([shared.attention(q, k, v) for q in query.split(chunk_size, -2) for k, v in blocks], -2)
 
 
 def _last_block_only(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    return attention(query, key.split(chunk_size, -2)[-1], value.split(chunk_size, -2)[-1])
+    return shared.attention(query, key.split(chunk_size, -2)[-1], value.split(chunk_size, -2)[-1])
 
 
 # --- recognised by more than their values -----------------------------------------------------------------------------
@@ -152,7 +132,7 @@ def _last_chunk_lost(session: Session) -> bool:
     """Whether all rows up to a multiple of chunk_size are right, and the rest, one chunk at most, is missing or wrong
     in some case."""
     lost = False
-    for case in (session.cases[name] for name in ("one sequence", "a batch", "float64", LONG, ONES)):
+    for case in (session.cases[name] for name in ("one sequence", "a batch", "float64", shared.LONG, shared.ONES)):
         counts = _right_rows(session, case)
         length, size = case.sizes["Tq"], case.args["chunk_size"]
         if counts is None:
@@ -167,68 +147,65 @@ def _last_chunk_lost(session: Session) -> bool:
 def _count(session: Session) -> bool:
     """Whether the output is right, but chunk_size is taken as the number of chunks, which shows where it is 1: the
     whole matrix is made there, but not for a long sequence."""
-    return right_on(session, LONG, ONES) and full_table(session, ONES) and not full_table(session, LONG)
+    return (
+        shared.right_on(session, shared.LONG, shared.ONES)
+        and shared.full_table(session, shared.ONES)
+        and not shared.full_table(session, shared.LONG)
+    )
 
 
 def _batch_cut(session: Session) -> bool:
     """Whether the chunks are cut from the first axis: all is right for one sequence, and a batch isn't cut into chunks
     of queries, or raises."""
-    alone = right_on(session, "one sequence", LONG) and not full_table(session, LONG)
-    return alone and (full_table(session, LONG_BATCH) or session.call(session.cases["a batch"]).raised is not None)
+    alone = shared.right_on(session, "one sequence", shared.LONG) and not shared.full_table(session, shared.LONG)
+    return alone and (
+        shared.full_table(session, shared.LONG_BATCH) or session.call(session.cases["a batch"]).raised is not None
+    )
 
 
 def _full(session: Session) -> bool:
-    right = right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", LONG)
-    return right and any(full_table(session, name) for name in (LONG, LONG_BATCH, ONES))
+    right = shared.right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", shared.LONG)
+    return right and any(shared.full_table(session, name) for name in (shared.LONG, shared.LONG_BATCH, shared.ONES))
 
 
-EXERCISE = Exercise(
-    name="chunked_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    shared.attention,
     points=3,
-    signature=(*ATTEND, "chunk_size"),
-    outputs=(Output("output", "... Tq d_v"),),
+    signature=(*shared.ATTEND, "chunk_size"),
+    outputs={"output": "... Tq d_v"},
     cases=_cases,
-    reference=attention,
     parts=(
         *usual("gives the same as attention for all queries at once", 4, leading=1.5),
-        parts.values("works for chunks of any size", 1.5, LARGER, ONES, LONG),
-        small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, ONES),
+        parts.values("works for chunks of any size", 1.5, shared.LARGER, shared.ONES, shared.LONG),
+        shared.small_tensors("makes no tensor as large as Tq × Tk", 8, shared.LONG, shared.LONG_BATCH, shared.ONES),
     ),
-    mistakes=(
-        mistake("last-chunk-lost", recognise=_last_chunk_lost),
-        mistake(
-            "keys-chunked-too",
-            (
-                _same_place(False),
-                _same_place(True),
-                _same_share,
-                blocks_apart(False),
-                blocks_apart(True),
-                _blocks_side_by_side,
-                _last_block_only,
-            ),
+    mistakes={
+        "last-chunk-lost": When(_last_chunk_lost),
+        "keys-chunked-too": (
+            _same_place(False),
+            _same_place(True),
+            _same_share,
+            shared.blocks_apart(False),
+            shared.blocks_apart(True),
+            _blocks_side_by_side,
+            _last_block_only,
         ),
-        no_scaling(_unscaled),
-        *wrong_scales(),
-        mistake("first-chunk-only", (lambda query, key, value, size: attention(query[..., :size, :], key, value),)),
-        mistake(
-            "chunks-overlap",
-            (
-                _overlapping(lambda length, size: range(length)),
-                _overlapping(lambda length, size: range(length // size)),
-                _overlapping(lambda length, size: range(length // size + 1)),
-                _overlapping(lambda length, size: range(-(-length // size))),
-            ),
+        **by_id(shared.no_scaling(_unscaled), *shared.wrong_scales()),
+        "first-chunk-only": lambda query, key, value, size: shared.attention(query[..., :size, :], key, value),
+        "chunks-overlap": (
+            _overlapping(lambda length, size: range(length)),
+            _overlapping(lambda length, size: range(length // size)),
+            _overlapping(lambda length, size: range(length // size + 1)),
+            _overlapping(lambda length, size: range(-(-length // size))),
         ),
-        mistake("joined-along-another-axis", (_joined(0), _joined(-1)), recognise=_cannot_be_joined),
-        mistake("softmax-over-queries", (_turned, _turned_axis_one)),
-        overflow("entries up to 50"),
-        mistake("number-of-chunks", recognise=_count),
-        mistake("batch-cut-instead", recognise=_batch_cut),
-        mistake("full-matrix-made", recognise=_full),
-    ),
+        "joined-along-another-axis": When(_cannot_be_joined, (_joined(0), _joined(-1))),
+        "softmax-over-queries": (_turned, _turned_axis_one),
+        **by_id(shared.overflow("entries up to 50")),
+        "number-of-chunks": When(_count),
+        "batch-cut-instead": When(_batch_cut),
+        "full-matrix-made": When(_full),
+    },
     excluded=(FUSED_ATTENTION,),
     seconds=20,  # the largest case takes code that walks over small tiles a while
-    memory=MEMORY,
+    memory=shared.MEMORY,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from grader.exercises.lesson_09.shared import (
-    LESSON,
     Count,
     another_unit,
     byte_cases,
@@ -15,10 +14,9 @@ from grader.exercises.lesson_09.shared import (
     is_whole,
     matches_any,
 )
-from grader.spec.exercise import Exercise
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(
@@ -44,47 +42,38 @@ def _without(name: str, factor: int = 2) -> Count:
     return lambda **of: factor * math.prod(size for other, size in of.items() if other != name)
 
 
-EXERCISE = Exercise(
-    name="kv_cache_bytes",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=CACHE_ARGS,
     cases=lambda draw: byte_cases(draw, CACHE_ARGS, LLAMA_2),
-    reference=reference,
     parts=(
         counts("counts the bytes of a small cache", 2, "small sizes", "other sizes"),
         counts("counts them for one token and for a real model", 1, "one token", "a real model"),
         is_whole(0.5, "small sizes", "a real model"),
     ),
-    mistakes=(
-        mistake("key-or-value-forgotten", recognise=matches_any(_held)),
-        mistake(
-            "quadratic",
-            recognise=matches_any(
+    mistakes={
+        "key-or-value-forgotten": When(matches_any(_held)),
+        "quadratic": When(
+            matches_any(
                 lambda **of: 2 * of["seq_len"] * math.prod(of.values()),
                 lambda **of: of["seq_len"] * math.prod(of.values()),
                 lambda **of: 2 * of["seq_len"] * math.prod(of.values()) // of["head_dim"],
                 lambda **of: of["seq_len"] * math.prod(of.values()) // of["head_dim"],
-            ),
+            )
         ),
-        mistake(
-            "factor-forgotten",
-            recognise=matches_any(
+        "factor-forgotten": When(
+            matches_any(
                 *(
                     _without(name, factor)
                     for name in ("batch", "num_layers", "num_kv_heads", "head_dim", "seq_len")
                     for factor in (1, 2)
                 )
-            ),
+            )
         ),
-        mistake(
-            "elements-instead-of-bytes",
-            recognise=matches_any(
-                _without("bytes_per_element"), _without("bytes_per_element", 1), lambda **of: 16 * _held(**of)
-            ),
+        "elements-instead-of-bytes": When(
+            matches_any(_without("bytes_per_element"), _without("bytes_per_element", 1), lambda **of: 16 * _held(**of))
         ),
-        mistake("queries-kept", recognise=matches_any(lambda **of: 3 * _held(**of))),
-        another_unit(reference),
-        bytes_fixed(reference),
-    ),
+        "queries-kept": When(matches_any(lambda **of: 3 * _held(**of))),
+        **by_id(another_unit(reference), bytes_fixed(reference)),
+    },
 )

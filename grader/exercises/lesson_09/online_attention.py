@@ -11,43 +11,19 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_03.shared import TWO_LEADING, usual
-from grader.exercises.lesson_09.shared import (
-    ATTEND,
-    LARGER,
-    LESSON,
-    LONG,
-    LONG_BATCH,
-    MEMORY,
-    NEGATIVE,
-    OFFSET,
-    ONES,
-    Attend,
-    attention,
-    blocks_apart,
-    cut_into,
-    finite_on,
-    full_table,
-    long_case,
-    no_scaling,
-    one_of,
-    overflow,
-    piece_cases,
-    right_on,
-    small_tensors,
-    wrong_scales,
-)
+from grader.exercises.lesson_09 import shared
 from grader.sentences import say, together
 from grader.spec import compare, diagnose, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT64
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 # --- wrong on purpose: attentions that walk over blocks of keys, or should --------------------------------------------
 
@@ -64,7 +40,7 @@ class State(NamedTuple):
 Step = Callable[[State, Tensor, Tensor], State]
 
 
-def walk(step: Step, divide: bool = True) -> Attend:
+def walk(step: Step, divide: bool = True) -> shared.Attend:
     """An attention, (..., Tq, d_v), that applies `step` to one block of keys after another. Unless `divide` is False,
     `mixed` is divided by `total` at the end."""
 
@@ -94,7 +70,7 @@ def step(rescale_total: bool = True, rescale_mixed: bool = True, running: bool =
     return take_block
 
 
-def first_keys(lost: Callable[[int, int], int], empty: float) -> Attend:
+def first_keys(lost: Callable[[int, int], int], empty: float) -> shared.Attend:
     """A wrong attention to the first `lost(Tk, block_size)` keys only, as when the last block is left out. Where none
     are left it is filled with `empty`."""
 
@@ -102,12 +78,12 @@ def first_keys(lost: Callable[[int, int], int], empty: float) -> Attend:
         kept = lost(key.shape[-2], block_size)
         if kept <= 0:
             return query.new_full((*query.shape[:-1], value.shape[-1]), empty)
-        return attention(query, key[..., :kept, :], value[..., :kept, :])
+        return shared.attention(query, key[..., :kept, :], value[..., :kept, :])
 
     return wrong
 
 
-def one_top(axes: int) -> Attend:
+def one_top(axes: int) -> shared.Attend:
     """A wrong attention with one maximum for the scores of the last `axes` axes, in place of one for each row. A row
     far below it has only zeros, and 0 / 0 is NaN."""
 
@@ -158,12 +134,12 @@ def _all_nan(session: Session) -> bool:
 
 def _first_values(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
     first = [value[..., : k.shape[-2], :] for k in key.split(block_size, -2)]
-    return attention(query, key, torch.cat(first, -2))
+    return shared.attention(query, key, torch.cat(first, -2))
 
 
 def _until_queries_end(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
     upto = math.ceil(query.shape[-2] / block_size) * block_size
-    return attention(query, key[..., :upto, :], value[..., :upto, :])
+    return shared.attention(query, key[..., :upto, :], value[..., :upto, :])
 
 
 def _softmax_in_walk(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
@@ -181,7 +157,7 @@ LOST = (lambda length, size: length // size * size, lambda length, size: (length
 
 def unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
     """A wrong attention, (..., Tq, d_v), whose scores are not divided by the root of D."""
-    return attention(query * math.sqrt(query.shape[-1]), key, value)
+    return shared.attention(query * math.sqrt(query.shape[-1]), key, value)
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -198,43 +174,47 @@ def _offset_cases(draw: Draw, name: str) -> list[Case]:
     strong = math.sqrt(1000 * math.sqrt(sizes["D"]))  # 41.6: entries up to 50 are promised
 
     def make(sign: int) -> Case:
-        case = tensors(draw, OFFSET if sign > 0 else NEGATIVE, ATTEND, sizes, dtype=torch.float64)
+        case = tensors(draw, shared.OFFSET if sign > 0 else shared.NEGATIVE, shared.ATTEND, sizes, dtype=torch.float64)
         case.args["query"][:, -1] = sign * strong
         case.args["key"][:, -1] = strong
-        return cut_into(case, name, 2)
+        return shared.cut_into(case, name, 2)
 
     return [make(1), make(-1)]
 
 
 def _cases(draw: Draw) -> list[Case]:
-    sizes = draw.sizes(Tq=one_of(draw, 67, 71, 79), Tk=one_of(draw, 83, 89, 97), D=3, d_v=2)
-    short = draw.sizes(Tq=one_of(draw, 17, 19), Tk=one_of(draw, 43, 47), D=2, d_v=3)
-    few = draw.sizes(Tq=one_of(draw, 13, 14), Tk=one_of(draw, 61, 67), D=2, d_v=3)
+    sizes = draw.sizes(Tq=shared.one_of(draw, 67, 71, 79), Tk=shared.one_of(draw, 83, 89, 97), D=3, d_v=2)
+    short = draw.sizes(Tq=shared.one_of(draw, 17, 19), Tk=shared.one_of(draw, 43, 47), D=2, d_v=3)
+    few = draw.sizes(Tq=shared.one_of(draw, 13, 14), Tk=shared.one_of(draw, 61, 67), D=2, d_v=3)
     return [
-        *piece_cases(draw, "Tk", "block_size"),
+        *shared.piece_cases(draw, "Tk", "block_size"),
         *_offset_cases(draw, "block_size"),
-        long_case(draw, LONG, "block_size", sizes, one_of(draw, 18, 20)),
-        long_case(draw, LONG_BATCH, "block_size", short, one_of(draw, 11, 12), (2, 3)),
+        shared.long_case(draw, shared.LONG, "block_size", sizes, shared.one_of(draw, 18, 20)),
+        shared.long_case(draw, shared.LONG_BATCH, "block_size", short, shared.one_of(draw, 11, 12), (2, 3)),
         # Fewer queries than a block has keys: code that cuts the queries instead of the keys makes the whole matrix.
-        long_case(draw, FEW, "block_size", few, 17),
-        long_case(draw, FEW_LONGER, "block_size", {**few, "Tk": few["Tk"] + 34}, 17),
-        long_case(
-            draw, WIDE, "block_size", {"Tq": 6, "Tk": 3 * (size := one_of(draw, 14, 16)), "D": 23, "d_v": 2}, size
+        shared.long_case(draw, FEW, "block_size", few, 17),
+        shared.long_case(draw, FEW_LONGER, "block_size", {**few, "Tk": few["Tk"] + 34}, 17),
+        shared.long_case(
+            draw,
+            WIDE,
+            "block_size",
+            {"Tq": 6, "Tk": 3 * (size := shared.one_of(draw, 14, 16)), "D": 23, "d_v": 2},
+            size,
         ),
-        replace(long_case(draw, ONE_BLOCK, "block_size", few, few["Tk"]), comparable=False),
+        replace(shared.long_case(draw, ONE_BLOCK, "block_size", few, few["Tk"]), comparable=False),
     ]
 
 
 # --- recognised by more than their values -----------------------------------------------------------------------------
 
-ORDINARY = ("one sequence", "a batch", ONES)
+ORDINARY = ("one sequence", "a batch", shared.ONES)
 FIFTY = "entries up to 50"
 
 
 def _last_lost(session: Session) -> bool:
     """Whether the last block is left out. The case in which one block holds all keys isn't compared: no block is left
     there, and the result may be anything."""
-    cases = [case for case in session.real_cases() if case.comparable and case.name != LARGER]
+    cases = [case for case in session.real_cases() if case.comparable and case.name != shared.LARGER]
     variants = [first_keys(lost, empty) for lost in LOST for empty in (math.nan, 0.0)]
     return any(diagnose.matches(session, variant, cases) for variant in variants)
 
@@ -243,21 +223,21 @@ def _global_top(session: Session) -> bool:
     """Whether the output is right at ordinary scores, while at large ones NaN fills just the rows that one maximum for
     all rows turns into zeros."""
     case = session.cases[FIFTY]
-    if not right_on(session, *ORDINARY) or not session.call(case).ok or finite_on(session, FIFTY):
+    if not shared.right_on(session, *ORDINARY) or not session.call(case).ok or shared.finite_on(session, FIFTY):
         return False
     missing = torch.isnan(tensors_in(session.call(case).value)[0])
     lost_rows = (torch.isnan(session.evaluate(case, one_top(axes))) for axes in (2, 9))
     return any(missing.shape == rows.shape and bool((missing == rows).all()) for rows in lost_rows)
 
 
-def _overflows_as(*ways: Attend) -> Callable[[Session], bool]:
+def _overflows_as(*ways: shared.Attend) -> Callable[[Session], bool]:
     """A recogniser that says whether the output is right where all blocks have scores of about the same size, and at
     large scores isn't finite in just the places where that of one way isn't."""
 
     def recognise(session: Session) -> bool:
         case = session.cases[FIFTY]
-        right = right_on(session, *ORDINARY) and session.call(case).ok
-        if not right or finite_on(session, FIFTY):
+        right = shared.right_on(session, *ORDINARY) and session.call(case).ok
+        if not right or shared.finite_on(session, FIFTY):
             return False
         lost = ~torch.isfinite(tensors_in(session.call(case).value)[0])
         patterns = (~torch.isfinite(session.evaluate(case, way)) for way in ways)
@@ -275,9 +255,9 @@ def _first_top(state: State, scores: Tensor, value: Tensor) -> State:
 
 def _underflow(session: Session) -> bool:
     """Whether the output is right at ordinary and at large scores, and wrong at large negative ones."""
-    finite = session.call(session.cases[NEGATIVE]).ok and finite_on(session, OFFSET)
-    close = parts.inspect_call(session, session.cases[OFFSET], FLOAT64) is None
-    return finite and close and right_on(session, *ORDINARY) and not right_on(session, NEGATIVE)
+    finite = session.call(session.cases[shared.NEGATIVE]).ok and shared.finite_on(session, shared.OFFSET)
+    close = parts.inspect_call(session, session.cases[shared.OFFSET], FLOAT64) is None
+    return finite and close and shared.right_on(session, *ORDINARY) and not shared.right_on(session, shared.NEGATIVE)
 
 
 def _operations(session: Session) -> tuple[int, int]:
@@ -289,20 +269,25 @@ def _same_work(session: Session) -> bool:
     """Whether the output is right, but more keys don't take more operations, so that the loop doesn't run over the
     keys."""
     short, long = _operations(session)
-    return right_on(session, FEW, FEW_LONGER) and short >= long
+    return shared.right_on(session, FEW, FEW_LONGER) and short >= long
 
 
 def _queries_instead(session: Session) -> bool:
     """Whether the loop runs over chunks of queries: all is right and the whole matrix is made only where block_size is
     more than the queries, or they come one at a time."""
-    cut = full_table(session, FEW) or not full_table(session, ONES)
-    return _same_work(session) and right_on(session, LONG) and not full_table(session, LONG) and cut
+    cut = shared.full_table(session, FEW) or not shared.full_table(session, shared.ONES)
+    return (
+        _same_work(session)
+        and shared.right_on(session, shared.LONG)
+        and not shared.full_table(session, shared.LONG)
+        and cut
+    )
 
 
 def _count(session: Session) -> bool:
     """Whether block_size is taken as the number of blocks, so that with a block_size of 1 one block holds the whole
     matrix."""
-    return _same_work(session) and full_table(session, ONES) and not full_table(session, FEW)
+    return _same_work(session) and shared.full_table(session, shared.ONES) and not shared.full_table(session, FEW)
 
 
 def _products(session: Session) -> tuple[int, int]:
@@ -316,17 +301,17 @@ def _two_passes(session: Session) -> bool:
     """Whether the output is right, but the scores are computed twice. Scaling and masking take some multiplications,
     too, but far fewer than half a pass."""
     done, needed = _products(session)
-    return right_on(session, FEW, WIDE) and done > 1.5 * needed
+    return shared.right_on(session, FEW, WIDE) and done > 1.5 * needed
 
 
 def _full(session: Session) -> bool:
-    right = right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", LONG)
-    return right and any(full_table(session, name) for name in (LONG, LONG_BATCH, FEW))
+    right = shared.right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", shared.LONG)
+    return right and any(shared.full_table(session, name) for name in (shared.LONG, shared.LONG_BATCH, FEW))
 
 
 def _walks(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
-        if not right_on(session, FEW, FEW_LONGER):
+        if not shared.right_on(session, FEW, FEW_LONGER):
             return not_judged("values-first")
         short, long = (session.cases[name] for name in (FEW, FEW_LONGER))
         if not _same_work(session):
@@ -360,8 +345,8 @@ def _once(weight: float) -> Part:
     """A part that passes if each score is computed once. It waits until keys are cut into blocks."""
 
     def judge(session: Session) -> Finding | None:
-        walks = not full_table(session, FEW) and not _queries_instead(session)
-        if not right_on(session, FEW, FEW_LONGER, WIDE) or not walks:
+        walks = not shared.full_table(session, FEW) and not _queries_instead(session)
+        if not shared.right_on(session, FEW, FEW_LONGER, WIDE) or not walks:
             return not_judged("values-first")
         if not _two_passes(session):
             return None
@@ -377,57 +362,51 @@ def _once(weight: float) -> Part:
     return Part("reads the keys once, rescaling what it has so far", weight, judge)
 
 
-EXERCISE = Exercise(
-    name="online_attention",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    shared.attention,
     points=5,
-    signature=(*ATTEND, "block_size"),
-    outputs=(Output("output", "... Tq d_v"),),
+    signature=(*shared.ATTEND, "block_size"),
+    outputs={"output": "... Tq d_v"},
     cases=_cases,
-    reference=attention,
     parts=(
         *usual("gives the same as attention to all keys at once", 4, leading=1.5),
-        parts.values("works for blocks of any size", 1.5, LARGER, ONES, LONG),
-        parts.values("avoids overflow and underflow in rows of large scores", 4, OFFSET, NEGATIVE),
-        small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, FEW),
+        parts.values("works for blocks of any size", 1.5, shared.LARGER, shared.ONES, shared.LONG),
+        parts.values("avoids overflow and underflow in rows of large scores", 4, shared.OFFSET, shared.NEGATIVE),
+        shared.small_tensors("makes no tensor as large as Tq × Tk", 8, shared.LONG, shared.LONG_BATCH, FEW),
         _walks(6),
         _once(28),  # half of all: the idea of the exercise
     ),
-    mistakes=(
-        mistake(
-            "no-rescaling",
-            tuple(
-                walk(step(total, mixed, running))
-                for total, mixed, running in (
-                    (False, False, True),
-                    (True, False, True),
-                    (False, True, True),
-                    (False, False, False),
-                )
-            ),
+    mistakes={
+        "no-rescaling": tuple(
+            walk(step(total, mixed, running))
+            for total, mixed, running in (
+                (False, False, True),
+                (True, False, True),
+                (False, True, True),
+                (False, False, False),
+            )
         ),
-        mistake("last-block-lost", recognise=_last_lost),
-        mistake("blocks-normalised-apart", (blocks_apart(False), blocks_apart(True), _softmax_in_walk)),
-        mistake("never-divided", (walk(step(), divide=False),)),
-        mistake("divided-too-early", (_divides_in_loop,)),
-        mistake("maximum-not-kept", (walk(_forgets_top),)),
-        mistake("factor-inverted", (_inverted_from_second,)),
-        mistake("nan-from-the-first-block", recognise=_all_nan),
-        mistake("values-not-cut", (_first_values,)),
-        mistake("query-length-instead", (_until_queries_end,)),
-        no_scaling(unscaled),
-        *wrong_scales(),
-        mistake("underflow", recognise=_underflow),
-        mistake("global-max-underflow", recognise=_global_top),
-        mistake("block-maximum", recognise=_overflows_as(walk(step(running=False)))),
-        mistake("first-maximum-kept", recognise=_overflows_as(walk(_first_top))),
-        overflow(FIFTY, OFFSET),
-        mistake("queries-cut-instead", recognise=_queries_instead),
-        mistake("number-of-blocks", recognise=_count),
-        mistake("two-passes", recognise=_two_passes),
-        mistake("full-matrix-made", recognise=_full),
-    ),
+        "last-block-lost": When(_last_lost),
+        "blocks-normalised-apart": (shared.blocks_apart(False), shared.blocks_apart(True), _softmax_in_walk),
+        "never-divided": walk(step(), divide=False),
+        "divided-too-early": _divides_in_loop,
+        "maximum-not-kept": walk(_forgets_top),
+        "factor-inverted": _inverted_from_second,
+        "nan-from-the-first-block": When(_all_nan),
+        "values-not-cut": _first_values,
+        "query-length-instead": _until_queries_end,
+        **by_id(shared.no_scaling(unscaled), *shared.wrong_scales()),
+        "underflow": When(_underflow),
+        "global-max-underflow": When(_global_top),
+        "block-maximum": When(_overflows_as(walk(step(running=False)))),
+        "first-maximum-kept": When(_overflows_as(walk(_first_top))),
+        **by_id(shared.overflow(FIFTY, shared.OFFSET)),
+        "queries-cut-instead": When(_queries_instead),
+        "number-of-blocks": When(_count),
+        "two-passes": When(_two_passes),
+        "full-matrix-made": When(_full),
+    },
     excluded=(FUSED_ATTENTION,),
     seconds=20,  # the largest case takes code that walks over small tiles a while
-    memory=MEMORY,
+    memory=shared.MEMORY,
 )

@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from grader.exercises.lesson_09.shared import LESSON
-from grader.spec.answers import number, quiz, shape, whole, written
+from grader.spec.answers import number, shape, whole, written
+from grader.spec.spec import Spec
 
 
 def _chunk_scores() -> tuple[int, ...]:
@@ -88,4 +88,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_09", LESSON, 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

@@ -25,7 +25,6 @@ from grader.tolerance import FLOAT32
 
 mistake = Words(__file__)
 
-LESSON = "09_efficient_attention"
 ATTEND = {"query": "... Tq D", "key": "... Tk D", "value": "... Tk d_v"}
 LARGER = "one piece holds it all"
 ONES = "pieces of one"

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_04.shared import MASK_AS_CONDITION, NOT_BOOL, is_bool
-from grader.exercises.lesson_09.shared import LESSON, one_of
+from grader.exercises.lesson_04.shared import NOT_BOOL, asks_the_whole_mask, is_bool
+from grader.exercises.lesson_09.shared import one_of
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 ONE, ANOTHER = "one window", "another window"
 EDGES = ("a window of one", "a window as long as the sequence", "a window longer than the sequence", "a single token")
@@ -81,14 +81,11 @@ def _first_rows_empty(seq_len: int, window: int) -> Tensor:
     return mask
 
 
-EXERCISE = Exercise(
-    name="sliding_window_mask",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("seq_len", "window"),
-    outputs=(Output("mask", "T T"),),
+    outputs={"mask": "T T"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(ONE),
         parts.values("shows a token itself and the window − 1 tokens before it", 3, ONE),
@@ -96,64 +93,46 @@ EXERCISE = Exercise(
         parts.values("works for very short and very long windows", 1.5, ONE, *EDGES),
         is_bool(ONE),
     ),
-    mistakes=(
-        mistake(
-            "true-means-hidden",
-            (
-                _where(lambda back, window: (back < 0) | (back >= window)),
-                _where(lambda back, window: (back < 0) | (back > window)),
-            ),
+    mistakes={
+        "true-means-hidden": (
+            _where(lambda back, window: (back < 0) | (back >= window)),
+            _where(lambda back, window: (back < 0) | (back > window)),
         ),
-        mistake(
-            "window-off-by-one",
-            (
-                _where(lambda back, window: (back >= 0) & (back <= window)),
-                _where(lambda back, window: (back >= 0) & (back < window - 1)),
-            ),
+        "window-off-by-one": (
+            _where(lambda back, window: (back >= 0) & (back <= window)),
+            _where(lambda back, window: (back >= 0) & (back < window - 1)),
         ),
-        mistake(
-            "itself-hidden",
-            (
-                _where(lambda back, window: (back > 0) & (back <= window)),
-                _where(lambda back, window: (back > 0) & (back < window)),
-            ),
+        "itself-hidden": (
+            _where(lambda back, window: (back > 0) & (back <= window)),
+            _where(lambda back, window: (back > 0) & (back < window)),
         ),
-        mistake(
-            "both-sides",
-            (
-                _where(lambda back, window: back.abs() < window),
-                _where(lambda back, window: back.abs() <= window),
-                _where(lambda back, window: back.abs() <= window // 2),
-                _where(lambda back, window: back.abs() <= (window - 1) // 2),
-                _where(lambda back, window: back.abs() < window // 2),
-            ),
+        "both-sides": (
+            _where(lambda back, window: back.abs() < window),
+            _where(lambda back, window: back.abs() <= window),
+            _where(lambda back, window: back.abs() <= window // 2),
+            _where(lambda back, window: back.abs() <= (window - 1) // 2),
+            _where(lambda back, window: back.abs() < window // 2),
         ),
-        mistake(
-            "looks-ahead",
-            (
-                _where(lambda back, window: (back <= 0) & (back > -window)),
-                _where(lambda back, window: (back <= 0) & (back >= -window)),
-                _where(lambda back, window: back < window),
-                _where(lambda back, window: back <= window),
-                _where(lambda back, window: back > -window),
-                _where(lambda back, window: back >= -window),
-                _where(lambda back, window: (back >= -1) & (back < window)),
-                _where(lambda back, window: (back >= -1) & (back < window - 1)),
-            ),
+        "looks-ahead": (
+            _where(lambda back, window: (back <= 0) & (back > -window)),
+            _where(lambda back, window: (back <= 0) & (back >= -window)),
+            _where(lambda back, window: back < window),
+            _where(lambda back, window: back <= window),
+            _where(lambda back, window: back > -window),
+            _where(lambda back, window: back >= -window),
+            _where(lambda back, window: (back >= -1) & (back < window)),
+            _where(lambda back, window: (back >= -1) & (back < window - 1)),
         ),
-        mistake("window-ignored", (_where(lambda back, window: back >= 0),)),
-        mistake("wraps-around", (_wrapped,)),
-        mistake("slice-from-the-end", (_first_rows_empty,)),
-        mistake(
-            "only-far-tokens",
-            (
-                _where(lambda back, window: back >= window),
-                _where(lambda back, window: back > window),
-            ),
+        "window-ignored": _where(lambda back, window: back >= 0),
+        "wraps-around": _wrapped,
+        "slice-from-the-end": _first_rows_empty,
+        "only-far-tokens": (
+            _where(lambda back, window: back >= window),
+            _where(lambda back, window: back > window),
         ),
-        mistake("blocks-instead-of-window", (_blocks,)),
-        mistake("window-stays-at-the-start", (_first_keys,)),
-        NOT_BOOL,
-        mistake("mask-as-condition", recognise=MASK_AS_CONDITION.recognise),
-    ),
+        "blocks-instead-of-window": _blocks,
+        "window-stays-at-the-start": _first_keys,
+        **by_id(NOT_BOOL),
+        "mask-as-condition": When(asks_the_whole_mask),
+    },
 )

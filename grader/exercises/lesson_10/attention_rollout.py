@@ -7,16 +7,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_10.shared import LESSON
 from grader.sentences import say, together
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Finding, Part
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 SEVERAL, TWO, ONE, DOUBLE = "several layers", "two layers", "one layer", "float64"
 TOKEN = "one token"
@@ -97,71 +96,6 @@ def _whole_ones(layers: Tensor) -> Tensor:
     return (layers + 1) / 2
 
 
-MISTAKES = (
-    mistake("identity-forgotten", (_product(_plain), _product(_plain, backwards=True))),
-    mistake("order-reversed", (_product(with_residual, backwards=True),)),
-    mistake(
-        "averaged-instead",
-        tuple(
-            lambda layers, prepare=prepare, mean=mean: prepare(layers).mean(0) if mean else prepare(layers).sum(0)
-            for prepare in (with_residual, _plain)
-            for mean in (True, False)
-        ),
-    ),
-    mistake(
-        "first-layer-without-identity",
-        (lambda layers: _product(_plain)(torch.cat([layers[:1], with_residual(layers[1:])])),),
-    ),
-    mistake(
-        "first-layer-twice",
-        (
-            lambda layers: _product(with_residual)(torch.cat([layers[:1], layers])),
-            lambda layers: _product(_plain)(torch.cat([layers[:1], with_residual(layers)])),
-        ),
-    ),
-    mistake(
-        "layer-lost", tuple(lambda layers, cut=cut: _rolled(layers[cut]) for cut in (slice(1, None), slice(None, -1)))
-    ),
-    mistake(
-        "start-not-identity",
-        (
-            lambda layers: torch.zeros_like(layers[0]),
-            lambda layers: torch.ones_like(layers[0]),
-            lambda layers: torch.full_like(layers[0], 1 / layers.shape[-1]),
-        ),
-    ),
-    mistake(
-        "half-misplaced",
-        (
-            _product(lambda a: a + torch.eye(a.shape[-1]).to(a) / 2),
-            _product(lambda a: a / 2 + torch.eye(a.shape[-1]).to(a)),
-        ),
-    ),
-    mistake(
-        "identity-at-the-end",
-        (
-            lambda layers: with_residual(_product(_plain)(layers)),
-            lambda layers: _product(_plain)(torch.cat([with_residual(layers[:1]), layers[1:]])),
-        ),
-    ),
-    mistake(
-        "weights-transposed",
-        (
-            _product(lambda a: with_residual(a.mT.contiguous())),
-            _product(lambda a: (a.mT + torch.eye(a.shape[-1]).to(a)) / 2),
-        ),
-    ),
-    mistake("not-halved", (_product(_added), _product(_added, backwards=True))),
-    mistake("columns-normalised", (_product(_columns),)),
-    mistake("ones-for-identity", (_product(_whole_ones), _product(lambda a: (a + 1) / (a + 1).sum(-1, keepdim=True)))),
-    mistake("one-layer-only", tuple(lambda a, i=i, f=f: f(a)[i] for i in (0, -1) for f in (with_residual, _plain))),
-    mistake(
-        "entries-multiplied",
-        (lambda a: with_residual(a).prod(0), lambda a: a.prod(0), lambda a: with_residual(a).prod(0).diag().diag()),
-    ),
-)
-
-
 # --- the exercise -----------------------------------------------------------------------------------------------------
 
 
@@ -189,14 +123,11 @@ def _gradients() -> Part:
     return Part("lets gradients flow", 0.5, judge)
 
 
-EXERCISE = Exercise(
-    name="attention_rollout",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    rollout,
     points=3,
-    signature=("layers",),
-    outputs=(Output("rolled", "T T"),),
+    outputs={"rolled": "T T"},
     cases=_cases,
-    reference=rollout,
     parts=(
         parts.shape(SEVERAL),
         parts.values("follows the weights through several layers", 4, SEVERAL),
@@ -205,5 +136,47 @@ EXERCISE = Exercise(
         parts.unchanged(SEVERAL, weight=0.5),
         _gradients(),
     ),
-    mistakes=MISTAKES,
+    mistakes={
+        "identity-forgotten": (_product(_plain), _product(_plain, backwards=True)),
+        "order-reversed": _product(with_residual, backwards=True),
+        "averaged-instead": tuple(
+            lambda layers, prepare=prepare, mean=mean: prepare(layers).mean(0) if mean else prepare(layers).sum(0)
+            for prepare in (with_residual, _plain)
+            for mean in (True, False)
+        ),
+        "first-layer-without-identity": lambda layers: _product(_plain)(
+            torch.cat([layers[:1], with_residual(layers[1:])])
+        ),
+        "first-layer-twice": (
+            lambda layers: _product(with_residual)(torch.cat([layers[:1], layers])),
+            lambda layers: _product(_plain)(torch.cat([layers[:1], with_residual(layers)])),
+        ),
+        "layer-lost": tuple(lambda layers, cut=cut: _rolled(layers[cut]) for cut in (slice(1, None), slice(None, -1))),
+        "start-not-identity": (
+            lambda layers: torch.zeros_like(layers[0]),
+            lambda layers: torch.ones_like(layers[0]),
+            lambda layers: torch.full_like(layers[0], 1 / layers.shape[-1]),
+        ),
+        "half-misplaced": (
+            _product(lambda a: a + torch.eye(a.shape[-1]).to(a) / 2),
+            _product(lambda a: a / 2 + torch.eye(a.shape[-1]).to(a)),
+        ),
+        "identity-at-the-end": (
+            lambda layers: with_residual(_product(_plain)(layers)),
+            lambda layers: _product(_plain)(torch.cat([with_residual(layers[:1]), layers[1:]])),
+        ),
+        "weights-transposed": (
+            _product(lambda a: with_residual(a.mT.contiguous())),
+            _product(lambda a: (a.mT + torch.eye(a.shape[-1]).to(a)) / 2),
+        ),
+        "not-halved": (_product(_added), _product(_added, backwards=True)),
+        "columns-normalised": _product(_columns),
+        "ones-for-identity": (_product(_whole_ones), _product(lambda a: (a + 1) / (a + 1).sum(-1, keepdim=True))),
+        "one-layer-only": tuple(lambda a, i=i, f=f: f(a)[i] for i in (0, -1) for f in (with_residual, _plain)),
+        "entries-multiplied": (
+            lambda a: with_residual(a).prod(0),
+            lambda a: a.prod(0),
+            lambda a: with_residual(a).prod(0).diag().diag(),
+        ),
+    },
 )

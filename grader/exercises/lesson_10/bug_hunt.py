@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.exercises.lesson_10.shared import LESSON
 from grader.models.attentions import CANDIDATES, DIGESTS, mistake_of
 from grader.sentences import say, together
-from grader.spec.answers import Question, answer_digest, normal, quiz
+from grader.spec.answers import Question, answer_digest, normal
+from grader.spec.spec import Spec
 
 # What the lesson's probes show, by probe, then by reading; {} is the mistake that was named.
 PROBES: dict[str, dict[str, str]] = {
@@ -122,4 +122,4 @@ def _question(box: str) -> Question:
 
 QUESTIONS = tuple(_question(box) for box in DIGESTS)
 
-EXERCISE = quiz("bug_hunt", LESSON, 8, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(8, QUESTIONS)

@@ -11,16 +11,15 @@ from torch import Tensor
 
 from grader.exercises.lesson_10.first_token_pattern import first_token
 from grader.exercises.lesson_10.local_pattern import local
-from grader.exercises.lesson_10.shared import LESSON
 from grader.sentences import say
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.parts import changed_in_place
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 PATTERN_NAMES = ("diagonal", "uniform", "first", "local", "other")
 NOISE = 0.05
@@ -284,25 +283,7 @@ def _local_called_uniform(session: Session) -> bool:
     return right and "uniform" in [verdict(session, name) for name in LOCAL]
 
 
-MISTAKES = (
-    mistake("argmax-only", recognise=_argmax_only),
-    mistake("tolerance-too-wide", recognise=_nearly_anything),
-    mistake("uniform-called-local", recognise=_uniform_called_local),
-    mistake("exact-equality", recognise=_exact),
-    mistake("one-radius-only", recognise=_one_radius),
-    mistake("never-other", recognise=_never_other),
-    mistake("any-radius", recognise=_any_width),
-    mistake("last-called-first", recognise=_last_called_first),
-    mistake("first-row-instead", recognise=_first_not_found),
-    mistake("edges-forgotten", recognise=_local_not_found),
-    mistake("band-alone", recognise=_band_alone),
-    mistake("spread-called-uniform", recognise=_spread_called_uniform),
-    mistake("local-called-uniform", recognise=_local_called_uniform),
-)
-
-EXERCISE = Exercise(
-    name="classify_pattern",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=3,
     signature=("weights",),
     cases=_cases,
@@ -314,5 +295,19 @@ EXERCISE = Exercise(
         _names("takes float64 too", 0.5, *map(_double, ("diagonal", "uniform", "local, radius 1"))),
         _unchanged(0.5),
     ),
-    mistakes=MISTAKES,
+    mistakes={
+        "argmax-only": When(_argmax_only),
+        "tolerance-too-wide": When(_nearly_anything),
+        "uniform-called-local": When(_uniform_called_local),
+        "exact-equality": When(_exact),
+        "one-radius-only": When(_one_radius),
+        "never-other": When(_never_other),
+        "any-radius": When(_any_width),
+        "last-called-first": When(_last_called_first),
+        "first-row-instead": When(_first_not_found),
+        "edges-forgotten": When(_local_not_found),
+        "band-alone": When(_band_alone),
+        "spread-called-uniform": When(_spread_called_uniform),
+        "local-called-uniform": When(_local_called_uniform),
+    },
 )

@@ -6,13 +6,12 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_06.shared import default_dtype
-from grader.exercises.lesson_10.shared import LESSON
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def first_token(seq_len: int) -> Tensor:
@@ -29,46 +28,36 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
-EXERCISE = Exercise(
-    name="first_token_pattern",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    first_token,
     points=1,
-    signature=("seq_len",),
-    outputs=(Output("weights", "T T"),),
+    outputs={"weights": "T T"},
     cases=_cases,
-    reference=first_token,
     parts=(
         parts.shape("one length"),
         parts.values("gives all weight to the first token", 3, "one length"),
         parts.values("works for other lengths", 1.5, "one length", "another length", "a single token"),
         default_dtype("one length"),
     ),
-    mistakes=(
-        mistake(
-            "first-row-instead",
-            (
-                lambda n: first_token(n).mT,
-                lambda n: first_token(n).mT / n,
-                lambda n: torch.cat([torch.full((1, n), 1 / n), torch.zeros(n - 1, n)]),
-            ),
+    mistakes={
+        "first-row-instead": (
+            lambda n: first_token(n).mT,
+            lambda n: first_token(n).mT / n,
+            lambda n: torch.cat([torch.full((1, n), 1 / n), torch.zeros(n - 1, n)]),
         ),
-        mistake("last-token-instead", (lambda n: first_token(n).flip(-1),)),
-        mistake("diagonal-instead", (torch.eye,)),
-        mistake("second-token-instead", (lambda n: first_token(n).roll(1, -1),)),
-        mistake(
-            "one-row-only",
-            tuple(lambda n, row=row: first_token(n) * (torch.arange(n) == row % n)[:, None] for row in (0, -1)),
+        "last-token-instead": lambda n: first_token(n).flip(-1),
+        "diagonal-instead": torch.eye,
+        "second-token-instead": lambda n: first_token(n).roll(1, -1),
+        "one-row-only": tuple(
+            lambda n, row=row: first_token(n) * (torch.arange(n) == row % n)[:, None] for row in (0, -1)
         ),
-        mistake("first-row-empty", (lambda n: first_token(n) * (torch.arange(n) > 0)[:, None],)),
-        mistake("shares-of-the-column", (lambda n: first_token(n) / n,)),
-        mistake("softmax-of-weights", (lambda n: first_token(n).softmax(-1),)),
-        mistake(
-            "others-get-weight-too",
-            (
-                lambda n: torch.maximum(first_token(n), torch.eye(n)),
-                lambda n: torch.maximum(first_token(n), first_token(n).mT),
-                lambda n: (first_token(n) + torch.eye(n)) / 2,
-            ),
+        "first-row-empty": lambda n: first_token(n) * (torch.arange(n) > 0)[:, None],
+        "shares-of-the-column": lambda n: first_token(n) / n,
+        "softmax-of-weights": lambda n: first_token(n).softmax(-1),
+        "others-get-weight-too": (
+            lambda n: torch.maximum(first_token(n), torch.eye(n)),
+            lambda n: torch.maximum(first_token(n), first_token(n).mT),
+            lambda n: (first_token(n) + torch.eye(n)) / 2,
         ),
-    ),
+    },
 )

@@ -9,14 +9,13 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_06.shared import default_dtype
-from grader.exercises.lesson_10.shared import LESSON
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 Weigh = Callable[[int, int], Tensor]
 FEW, WIDE = "radius 1", "a wider radius"
@@ -130,14 +129,11 @@ def _full(radius: int) -> float:
     return 2 * radius + 1
 
 
-EXERCISE = Exercise(
-    name="local_pattern",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    local,
     points=3,
-    signature=("seq_len", "radius"),
-    outputs=(Output("weights", "T T"),),
+    outputs={"weights": "T T"},
     cases=_cases,
-    reference=local,
     parts=(
         parts.shape(FEW),
         parts.values("divides each row equally among the token and its neighbours", 3, FEW),
@@ -145,83 +141,56 @@ EXERCISE = Exercise(
         parts.values("works at the extremes: radius 0, one token, all tokens within the radius", 1, FEW, *REST),
         default_dtype(FEW),
     ),
-    mistakes=(
-        mistake("edges-not-normalised", (_by(_near, _full), _by(_near, lambda _: 3.0))),
-        mistake("not-normalised", (_near,)),
-        mistake(
-            "divided-by-another-number",
-            (
-                *(_by(_near, count) for count in (lambda r: r or 1, lambda r: 2 * r or 1, lambda r: r + 1)),
-                lambda n, r: _near(n, r) / _near(n, r).sum(),
-                lambda n, r: _near(n, r) / n,
-            ),
+    mistakes={
+        "edges-not-normalised": (_by(_near, _full), _by(_near, lambda _: 3.0)),
+        "not-normalised": _near,
+        "divided-by-another-number": (
+            *(_by(_near, count) for count in (lambda r: r or 1, lambda r: 2 * r or 1, lambda r: r + 1)),
+            lambda n, r: _near(n, r) / _near(n, r).sum(),
+            lambda n, r: _near(n, r) / n,
         ),
-        mistake("softmax-of-band", (lambda n, r: _near(n, r).softmax(-1),)),
-        mistake(
-            "wraps-around",
-            (
-                *(_rows_to_one(_around), _by(_around, _full), _around),
-                *(_rows_to_one(_left_around), _by(_left_around, _full), _left_around),
-            ),
+        "softmax-of-band": lambda n, r: _near(n, r).softmax(-1),
+        "wraps-around": (
+            *(_rows_to_one(_around), _by(_around, _full), _around),
+            *(_rows_to_one(_left_around), _by(_left_around, _full), _left_around),
         ),
-        mistake("slice-from-the-end", (_sliced, _rows_to_one(_sliced), _by(_sliced, _full))),
-        mistake("edges-not-cut", recognise=_beyond_the_end),
-        mistake(
-            "band-inverted",
-            (
-                lambda n, r: (1 - _near(n, r)) / (1 - _near(n, r)).sum(-1, keepdim=True).clamp(min=1),
-                _rows_to_one(lambda n, r: 1 - _near(n, r)),
-            ),
+        "slice-from-the-end": (_sliced, _rows_to_one(_sliced), _by(_sliced, _full)),
+        "edges-not-cut": When(_beyond_the_end),
+        "band-inverted": (
+            lambda n, r: (1 - _near(n, r)) / (1 - _near(n, r)).sum(-1, keepdim=True).clamp(min=1),
+            _rows_to_one(lambda n, r: 1 - _near(n, r)),
         ),
-        mistake(
-            "only-the-farthest",
-            (_rows_to_one(_farthest), _by(_farthest, lambda _: 2.0), _by(_farthest, _full), _farthest),
+        "only-the-farthest": (_rows_to_one(_farthest), _by(_farthest, lambda _: 2.0), _by(_farthest, _full), _farthest),
+        "band-open": tuple(
+            _rows_to_one(lambda n, r, lower=lower: torch.ones(n, n).tril(r) if lower else torch.ones(n, n).triu(-r))  # type: ignore[misc]
+            for lower in (True, False)
         ),
-        mistake(
-            "band-open",
-            tuple(
-                _rows_to_one(lambda n, r, lower=lower: torch.ones(n, n).tril(r) if lower else torch.ones(n, n).triu(-r))  # type: ignore[misc]
-                for lower in (True, False)
-            ),
+        "self-left-out": (_rows_to_one(_others), _by(_others, lambda r: 2 * r), _by(_others, _full), _others),
+        "columns-normalised": lambda n, r: _near(n, r) / _near(n, r).sum(0, keepdim=True),
+        "one-side-only": tuple(
+            form(side)
+            for side in (_backwards, lambda n, r: _backwards(n, r).mT)
+            for form in (_rows_to_one, lambda band: _by(band, _full))
         ),
-        mistake("self-left-out", (_rows_to_one(_others), _by(_others, lambda r: 2 * r), _by(_others, _full), _others)),
-        mistake("columns-normalised", (lambda n, r: _near(n, r) / _near(n, r).sum(0, keepdim=True),)),
-        mistake(
-            "one-side-only",
-            tuple(
-                form(side)
-                for side in (_backwards, lambda n, r: _backwards(n, r).mT)
-                for form in (_rows_to_one, lambda band: _by(band, _full))
-            ),
+        "radius-ignored": (
+            _rows_to_one(lambda n, _: _near(n, 1)),
+            lambda n, _: _near(n, 1) / 3,
+            _rows_to_one(lambda n, _: _around(n, 1)),
         ),
-        mistake(
-            "radius-ignored",
-            (
-                _rows_to_one(lambda n, _: _near(n, 1)),
-                lambda n, _: _near(n, 1) / 3,
-                _rows_to_one(lambda n, _: _around(n, 1)),
-            ),
+        "one-neighbour-short": (
+            _rows_to_one(_falling_off),
+            _by(_falling_off, _full),
+            _rows_to_one(lambda n, r: _near(n, r - 1)),
+            _rows_to_one(lambda n, r: _falling_off(n, r).mT),
         ),
-        mistake(
-            "one-neighbour-short",
-            (
-                _rows_to_one(_falling_off),
-                _by(_falling_off, _full),
-                _rows_to_one(lambda n, r: _near(n, r - 1)),
-                _rows_to_one(lambda n, r: _falling_off(n, r).mT),
-            ),
+        "one-neighbour-too-many": (
+            _rows_to_one(lambda n, r: _near(n, r + 1)),
+            lambda n, r: _near(n, r + 1) / (2 * r + 3),
         ),
-        mistake(
-            "one-neighbour-too-many",
-            (_rows_to_one(lambda n, r: _near(n, r + 1)), lambda n, r: _near(n, r + 1) / (2 * r + 3)),
+        "nearer-counts-more": (
+            _rows_to_one(lambda n, r: (r + 1 - _distances(n).abs()).clamp(min=0).double()),
+            lambda n, r: (_near(n, r).log() - _distances(n).abs()).softmax(-1),
+            _rows_to_one(lambda n, r: _near(n, r) * math.e ** (-_distances(n).abs().double() / max(r, 1))),
         ),
-        mistake(
-            "nearer-counts-more",
-            (
-                _rows_to_one(lambda n, r: (r + 1 - _distances(n).abs()).clamp(min=0).double()),
-                lambda n, r: (_near(n, r).log() - _distances(n).abs()).softmax(-1),
-                _rows_to_one(lambda n, r: _near(n, r) * math.e ** (-_distances(n).abs().double() / max(r, 1))),
-            ),
-        ),
-    ),
+    },
 )

@@ -10,8 +10,8 @@ import torch
 from grader.exercises.lesson_10.attention_rollout import rollout
 from grader.exercises.lesson_10.first_token_pattern import first_token
 from grader.exercises.lesson_10.local_pattern import local
-from grader.exercises.lesson_10.shared import LESSON
-from grader.spec.answers import Question, choice, number, quiz, written
+from grader.spec.answers import Question, choice, number, written
+from grader.spec.spec import Spec
 
 
 def _decimals(key: str, value: Callable[[], float], hint: str, wrong: Mapping[float, str]) -> Question:
@@ -84,4 +84,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_10", LESSON, 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

@@ -10,32 +10,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_07 import shared as lesson_07
 from grader.exercises.lesson_07.mistakes import DROPOUT_HARD_CODED, in_training
-from grader.exercises.lesson_07.shared import (
-    ALL_DROPPED,
-    SOME_DROPPED,
-    TRAIN,
-    first_setup,
-    named,
-    one_more,
-    parameter_names,
-    refuses_long,
-    silenced,
-    tokens_of,
-    with_setup,
-)
-from grader.exercises.lesson_11.shared import LESSON, block, blocks_of, gpt_state, two_sizes
+from grader.exercises.lesson_11.shared import block, blocks_of, gpt_state, two_sizes
 from grader.sentences import say, together
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup
+from grader.spec.exercise import Case, Finding, Part, Setup
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.subject import Opaque, Request
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 Function = Callable[[Tensor], Tensor]
 
@@ -57,7 +45,7 @@ class Model:
 
     def __call__(self, setup: Setup, tokens: Tensor) -> Tensor:
         state, (_, width, layers, heads, *_) = setup.state, setup.init
-        dropped = setup.training and setup.init[5] >= ALL_DROPPED
+        dropped = setup.training and setup.init[5] >= lesson_07.ALL_DROPPED
         kept, kept_of_tokens = (0.0 if dropped and drops else 1.0 for drops in self.drops)
         embeds, gives = self.apart if not all(setup.init[7:]) else ("token_embedding", "token_embedding")
         table = state[f"{embeds}.weight"]
@@ -92,24 +80,26 @@ def _cases(draw: Draw) -> list[Case]:
 
     def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
         state = states[sizes["L"]]
-        state = silenced(state, *SILENT, biases=False) if name == QUIET else state
+        state = lesson_07.silenced(state, *SILENT, biases=False) if name == QUIET else state
         state = {key: tensor for key, tensor in state.items() if name != TIED or key != "head.weight"}
         if name == APART:
             state["head.weight"] = draw.normal((sizes["V"], sizes["E"]), sizes["E"] ** -0.5)
         init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
         # A head with a bias is another model, but a bias of zeros leaves the rest to be judged.
-        setup = Setup(init, state, training=name == TRAIN, optional={"head.bias": torch.zeros(sizes["V"])})
-        made = with_setup(name, {"tokens": tokens_of(draw, "B T", sizes, "V")}, sizes, setup, double)
+        setup = Setup(init, state, training=name == lesson_07.TRAIN, optional={"head.bias": torch.zeros(sizes["V"])})
+        made = lesson_07.with_setup(
+            name, {"tokens": lesson_07.tokens_of(draw, "B T", sizes, "V")}, sizes, setup, double
+        )
         return replace(made, comparable=made.comparable and name != TIED)
 
     return [
         case("two blocks", two_blocks),
         case(QUIET, one_block),
-        case(FULL, one_block, SOME_DROPPED, one_block["T"], double=True),
+        case(FULL, one_block, lesson_07.SOME_DROPPED, one_block["T"], double=True),
         case(TIED, two_blocks),
         case(APART, two_blocks, 0.0, 2 * two_blocks["T"], False),
         *(case(name, one) for name, one in length_one_sizes(one_block).items()),
-        case(TRAIN, one_block, ALL_DROPPED, 2 * one_block["T"]),
+        case(lesson_07.TRAIN, one_block, lesson_07.ALL_DROPPED, 2 * one_block["T"]),
     ]
 
 
@@ -119,7 +109,7 @@ def _cases(draw: Draw) -> list[Case]:
 def _drops(session: Session) -> Finding | None:
     """Why the module is wrong where everything is dropped, None if it isn't. Then the blocks give nothing, and the
     embedding may be dropped or not."""
-    case = session.cases[TRAIN]
+    case = session.cases[lesson_07.TRAIN]
     finding = parts.inspect_call(session, case, FLOAT32)
     if finding is not None and finding.kind == "wrong-values":
         also_right = session.evaluate(case, replace(RIGHT, drops=(True, True)))
@@ -144,7 +134,7 @@ def _with_cache(session: Session) -> list[Tensor] | Finding:
 def _cached(session: Session) -> list[Tensor] | Finding:
     """What `_with_cache` gives. An empty dict begins the text; a model that fails with it is tried with other empty
     caches."""
-    starts: tuple[Any, ...] = ({}, [], [None] * first_setup(session).init[2])
+    starts: tuple[Any, ...] = ({}, [], [None] * lesson_07.first_setup(session).init[2])
     tries = [_through(session, start) for start in starts[:1]]
     if isinstance(tries[0], Finding):
         tries += [_through(session, start) for start in starts[1:]]
@@ -192,7 +182,7 @@ def _first_logits(session: Session) -> float | None:
     """The root mean square of a new model's logits, None if there are none."""
 
     def ask() -> float | None:
-        case, setup = session.cases["two blocks"], first_setup(session)
+        case, setup = session.cases["two blocks"], lesson_07.first_setup(session)
         built = session.build(replace(setup, state={}, optional={}), "new")
         outcome = session.ask(Request("call", "@new", tuple(case.args.values()))) if built.ok else built
         logits = outcome.value
@@ -282,15 +272,15 @@ def _not_tied(session: Session) -> bool:
 
 def _in_python_list(session: Session) -> bool:
     """Whether a new module has parameters, but none of a block."""
-    names = parameter_names(session, first_setup(session))
+    names = lesson_07.parameter_names(session, lesson_07.first_setup(session))
     return bool(names) and not any("attention" in name for name in names)
 
 
 def _blocks_made(session: Session, layers: int) -> int:
     """How many blocks have parameters of their own in a new model that is asked for `layers` of them; 0 if it can't be
     made."""
-    setup = first_setup(session)
-    names = parameter_names(session, replace(setup, init=(*setup.init[:2], layers, *setup.init[3:])))
+    setup = lesson_07.first_setup(session)
+    names = lesson_07.parameter_names(session, replace(setup, init=(*setup.init[:2], layers, *setup.init[3:])))
     return sum(name.endswith("feed_forward.linear1.weight") for name in names)
 
 
@@ -312,16 +302,14 @@ def _full_length_refused(session: Session) -> bool:
 
 
 def _head_has_bias(session: Session) -> bool:
-    return "head.bias" in parameter_names(session, first_setup(session))
+    return "head.bias" in lesson_07.parameter_names(session, lesson_07.first_setup(session))
 
 
 TITLE = "raises ValueError for more tokens than max_length"
 
-EXERCISE = Exercise(
-    name="GPT",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    RIGHT,
     points=5,
-    kind="module",
     signature=(
         "vocab_size",
         "d_model",
@@ -332,9 +320,8 @@ EXERCISE = Exercise(
         "max_length=256",
         "tied=True",
     ),
-    outputs=(Output("logits", "B T V"),),
+    outputs={"logits": "B T V"},
     cases=_cases,
-    reference=RIGHT,
     parts=(
         parts.shape("two blocks"),
         parts.values("embedding, last norm and head", 2, QUIET),
@@ -345,43 +332,38 @@ EXERCISE = Exercise(
         parts.after_values(Part("the head has no bias", 0.5, _no_bias, compares_values=False), QUIET),
         Part("passes `dropout` on to the blocks", 0.5, _drops),
         parts.after_values(Part("with a cache: the same logits, piece by piece", 1, _same_with_cache), "two blocks"),
-        named(TITLE, refuses_long(FULL, lambda case: (one_more(case.args["tokens"]),)), 0.5),
+        lesson_07.named(
+            TITLE, lesson_07.refuses_long(FULL, lambda case: (lesson_07.one_more(case.args["tokens"]),)), 0.5
+        ),
         parts.float64(FULL, "two blocks", weight=0.5),
         parts.unchanged("two blocks", weight=0.5),
         parts.gradients(TIED),
         parts.defaults("two blocks"),
     ),
-    mistakes=(
-        mistake("blocks-in-python-list", recognise=_in_python_list),
-        mistake("layers-shared", tuple(replace(RIGHT, shared=i) for i in (-1, 0)), recognise=_one_for_all),
-        mistake("head-has-bias", recognise=_head_has_bias),
-        mistake("final-norm-forgotten", (replace(RIGHT, norm="nowhere"),)),
-        mistake("norm-at-the-start", (replace(RIGHT, norm="start"), replace(RIGHT, norm="both"))),
-        mistake(
-            "softmax-applied",
-            tuple(
-                replace(RIGHT, finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))
-            ),
+    mistakes={
+        "blocks-in-python-list": When(_in_python_list),
+        "layers-shared": When(_one_for_all, tuple(replace(RIGHT, shared=i) for i in (-1, 0))),
+        "head-has-bias": When(_head_has_bias),
+        "final-norm-forgotten": replace(RIGHT, norm="nowhere"),
+        "norm-at-the-start": (replace(RIGHT, norm="start"), replace(RIGHT, norm="both")),
+        "softmax-applied": tuple(
+            replace(RIGHT, finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))
         ),
-        mistake("only-last-block", (replace(RIGHT, walk="last"),)),
-        mistake("only-first-block", (replace(RIGHT, walk="first"),)),
-        mistake("blocks-lost", (replace(RIGHT, walk="none"),)),
-        mistake("residual-around-blocks", (replace(RIGHT, walk="added"),)),
-        mistake("embedding-scaled", (replace(RIGHT, scale=True),)),
-        mistake("full-length-refused", recognise=_full_length_refused),
-        mistake("weights-not-tied", recognise=_not_tied),
-        mistake("always-tied", tuple(replace(RIGHT, apart=(both, both)) for both in RIGHT.apart)),
-        mistake(
-            "starts-too-large",
-            recognise=lambda session: _not_tied(session) is False and _starts_small(session) is not None,
+        "only-last-block": replace(RIGHT, walk="last"),
+        "only-first-block": replace(RIGHT, walk="first"),
+        "blocks-lost": replace(RIGHT, walk="none"),
+        "residual-around-blocks": replace(RIGHT, walk="added"),
+        "embedding-scaled": replace(RIGHT, scale=True),
+        "full-length-refused": When(_full_length_refused),
+        "weights-not-tied": When(_not_tied),
+        "always-tied": tuple(replace(RIGHT, apart=(both, both)) for both in RIGHT.apart),
+        "starts-too-large": When(lambda session: _not_tied(session) is False and _starts_small(session) is not None),
+        "dropout-not-passed-on": When(
+            in_training(replace(RIGHT, drops=(False, False)), replace(RIGHT, drops=(False, True)))
         ),
-        mistake(
-            "dropout-not-passed-on",
-            recognise=in_training(replace(RIGHT, drops=(False, False)), replace(RIGHT, drops=(False, True))),
-        ),
-        DROPOUT_HARD_CODED,
-        mistake("empty-cache-ignored", recognise=_empty_means_none),
-        mistake("cache-not-passed-on", recognise=_forgets),
-    ),
+        **by_id(DROPOUT_HARD_CODED),
+        "empty-cache-ignored": When(_empty_means_none),
+        "cache-not-passed-on": When(_forgets),
+    },
     builds_on=("GPTBlock",),
 )

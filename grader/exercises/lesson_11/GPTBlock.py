@@ -8,44 +8,28 @@ from dataclasses import replace
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_07.mistakes import (
-    DROPOUT_HARD_CODED,
-    DROPOUT_IN_EVAL_MODE,
-    dropout_forgotten,
-    dropout_on_the_input,
-    dropout_on_the_sum,
-)
-from grader.exercises.lesson_07.shared import (
-    ALL_DROPPED,
-    SOME_DROPPED,
-    TRAIN,
-    block_state,
-    drops,
-    first_setup,
-    parameter_names,
-    silenced,
-    with_setup,
-)
+from grader.exercises.lesson_07 import mistakes
+from grader.exercises.lesson_07 import shared as lesson_07
 from grader.exercises.lesson_07.variants import Layer
-from grader.exercises.lesson_11.shared import LESSON, PRE_NORM, Alone, Rotary, block, two_sizes
+from grader.exercises.lesson_11.shared import PRE_NORM, Alone, Rotary, block, two_sizes
 from grader.sentences import say
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, shape_of
+from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 from grader.subject import Outcome, Request
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def gpt_block(setup: Setup, x: Tensor) -> Tensor:
     """What `GPTBlock` should give for `x` (B, T, E), in the same shape. Where everything is dropped the sub-layers add
     nothing."""
-    return block(setup.state, setup.init[1], x, 0.0 if drops(setup, 3) else 1.0)
+    return block(setup.state, setup.init[1], x, 0.0 if lesson_07.drops(setup, 3) else 1.0)
 
 
 QUIET, OTHER = "silent feed-forward layers", "another width, float64"
@@ -53,20 +37,20 @@ QUIET, OTHER = "silent feed-forward layers", "another width, float64"
 
 def _cases(draw: Draw) -> list[Case]:
     sizes, others = two_sizes(draw)
-    states = {s["E"]: block_state(draw, "", s["E"], s["F"]) for s in (sizes, others)}
+    states = {s["E"]: lesson_07.block_state(draw, "", s["E"], s["F"]) for s in (sizes, others)}
 
     def case(name: str, sizes: dict[str, int], *dropout: float, double: bool = False) -> Case:
         state = states[sizes["E"]]
-        state = silenced(state, "linear2") if name == QUIET else state
-        setup = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
-        return with_setup(name, {"x": draw.normal(shape_of("B T E", sizes))}, sizes, setup, double)
+        state = lesson_07.silenced(state, "linear2") if name == QUIET else state
+        setup = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == lesson_07.TRAIN)
+        return lesson_07.with_setup(name, {"x": draw.normal(shape_of("B T E", sizes))}, sizes, setup, double)
 
     return [
         case("two sequences", sizes),
         case(QUIET, others),
-        case(OTHER, others, SOME_DROPPED, double=True),
+        case(OTHER, others, lesson_07.SOME_DROPPED, double=True),
         *(case(name, one) for name, one in length_one_sizes(sizes).items()),
-        case(TRAIN, sizes, ALL_DROPPED),
+        case(lesson_07.TRAIN, sizes, lesson_07.ALL_DROPPED),
     ]
 
 
@@ -89,7 +73,7 @@ def _with_empty_cache(session: Session) -> Outcome | None:
 
     def ask() -> Outcome | None:
         x = session.cases["two sequences"].args["x"]
-        session.build(first_setup(session), "cached")
+        session.build(lesson_07.first_setup(session), "cached")
         by_name = session.ask(Request("call", "@cached", (x,), keywords={"cache": {}}))
         outcome = session.ask(Request("call", "@cached", (x, {}))) if by_name.ok else by_name
         return outcome if outcome.ok and isinstance(outcome.value, Tensor) else None
@@ -165,7 +149,7 @@ def _normalised_after(norm: str) -> Callable[[Setup, Tensor], Tensor]:
 
 def _one_norm(session: Session) -> bool:
     """Whether a new module has `norm1`, and no other LayerNorm."""
-    names = parameter_names(session, first_setup(session))
+    names = lesson_07.parameter_names(session, lesson_07.first_setup(session))
     return "norm1.weight" in names and sum("norm" in name for name in names) == 2
 
 
@@ -173,21 +157,19 @@ def _attending(**changes: object) -> Alone:
     return _but(attention=Rotary(**changes))  # type: ignore[arg-type]
 
 
-EXERCISE = Exercise(
-    name="GPTBlock",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    gpt_block,
     points=4,
-    kind="module",
     signature=("d_model", "num_heads", "d_ff", "dropout=0.0"),
-    outputs=(Output("output", "B T E"),),
+    outputs={"output": "B T E"},
     cases=_cases,
-    reference=gpt_block,
     parts=(
         parts.shape("two sequences"),
         parts.values("normalises, attends to what came before, adds", 2, QUIET),
         parts.values("normalises, feed-forward layers, adds", 2, "two sequences", *LENGTH_ONE),
         parts.after_values(
-            parts.values("drops each sub-layer's output before it is added, in train mode", 1, TRAIN), "two sequences"
+            parts.values("drops each sub-layer's output before it is added, in train mode", 1, lesson_07.TRAIN),
+            "two sequences",
         ),
         parts.float64(OTHER, "two sequences", weight=0.5),
         parts.unchanged("two sequences", weight=0.5),
@@ -196,27 +178,33 @@ EXERCISE = Exercise(
         parts.after_values(Part("gives the same with an empty cache", 1, _same_with_cache), "two sequences"),
         parts.after_values(Part("hands its cache on", 0.5, _hands_on, compares_values=False), "two sequences"),
     ),
-    mistakes=(
-        mistake("another-attention", recognise=_another_attention),
-        mistake("post-norm-instead", _ordered("post")),
-        mistake("residual-forgotten", tuple(_but(adds=adds) for adds in (("", "x"), ("query", ""), ("", "")))),
-        mistake("same-norm-twice", (_norms("norm1", "norm1"), _norms("norm2", "norm2")), recognise=_one_norm),
-        mistake("norms-swapped", (_norms("norm2", "norm1"),)),
-        mistake("not-causal", (_attending(causal="no"), _attending(causal="no", turns=False))),
-        mistake("sees-too-little", (_attending(causal="too much"),)),
-        mistake("positions-forgotten", (_attending(turns=False),)),
-        mistake("normalised-input-added", _ordered("first")),
-        mistake("norm-of-the-output", _ordered("before")),
-        mistake("norm-forgotten", _ordered("none")),
-        mistake("norm-at-the-end-too", (_normalised_after("norm2"), _normalised_after("norm1"))),
-        mistake("second-residual-from-input", (_but(adds=("query", "query")),)),
-        mistake("feed-forward-from-input", (_but(feeds="query"), _but(feeds="query", adds=("query", "query")))),
-        dropout_on_the_sum(_dropped("sum", "sum"), _dropped("sum", "output"), _dropped("output", "sum")),
-        dropout_on_the_input(_dropped("output", "input"), _dropped("input", "output"), _dropped("input", "input")),
-        dropout_forgotten(_dropped("nowhere", "nowhere"), _dropped("output", "nowhere"), _dropped("nowhere", "output")),
-        DROPOUT_IN_EVAL_MODE,
-        DROPOUT_HARD_CODED,
-        mistake("not-causal-with-a-cache", recognise=_not_causal_with_cache),
-        mistake("cache-not-handed-on", recognise=lambda session: _hands_on(session) is not None),
-    ),
+    mistakes={
+        "another-attention": When(_another_attention),
+        "post-norm-instead": _ordered("post"),
+        "residual-forgotten": tuple(_but(adds=adds) for adds in (("", "x"), ("query", ""), ("", ""))),
+        "same-norm-twice": When(_one_norm, (_norms("norm1", "norm1"), _norms("norm2", "norm2"))),
+        "norms-swapped": _norms("norm2", "norm1"),
+        "not-causal": (_attending(causal="no"), _attending(causal="no", turns=False)),
+        "sees-too-little": _attending(causal="too much"),
+        "positions-forgotten": _attending(turns=False),
+        "normalised-input-added": _ordered("first"),
+        "norm-of-the-output": _ordered("before"),
+        "norm-forgotten": _ordered("none"),
+        "norm-at-the-end-too": (_normalised_after("norm2"), _normalised_after("norm1")),
+        "second-residual-from-input": _but(adds=("query", "query")),
+        "feed-forward-from-input": (_but(feeds="query"), _but(feeds="query", adds=("query", "query"))),
+        **by_id(
+            mistakes.dropout_on_the_sum(_dropped("sum", "sum"), _dropped("sum", "output"), _dropped("output", "sum")),
+            mistakes.dropout_on_the_input(
+                _dropped("output", "input"), _dropped("input", "output"), _dropped("input", "input")
+            ),
+            mistakes.dropout_forgotten(
+                _dropped("nowhere", "nowhere"), _dropped("output", "nowhere"), _dropped("nowhere", "output")
+            ),
+            mistakes.DROPOUT_IN_EVAL_MODE,
+            mistakes.DROPOUT_HARD_CODED,
+        ),
+        "not-causal-with-a-cache": When(_not_causal_with_cache),
+        "cache-not-handed-on": When(lambda session: _hands_on(session) is not None),
+    },
 )

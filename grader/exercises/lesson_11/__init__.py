@@ -1,5 +1,6 @@
 """Lesson 11, a small GPT: batches of text, a decoder-only model, sampling, writing with and without a cache."""
 
+LESSON = "11_small_gpt"
 NAMES = (
     "language_batch",
     "bigram_loss",

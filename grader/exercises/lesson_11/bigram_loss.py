@@ -11,13 +11,12 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import Number, close, matches_any, number, numbers
-from grader.exercises.lesson_11.shared import LESSON
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
@@ -188,45 +187,39 @@ def _test_pair_lost(session: Session) -> bool:
     )
 
 
-EXERCISE = Exercise(
-    name="bigram_loss",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=3,
-    signature=("train_ids", "test_ids", "vocab_size"),
     cases=_cases,
-    reference=reference,
     parts=(
         numbers("the loss of a short text", 3, PLAIN),
         numbers("stays finite where a pair was never seen", 2, UNSEEN),
         numbers("takes tokens that were never seen", 1, OTHER),
         numbers("takes a text of two tokens", 0.5, TWO),
     ),
-    mistakes=(
-        mistake(
-            "unigram-instead",
-            recognise=matches_any(
+    mistakes={
+        "unigram-instead": When(
+            matches_any(
                 *(_unigrams(a, s, last) for a in (1.0, 0.0) for s in (1, 0) for last in (0, 1, -1)), where=PLAIN
-            ),
+            )
         ),
-        mistake("no-smoothing", recognise=_not_smoothed),
-        mistake("columns-normalised", recognise=matches_any(Bigrams(rows="columns"))),
-        mistake("sums-along-a-row", recognise=matches_any(Bigrams(rows="across"))),
-        mistake("pairs-swapped", recognise=matches_any(Bigrams(rows="transposed"))),
-        mistake("joint-probability", recognise=matches_any(Bigrams(rows="all"))),
-        mistake("vocabulary-from-the-texts", recognise=matches_any(_largest_id)),
-        mistake("base-two", recognise=matches_any(_from_losses("bits"), _from_losses("decimal"))),
-        mistake("smoothed-above-only", recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum, _one_above)),
-        mistake("one-only-for-unseen", recognise=matches_any(Bigrams(how="floor"))),
-        mistake("repeated-pairs-lost", recognise=matches_any(Bigrams(how="seen"))),
-        mistake("evaluated-on-train", recognise=matches_any(lambda train, test, words: Bigrams()(train, train, words))),
-        mistake("counted-on-the-test", recognise=matches_any(Bigrams(reads="test"))),
-        mistake(
-            "mean-of-probabilities", recognise=matches_any(_from_losses("of the mean"), _from_losses("probability"))
-        ),
-        mistake("test-pair-lost", recognise=_test_pair_lost),
-        mistake("first-token-counted", recognise=matches_any(_from_losses("all tokens"))),
-        mistake("summed", recognise=matches_any(_from_losses("sum"), _from_losses("negative sum"))),
-        mistake("sign-forgotten", recognise=matches_any(_from_losses("negative"))),
-        mistake("perplexity", recognise=matches_any(_from_losses("perplexity"))),
-    ),
+        "no-smoothing": When(_not_smoothed),
+        "columns-normalised": When(matches_any(Bigrams(rows="columns"))),
+        "sums-along-a-row": When(matches_any(Bigrams(rows="across"))),
+        "pairs-swapped": When(matches_any(Bigrams(rows="transposed"))),
+        "joint-probability": When(matches_any(Bigrams(rows="all"))),
+        "vocabulary-from-the-texts": When(matches_any(_largest_id)),
+        "base-two": When(matches_any(_from_losses("bits"), _from_losses("decimal"))),
+        "smoothed-above-only": When(matches_any(Bigrams(below=0.0), _one_in_the_sum, _one_above)),
+        "one-only-for-unseen": When(matches_any(Bigrams(how="floor"))),
+        "repeated-pairs-lost": When(matches_any(Bigrams(how="seen"))),
+        "evaluated-on-train": When(matches_any(lambda train, test, words: Bigrams()(train, train, words))),
+        "counted-on-the-test": When(matches_any(Bigrams(reads="test"))),
+        "mean-of-probabilities": When(matches_any(_from_losses("of the mean"), _from_losses("probability"))),
+        "test-pair-lost": When(_test_pair_lost),
+        "first-token-counted": When(matches_any(_from_losses("all tokens"))),
+        "summed": When(matches_any(_from_losses("sum"), _from_losses("negative sum"))),
+        "sign-forgotten": When(matches_any(_from_losses("negative"))),
+        "perplexity": When(matches_any(_from_losses("perplexity"))),
+    },
 )

@@ -7,17 +7,15 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from grader.exercises.lesson_11.shared import LESSON
 from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
-NAME = "byte_pair_encode"
 Pair = tuple[str, str]
 Merges = Sequence[Pair]
 
@@ -236,12 +234,12 @@ def _wrong(session: Session, name: str) -> Finding | None:
     symbols, merges = case.args["symbols"], case.args["merges"]
     if got is None:
         found = compare.in_words(outcome.value)
-        said = say("`{name}` returned {what}, but should return a list of strings.", name=NAME, what=found)
+        said = say("`{name}` returned {what}, but should return a list of strings.", name=spec.name, what=found)
         return Finding("wrong-type", said)
     expected = session.evaluate(case, reference)
     if got == expected:
         return None
-    given = {"name": NAME, "got": got, "symbols": symbols, "merges": merges}
+    given = {"name": spec.name, "got": got, "symbols": symbols, "merges": merges}
     joined, whole = repr("".join(got)), repr("".join(symbols))
     if joined != whole:
         returned = say("`{name}` returned {got} for the symbols {symbols} and the merges {merges}.", **given)
@@ -271,7 +269,8 @@ def _encodes(title: str, weight: float, *names: str) -> Part:
 def _unchanged(session: Session) -> Finding | None:
     if any(session.call(case).changed for case in session.cases.values()):
         message = say(
-            "`{name}` changed one of its arguments in place. Begin with a copy, such as `list(symbols)`.", name=NAME
+            "`{name}` changed one of its arguments in place. Begin with a copy, such as `list(symbols)`.",
+            name=spec.name,
         )
         return Finding("changes-argument", message)
     return not_judged("values-first") if _wrong(session, PLAIN) is not None else None
@@ -298,9 +297,7 @@ def _as_one_string(session: Session) -> bool:
     return outcome.ok and outcome.value in [blank.join(expected) for blank in ("", " ")]
 
 
-EXERCISE = Exercise(
-    name=NAME,
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=3,
     signature=("symbols", "merges"),
     cases=_cases,
@@ -311,39 +308,22 @@ EXERCISE = Exercise(
         _encodes("takes a single symbol, merges that don't fit, and none at all", 0.5, ONE, NONE, EMPTY),
         Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
     ),
-    mistakes=(
-        mistake("one-string", recognise=_as_one_string),
-        mistake(
-            "overlapping-joined",
-            recognise=_as(*(_repeatedly(join, _earliest) for join in (_overlapping, _overlapping_from_left))),
+    mistakes={
+        "one-string": When(_as_one_string),
+        "overlapping-joined": When(
+            _as(*(_repeatedly(join, _earliest) for join in (_overlapping, _overlapping_from_left)))
         ),
-        mistake(
-            "first-occurrence-only",
-            recognise=_as(_in_turn(_first_only)),
-        ),
-        mistake(
-            "one-pass-only",
-            recognise=_as(_in_turn(joined), _repeatedly(joined, _earliest, rounds=1)),
-        ),
-        mistake(
-            "in-order-of-text",
-            recognise=_as(
+        "first-occurrence-only": When(_as(_in_turn(_first_only))),
+        "one-pass-only": When(_as(_in_turn(joined), _repeatedly(joined, _earliest, rounds=1))),
+        "in-order-of-text": When(
+            _as(
                 _repeatedly(joined, lambda known, _merges: known[0]),
                 _repeatedly(_first_only, lambda known, _merges: known[0]),
-            ),
+            )
         ),
-        mistake(
-            "longest-first",
-            recognise=_as(_repeatedly(joined, _longest), _repeatedly(_first_only, _longest), _from_left),
-        ),
-        mistake(
-            "latest-first",
-            recognise=_as(_repeatedly(joined, _latest), _in_turn_backwards),
-        ),
-        mistake(
-            "not-from-the-earliest-again",
-            recognise=_as(_restarting),
-        ),
-        mistake("borders-ignored", recognise=_as(_in_text(None), _in_text(_earliest))),
-    ),
+        "longest-first": When(_as(_repeatedly(joined, _longest), _repeatedly(_first_only, _longest), _from_left)),
+        "latest-first": When(_as(_repeatedly(joined, _latest), _in_turn_backwards)),
+        "not-from-the-earliest-again": When(_as(_restarting)),
+        "borders-ignored": When(_as(_in_text(None), _in_text(_earliest))),
+    },
 )

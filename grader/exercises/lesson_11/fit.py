@@ -17,19 +17,17 @@ from torch import Tensor
 
 from grader.exercises.lesson_08.shared import close, plain_number
 from grader.exercises.lesson_08.training import Judge, Observed, Training, has_no_gradients, same_parameters
-from grader.exercises.lesson_11.shared import LESSON
 from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.subject import Given
 from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Speaker
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
-NAME = "fit"
 USUAL, CLIPPED, DEFAULT = "a model in train mode", "gradients longer than max_norm", "without max_norm"
 FROM_EVAL, LEFTOVER, ONE = "a model in eval mode", "a model with gradients from before", "one step, one piece"
 FREE = 1000.0  # a max_norm that no gradient reaches
@@ -193,7 +191,7 @@ def _hints(got: object, right: list[float]) -> tuple[str, ...]:
     return WRONG_STEP if losses and close(losses[0], right[0]) else WRONG_LOSS
 
 
-TRAINING = Training(NAME, "speaker", runs, USUAL, simulated, Way(), _same_losses, _hints)
+TRAINING = Training(spec.name, "speaker", runs, USUAL, simulated, Way(), _same_losses, _hints)
 trained, changes, observed = TRAINING.trained, TRAINING.changes, TRAINING.observed
 
 
@@ -213,7 +211,9 @@ def _returns(name: str) -> Judge:
             return compare.returned_none(session.exercise)
         found = _not_floats(got)
         if found:
-            said = say("`{name}` returned {what}, expected a list of plain numbers (floats).", name=NAME, what=found)
+            said = say(
+                "`{name}` returned {what}, expected a list of plain numbers (floats).", name=spec.name, what=found
+            )
             return Finding("wrong-type", said)
         if len(got) != len(right):
             said = say(
@@ -311,9 +311,7 @@ def _one_number(session: Session) -> bool:
     return (plain_number(value) is not None) or (isinstance(value, Tensor) and value.numel() == 1)
 
 
-EXERCISE = Exercise(
-    name=NAME,
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=4,
     signature=("model", "optimizer", "ids", "starts", "block_size", "max_norm=1.0"),
     cases=TRAINING.cases,
@@ -335,37 +333,34 @@ EXERCISE = Exercise(
             compares_values=False,
         ),
     ),
-    mistakes=(
-        mistake("gradients-off", recognise=has_no_gradients),
-        mistake(
-            "backward-forgotten",
-            recognise=lambda session: _happens(FORWARD, STEP_WITHOUT_GRADIENTS)(session) or _happens(FORWARD)(session),
+    mistakes={
+        "gradients-off": When(has_no_gradients),
+        "backward-forgotten": When(
+            lambda session: _happens(FORWARD, STEP_WITHOUT_GRADIENTS)(session) or _happens(FORWARD)(session)
         ),
-        mistake("step-forgotten", recognise=_happens(FORWARD, BACKWARD)),
-        mistake("gradients-cleared-too-late", recognise=_cleared_too_late),
-        mistake("step-before-backward", recognise=_order),
-        mistake("optimizer-not-used", recognise=_happens(FORWARD, BACKWARD, changes=True)),
-        mistake("one-step-only", recognise=trained(Way(steps=1), returned=False)),
-        mistake("same-batch-every-step", recognise=trained(Way(row="first"), Way(row="last"), returned=False)),
-        mistake("rows-backwards", recognise=trained(Way(row="backwards"), returned=False)),
-        mistake("labels-not-shifted", recognise=trained(Way(labels=0), returned=False)),
-        mistake("softmax-applied-twice", recognise=trained(Way(logits="twice"), returned=False)),
-        mistake("reshaped-instead-of-transposed", recognise=trained(Way(logits="reshaped"), returned=False)),
-        mistake("summed", recognise=_summed),
-        mistake("clipped-after-the-step", recognise=trained(Way(clips=False), returned=False)),
-        mistake("max-norm-ignored", recognise=trained(Way(max_norm=1.0), returned=False)),
-        mistake("gradients-from-before", recognise=trained(Way(from_nothing="later"), returned=False)),
-        mistake(
-            "gradients-add-up", recognise=trained(Way(from_nothing="never"), Way(from_nothing="calls"), returned=False)
-        ),
-        mistake("loss-after-the-step", recognise=trained(Way(loss_after=True))),
-        mistake("mode-not-switched", recognise=trained(Way(mode=None), returned=False)),
-        mistake("trains-in-eval-mode", recognise=trained(Way(mode=False), returned=False)),
-        mistake("one-number-returned", recognise=_one_number),
-        mistake("keeps-the-graph", recognise=TRAINING.holds_graph),
-        mistake("left-in-train-mode", recognise=TRAINING.mode_left(True)),
-        mistake("left-in-eval-mode", recognise=TRAINING.mode_left(False)),
-    ),
+        "step-forgotten": When(_happens(FORWARD, BACKWARD)),
+        "gradients-cleared-too-late": When(_cleared_too_late),
+        "step-before-backward": When(_order),
+        "optimizer-not-used": When(_happens(FORWARD, BACKWARD, changes=True)),
+        "one-step-only": When(trained(Way(steps=1), returned=False)),
+        "same-batch-every-step": When(trained(Way(row="first"), Way(row="last"), returned=False)),
+        "rows-backwards": When(trained(Way(row="backwards"), returned=False)),
+        "labels-not-shifted": When(trained(Way(labels=0), returned=False)),
+        "softmax-applied-twice": When(trained(Way(logits="twice"), returned=False)),
+        "reshaped-instead-of-transposed": When(trained(Way(logits="reshaped"), returned=False)),
+        "summed": When(_summed),
+        "clipped-after-the-step": When(trained(Way(clips=False), returned=False)),
+        "max-norm-ignored": When(trained(Way(max_norm=1.0), returned=False)),
+        "gradients-from-before": When(trained(Way(from_nothing="later"), returned=False)),
+        "gradients-add-up": When(trained(Way(from_nothing="never"), Way(from_nothing="calls"), returned=False)),
+        "loss-after-the-step": When(trained(Way(loss_after=True))),
+        "mode-not-switched": When(trained(Way(mode=None), returned=False)),
+        "trains-in-eval-mode": When(trained(Way(mode=False), returned=False)),
+        "one-number-returned": When(_one_number),
+        "keeps-the-graph": When(TRAINING.holds_graph),
+        "left-in-train-mode": When(TRAINING.mode_left(True)),
+        "left-in-eval-mode": When(TRAINING.mode_left(False)),
+    },
     builds_on=("language_batch",),
     seconds=30,  # an optimiser of torch's own imports torch's compiler, which takes seconds
 )

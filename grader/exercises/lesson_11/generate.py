@@ -4,85 +4,64 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.exercises.lesson_11.shared import LESSON
-from grader.exercises.lesson_11.writing import (
-    COLD,
-    DRAWS,
-    FEW,
-    LONG,
-    LONGER,
-    MODES,
-    RIGHT,
-    SLIPS,
-    SURE,
-    TRAINING,
-    drawn_runs,
-    draws_by_chance,
-    draws_by_generator,
-    fits,
-    ids,
-    keeps_mode,
-    leaves_prompt,
-    observed,
-    only_new,
-    records_nothing,
-    writes,
-    written,
-    wrong,
-)
-from grader.spec.exercise import Exercise, Finding
+from grader.exercises.lesson_11 import writing
+from grader.spec.exercise import Finding
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When, by_id
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def _not_cut(session: Session) -> bool:
     """Whether the model refuses a text that is too long, and short texts are right."""
-    seen = observed(session, LONG)
+    seen = writing.observed(session, writing.LONG)
     refused = isinstance(seen, Finding) and "max_length is" in seen.message
-    return refused and (wrong(session, SURE) is None or wrong(session, COLD) is None)
+    return refused and (writing.wrong(session, writing.SURE) is None or writing.wrong(session, writing.COLD) is None)
 
 
 def _window_returned(session: Session) -> bool:
     """Whether long texts have lost their beginning, and are right otherwise."""
-    got, right = ids(session, LONG), written(drawn_runs(session)[LONG])
-    if got is None or right is None or wrong(session, SURE) is not None or got.shape[1] >= right.shape[1]:
+    got, right = writing.ids(session, writing.LONG), writing.written(writing.drawn_runs(session)[writing.LONG])
+    if (
+        got is None
+        or right is None
+        or writing.wrong(session, writing.SURE) is not None
+        or got.shape[1] >= right.shape[1]
+    ):
         return False
     return bool((got == right[:, -got.shape[1] :]).all())
 
 
-EXERCISE = Exercise(
-    name="generate",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=3,
     signature=("model", "prompt", "new_tokens", "generator", "**sampling"),
     parts=(
-        writes("writes new tokens after the prompt", 3, SURE),
-        writes("passes `sampling` on to `next_token_probabilities`", 1.5, COLD, FEW),
-        draws_by_chance(2),
-        draws_by_generator(1),
-        writes("gives the model its last max_length tokens", 1.5, LONG, LONGER),
-        writes("writes in eval mode", 1, TRAINING),
-        keeps_mode(0.5),
-        records_nothing(0.5),
-        leaves_prompt(0.5),
+        writing.writes("writes new tokens after the prompt", 3, writing.SURE),
+        writing.writes("passes `sampling` on to `next_token_probabilities`", 1.5, writing.COLD, writing.FEW),
+        writing.draws_by_chance(2),
+        writing.draws_by_generator(1),
+        writing.writes("gives the model its last max_length tokens", 1.5, writing.LONG, writing.LONGER),
+        writing.writes("writes in eval mode", 1, writing.TRAINING),
+        writing.keeps_mode(0.5),
+        writing.records_nothing(0.5),
+        writing.leaves_prompt(0.5),
     ),
-    mistakes=(
-        *MODES,
-        mistake("prompt-lost", recognise=only_new),
-        *SLIPS,
-        mistake("beginning-lost", recognise=_window_returned),
-        mistake("context-not-cut", recognise=_not_cut),
-        mistake("first-tokens-kept", recognise=fits(replace(RIGHT, given="start"), where=LONG)),
-        mistake(
-            "reads-first-position",
-            recognise=fits(*(replace(RIGHT, reads=0, eval=mode) for mode in (True, False)), where=SURE),
+    mistakes={
+        **by_id(*writing.MODES),
+        "prompt-lost": When(writing.only_new),
+        **by_id(*writing.SLIPS),
+        "beginning-lost": When(_window_returned),
+        "context-not-cut": When(_not_cut),
+        "first-tokens-kept": When(writing.fits(replace(writing.RIGHT, given="start"), where=writing.LONG)),
+        "reads-first-position": When(
+            writing.fits(*(replace(writing.RIGHT, reads=0, eval=mode) for mode in (True, False)), where=writing.SURE)
         ),
-        mistake(
-            "forgets-the-text", recognise=fits(replace(RIGHT, given="last"), replace(RIGHT, given="prompt"), where=SURE)
+        "forgets-the-text": When(
+            writing.fits(
+                replace(writing.RIGHT, given="last"), replace(writing.RIGHT, given="prompt"), where=writing.SURE
+            )
         ),
-        *DRAWS,
-    ),
+        **by_id(*writing.DRAWS),
+    },
     builds_on=("next_token_probabilities",),
 )

@@ -9,19 +9,17 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_11.shared import LESSON
 from grader.exercises.lesson_11.uneven_heads import even, uneven
 from grader.sentences import say, together
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.subject import Request
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
-NAME = "head_that_remembers"
 Head = tuple[int, int]
 
 
@@ -214,7 +212,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
         tip = say("`.item()` takes the number out of a tensor.") if whole or isinstance(outcome.value, Tensor) else ""
         found = say("a pair with a tensor in it") if whole else compare.in_words(outcome.value)
         message = say(
-            "`{name}` returned {what}, but should return two whole numbers, (layer, head).", name=NAME, what=found
+            "`{name}` returned {what}, but should return two whole numbers, (layer, head).", name=spec.name, what=found
         )
         return Finding("wrong-type", together(message, tip))
     expected = session.evaluate(case, reference)
@@ -223,7 +221,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
     sizes = f"L = {case.sizes['L']}, H = {case.sizes['H']}, T = {case.sizes['T']}"
     said = say(
         "`{name}` returned {got}, expected {expected} ({case}; {sizes}).",
-        name=NAME,
+        name=spec.name,
         got=got,
         expected=expected,
         case=say(name),
@@ -247,7 +245,7 @@ def _finds(title: str, weight: float, *names: str) -> Part:
 
 def _unchanged(session: Session) -> Finding | None:
     if any(session.call(case).changed for case in session.cases.values()):
-        said = say("`{name}` changed one of its arguments in place. Make a new tensor instead.", name=NAME)
+        said = say("`{name}` changed one of its arguments in place. Make a new tensor instead.", name=spec.name)
         return Finding("changes-argument", said)
     return not_judged("values-first") if _wrong(session, PLAIN) is not None else None
 
@@ -281,7 +279,7 @@ def _on_random_weights(session: Session, way: Looks) -> Iterator[bool]:
     draw = Draw("random weights")
     texts = ((draw.normal((3, 4, 24, 24), 2.0).softmax(-1), *_text(draw, 24, 6)) for _ in range(40))
     for args in [args for args in texts if way(*args) != RIGHT(*args)][:6]:
-        answer = session.ask(Request("call", NAME, args)).value
+        answer = session.ask(Request("call", spec.name, args)).value
         yield isinstance(answer, tuple | list) and tuple(answer) == way(*args)
 
 
@@ -320,9 +318,7 @@ def _least(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
     return RIGHT(-weights, labels, ids)
 
 
-EXERCISE = Exercise(
-    name=NAME,
-    lesson=LESSON,
+EXERCISE = spec.exercise(
     points=3,
     signature=("weights", "labels", "ids"),
     cases=_cases,
@@ -335,54 +331,23 @@ EXERCISE = Exercise(
         _finds("takes one layer, one head, float64", 0.5, ONE_LAYER, ONE_HEAD, DOUBLE),
         Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
     ),
-    mistakes=(
-        mistake(
-            "flat-index",
-            recognise=_one_number,
-        ),
-        mistake(
-            "divided-by-layers",
-            recognise=_divided_by_layers,
-        ),
-        mistake(
-            "layer-and-head-exchanged",
-            recognise=_exchanged,
-        ),
-        mistake(
-            "rows-and-columns-swapped",
-            recognise=_everywhere(Looks(turned=True)),
-        ),
-        mistake(
-            "looks-for-itself",
-            recognise=_everywhere(
+    mistakes={
+        "flat-index": When(_one_number),
+        "divided-by-layers": When(_divided_by_layers),
+        "layer-and-head-exchanged": When(_exchanged),
+        "rows-and-columns-swapped": When(_everywhere(Looks(turned=True))),
+        "looks-for-itself": When(
+            _everywhere(
                 Looks(of="ids"),
                 Looks(of="ids", past="before", known="before"),
                 Looks(of="ids", past="all", known="all"),
-            ),
+            )
         ),
-        mistake(
-            "places-without-label-counted",
-            recognise=_everywhere(Looks(of="next"), Looks(of="next", past="all", known="all")),
-        ),
-        mistake(
-            "new-words-counted",
-            recognise=_everywhere(Looks(past="all", known="all")),
-        ),
-        mistake(
-            "later-places-counted",
-            recognise=_everywhere(Looks(past="all")),
-        ),
-        mistake(
-            "own-place-left-out",
-            recognise=_everywhere(Looks(past="before", known="before"), Looks(past="before")),
-        ),
-        mistake(
-            "one-occurrence-only",
-            recognise=_everywhere(Looks(only="first"), Looks(only="last"), Looks(only="largest")),
-        ),
-        mistake(
-            "least-instead-of-most",
-            recognise=_as(_least),
-        ),
-    ),
+        "places-without-label-counted": When(_everywhere(Looks(of="next"), Looks(of="next", past="all", known="all"))),
+        "new-words-counted": When(_everywhere(Looks(past="all", known="all"))),
+        "later-places-counted": When(_everywhere(Looks(past="all"))),
+        "own-place-left-out": When(_everywhere(Looks(past="before", known="before"), Looks(past="before"))),
+        "one-occurrence-only": When(_everywhere(Looks(only="first"), Looks(only="last"), Looks(only="largest"))),
+        "least-instead-of-most": When(_as(_least)),
+    },
 )

@@ -9,15 +9,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_11.shared import LESSON
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 from grader.tolerance import FLOAT32
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(weights: Tensor, ids: Tensor) -> Tensor:
@@ -131,14 +130,11 @@ def _ways(**fields: object) -> Callable[[Tensor, Tensor], Tensor]:
     return Looks(**fields)  # type: ignore[arg-type]
 
 
-EXERCISE = Exercise(
-    name="induction_scores",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=3,
-    signature=("weights", "ids"),
-    outputs=(Output("scores", "L H"),),
+    outputs={"scores": "L H"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(CAUSAL),
         parts.values("finds what followed last time, in one text", 3, CAUSAL),
@@ -149,19 +145,19 @@ EXERCISE = Exercise(
         parts.unchanged(CAUSAL, weight=0.5),
         parts.gradients(CAUSAL, weight=0.5),
     ),
-    mistakes=(
-        mistake("rows-and-columns-swapped", (_ways(turned=True),)),
-        mistake("on-the-token-itself", (_ways(by=0), _ways(by=0, own=True))),
-        mistake("own-place-counted", (_ways(own=True), _ways(own=True, rows="all"))),
-        mistake("new-tokens-counted", (_ways(rows="all"),)),
-        mistake("latest-occurrence-only", (_ways(only="latest"), _ways(only="first"))),
-        mistake("one-place-too-early", (_ways(by=-1),)),
-        mistake("looks-for-the-next-token", (_ways(of_next=True, by=0), _ways(of_next=True))),
-        mistake("later-occurrences-counted", (_ways(later=True), _ways(later=True, own=True))),
-        mistake("averaged-over-occurrences", (_ways(shared=True),)),
-        mistake("averaged-over-pairs", (_ways(pairs=True),)),
-        mistake("largest-only", (_ways(largest=True),)),
-        mistake("summed-over-places", (_ways(summed=True),)),
-        mistake("no-place-divided", recognise=_divided_by_nothing),
-    ),
+    mistakes={
+        "rows-and-columns-swapped": _ways(turned=True),
+        "on-the-token-itself": (_ways(by=0), _ways(by=0, own=True)),
+        "own-place-counted": (_ways(own=True), _ways(own=True, rows="all")),
+        "new-tokens-counted": _ways(rows="all"),
+        "latest-occurrence-only": (_ways(only="latest"), _ways(only="first")),
+        "one-place-too-early": _ways(by=-1),
+        "looks-for-the-next-token": (_ways(of_next=True, by=0), _ways(of_next=True)),
+        "later-occurrences-counted": (_ways(later=True), _ways(later=True, own=True)),
+        "averaged-over-occurrences": _ways(shared=True),
+        "averaged-over-pairs": _ways(pairs=True),
+        "largest-only": _ways(largest=True),
+        "summed-over-places": _ways(summed=True),
+        "no-place-divided": When(_divided_by_nothing),
+    },
 )

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_11.shared import LESSON, whole_numbers
+from grader.exercises.lesson_11.shared import whole_numbers
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Output
-from grader.spec.words import Words
+from grader.spec.exercise import Case
+from grader.spec.spec import Spec
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 Pair = tuple[Tensor, Tensor]
 
@@ -98,14 +98,11 @@ def _rolled(shift: int) -> Callable[..., Pair]:
     return variant
 
 
-EXERCISE = Exercise(
-    name="language_batch",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=2,
-    signature=("ids", "starts", "block_size"),
-    outputs=(Output("inputs", "B T"), Output("labels", "B T")),
+    outputs={"inputs": "B T", "labels": "B T"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(BATCH),
         parts.values("pieces from every start, and the tokens that come next", 3, BATCH),
@@ -114,21 +111,18 @@ EXERCISE = Exercise(
         whole_numbers(BATCH),
         parts.unchanged(BATCH, 0.5),
     ),
-    mistakes=(
-        mistake("labels-not-shifted", (_apart(0, 0), _apart(1, 1))),
-        mistake("shifted-backwards", (_apart(1, 0), _apart(0, -1), _rolled(1))),
-        mistake("shifted-twice", (_apart(0, 2), _apart(-1, 1))),
-        mistake(
-            "runs-in-rows",
-            (
-                _rows(lambda _starts: 0),
-                _rows(lambda starts: int(starts[0])),
-                _rows(lambda starts: int(starts.min())),
-                _rows(lambda _starts: 0, along=False),
-            ),
+    mistakes={
+        "labels-not-shifted": (_apart(0, 0), _apart(1, 1)),
+        "shifted-backwards": (_apart(1, 0), _apart(0, -1), _rolled(1)),
+        "shifted-twice": (_apart(0, 2), _apart(-1, 1)),
+        "runs-in-rows": (
+            _rows(lambda _starts: 0),
+            _rows(lambda starts: int(starts[0])),
+            _rows(lambda starts: int(starts.min())),
+            _rows(lambda _starts: 0, along=False),
         ),
-        mistake("starts-count-blocks", (_blocks,)),
-        mistake("labels-are-the-next-block", (_next_block,)),
-        mistake("labels-go-round", (_rolled(-1),)),
-    ),
+        "starts-count-blocks": _blocks,
+        "labels-are-the-next-block": _next_block,
+        "labels-go-round": _rolled(-1),
+    },
 )

@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_11.shared import LESSON
 from grader.sentences import say
 from grader.spec import parts
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Output, Part
+from grader.spec.exercise import Case, Finding, Part
 from grader.spec.session import Session
-from grader.spec.words import Words
+from grader.spec.spec import Spec, When
 
-mistake = Words(__file__)
+spec = Spec(__name__)
 
 
 def reference(logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
@@ -266,14 +265,11 @@ def _only(*names: str) -> Callable[[Session], bool]:
     return recognise
 
 
-EXERCISE = Exercise(
-    name="next_token_probabilities",
-    lesson=LESSON,
+EXERCISE = spec.exercise(
+    reference,
     points=4,
-    signature=("logits", "temperature=1.0", "top_k=None", "top_p=None"),
-    outputs=(Output("probabilities", "... V"),),
+    outputs={"probabilities": "... V"},
     cases=_cases,
-    reference=reference,
     parts=(
         parts.shape(PLAIN),
         parts.values("a softmax of the logits", 0.5, PLAIN),
@@ -288,70 +284,49 @@ EXERCISE = Exercise(
         parts.unchanged(TOP_K, 0.5),
         _gradients(0.5),
     ),
-    mistakes=(
-        mistake("nothing-without-top-k-and-top-p", recognise=_nothing_where_plain),
-        mistake("divides-by-zero", recognise=_only(COLD, COLD_SINGLE)),
-        mistake("divides-by-nearly-zero", recognise=_only(COLD_SINGLE)),
-        mistake(
-            "temperature-multiplied", (replace(RIGHT, heat="multiplies"), replace(RIGHT, heat="multiplies", cold=False))
+    mistakes={
+        "nothing-without-top-k-and-top-p": When(_nothing_where_plain),
+        "divides-by-zero": When(_only(COLD, COLD_SINGLE)),
+        "divides-by-nearly-zero": When(_only(COLD_SINGLE)),
+        "temperature-multiplied": (replace(RIGHT, heat="multiplies"), replace(RIGHT, heat="multiplies", cold=False)),
+        "temperature-forgotten": (replace(RIGHT, heat="nothing"), replace(RIGHT, heat="nothing", cold=False)),
+        "temperature-on-probabilities": tuple(
+            replace(RIGHT, heat=heat, cold=cold) for heat in ("probabilities", "twice") for cold in (True, False)
         ),
-        mistake("temperature-forgotten", (replace(RIGHT, heat="nothing"), replace(RIGHT, heat="nothing", cold=False))),
-        mistake(
-            "temperature-on-probabilities",
-            tuple(
-                replace(RIGHT, heat=heat, cold=cold) for heat in ("probabilities", "twice") for cold in (True, False)
-            ),
+        "top-k-above-vocabulary": When(_only(WIDE)),
+        "top-p-before-top-k": TOGETHER,
+        "not-renormalised": tuple(
+            replace(RIGHT, ends=ends, together=together)
+            for ends in (("left", "left"), ("left", "divided"), ("divided", "left"))
+            for together in (False, True)
+            if ends != ("left", "divided") or not together
         ),
-        mistake("top-k-above-vocabulary", recognise=_only(WIDE)),
-        mistake("top-p-before-top-k", (TOGETHER,)),
-        mistake(
-            "not-renormalised",
-            tuple(
-                replace(RIGHT, ends=ends, together=together)
-                for ends in (("left", "left"), ("left", "divided"), ("divided", "left"))
-                for together in (False, True)
-                if ends != ("left", "divided") or not together
-            ),
+        "top-p-one-too-few": (
+            replace(RIGHT, more_p=-1),
+            replace(RIGHT, more_p=-1, at_least=0),
+            lambda *args: replace(RIGHT, more_p=-1, at_least=0)(*args).nan_to_num(0.0),
         ),
-        mistake(
-            "top-p-one-too-few",
-            (
-                replace(RIGHT, more_p=-1),
-                replace(RIGHT, more_p=-1, at_least=0),
-                lambda *args: replace(RIGHT, more_p=-1, at_least=0)(*args).nan_to_num(0.0),
-            ),
+        "top-p-one-too-many": replace(RIGHT, more_p=1),
+        "top-p-as-threshold": (
+            replace(RIGHT, threshold=True),
+            replace(RIGHT, threshold=True, at_least=0),
+            lambda *args: replace(RIGHT, threshold=True, at_least=0)(*args).nan_to_num(0.0),
         ),
-        mistake("top-p-one-too-many", (replace(RIGHT, more_p=1),)),
-        mistake(
-            "top-p-as-threshold",
-            (
-                replace(RIGHT, threshold=True),
-                replace(RIGHT, threshold=True, at_least=0),
-                lambda *args: replace(RIGHT, threshold=True, at_least=0)(*args).nan_to_num(0.0),
-            ),
+        "sorted-order-returned": (
+            *(replace(RIGHT, back="never", back_from=when) for when in ("always", "any", "p", "k")),
+            replace(RIGHT, result=lambda chances: chances.sort(-1, descending=True).values),
         ),
-        mistake(
-            "sorted-order-returned",
-            (
-                *(replace(RIGHT, back="never", back_from=when) for when in ("always", "any", "p", "k")),
-                replace(RIGHT, result=lambda chances: chances.sort(-1, descending=True).values),
-            ),
+        "order-applied-twice": tuple(
+            replace(RIGHT, back="gather", back_from=when) for when in ("always", "any", "p", "k")
         ),
-        mistake(
-            "order-applied-twice",
-            tuple(replace(RIGHT, back="gather", back_from=when) for when in ("always", "any", "p", "k")),
+        "filtered-to-zero-logit": (
+            *(_zero_logits(*which) for which in ((True, True), (True, False), (False, True))),
+            _times_stays,
+            *(replace(RIGHT, ends=ends) for ends in (("zero logit",) * 2, ("zero logit", "divided"))),
+            replace(RIGHT, ends=("divided", "zero logit")),
         ),
-        mistake(
-            "filtered-to-zero-logit",
-            (
-                *(_zero_logits(*which) for which in ((True, True), (True, False), (False, True))),
-                _times_stays,
-                *(replace(RIGHT, ends=ends) for ends in (("zero logit",) * 2, ("zero logit", "divided"))),
-                replace(RIGHT, ends=("divided", "zero logit")),
-            ),
-        ),
-        mistake("smallest-kept", (replace(RIGHT, descending=False),)),
-        mistake("top-k-off-by-one", (replace(RIGHT, more_k=1), replace(RIGHT, more_k=-1))),
-        mistake("log-probabilities", (replace(RIGHT, result=torch.log),)),
-    ),
+        "smallest-kept": replace(RIGHT, descending=False),
+        "top-k-off-by-one": (replace(RIGHT, more_k=1), replace(RIGHT, more_k=-1)),
+        "log-probabilities": replace(RIGHT, result=torch.log),
+    },
 )

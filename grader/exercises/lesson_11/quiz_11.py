@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader.exercises.lesson_11.shared import LESSON
-from grader.spec.answers import choice, number, quiz, written
+from grader.spec.answers import choice, number, written
+from grader.spec.spec import Spec
 
 
 def _kept() -> int:
@@ -70,4 +70,4 @@ QUESTIONS = (
     ),
 )
 
-EXERCISE = quiz("quiz_11", LESSON, 2, QUESTIONS)
+EXERCISE = Spec(__name__).quiz(2, QUESTIONS)

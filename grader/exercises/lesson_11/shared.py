@@ -19,7 +19,6 @@ from grader.spec.exercise import Finding, Part, Setup, not_judged
 from grader.spec.session import Session
 from grader.tolerance import FLOAT32
 
-LESSON = "11_small_gpt"
 State = dict[str, Tensor]
 
 
