@@ -180,9 +180,9 @@ def test_specification_that_the_teacher_keeps(room, monkeypatch):
 FAULTS = {
     "syntax": ("points=2", "points=2 2", "points=2 2", "SyntaxError: invalid syntax"),
     "no such part": ("parts.usual(", "parts.unusual(", "parts.unusual(", "AttributeError: .*'unusual'"),
-    "no such function": ("reference=reference", "reference=torchs", "reference=torchs", "NameError: .*'torchs'"),
-    "another name": ('name="centred"', 'name="centered"', "EXERCISE =", "the file .* must be exercises/centered.py"),
-    "nothing": ("= Exercise(", "= dict(", "EXERCISE =", "expected EXERCISE = .*, got dict"),
+    "no such function": ("    reference,", "    torchs,", "    torchs,", "NameError: .*'torchs'"),
+    "another name": ("Spec(__name__)", 'Spec("own_exercise_centered")', "EXERCISE =", "the file .* must be"),
+    "nothing": ("EXERCISE =", "EXERCISE = 1\nexercise =", "EXERCISE =", "expected EXERCISE = .*, got int"),
 }
 
 
