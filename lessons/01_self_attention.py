@@ -46,7 +46,8 @@
 # - accept float32 and float64, and return the type they were given;
 # - don't change their arguments;
 # - work for any number of leading axes where a shape begins with `...`;
-# - let gradients flow through them, without a detour through NumPy or Python numbers;
+# - let gradients (the slopes that training follows) flow through them, without a detour through NumPy or Python
+#   numbers;
 # - make every new tensor on the device of their inputs, as in `torch.zeros(3, device=x.device)`, so that they run on
 #   a GPU too.
 #
@@ -793,8 +794,8 @@ compare_guess("01_larger_divisor", round(by_100, 2))
 # changes.
 
 # %% [markdown]
-# The root doesn't cure the first limit of section 4. Of eight random words of width 16, each still keeps four fifths
-# of itself when the plain dot products are divided by the root, and at width 64 nearly all. What a word looks for and
+# The root doesn't cure the first limit of section 4. Of eight random words of width 16, each still keeps most of
+# itself when the plain dot products are divided by the root, and at width 64 nearly all. What a word looks for and
 # what it is found by are the same vector, and no other vector fits as well. Only a query of its own frees it. (The
 # end of the lesson measures this.)
 #
@@ -938,9 +939,8 @@ check(self_attention)
 # %% [markdown]
 # ## 8 · Your attention, trained
 #
-# A new model starts with random matrices. Small random matrices give scores near zero, and such scores give nearly
-# equal weights, so it starts about where this lesson started, with the plain average that failed in section 1. Only
-# training turns it into attention.
+# A new model starts with random matrices, so its weights are random, too, and what "it" takes at first is a mixture
+# without meaning. Only training turns it into attention.
 #
 # So put your `self_attention` into the reader and let training find the three matrices. How often will it be right, and
 # what does "it" look at in the end?

@@ -183,14 +183,27 @@ print((mine[0][1] - context_vector_2).abs().max().round(decimals=4))
 #
 # $$H(w) = -\sum_j w_j \ln w_j$$
 #
-# With the natural logarithm its unit is the *nat*. Here are the entropies of three rows of four weights.
+# With the natural logarithm its unit is the *nat*. Here are three rows of four weights, and then their entropies.
 
 # %%
 rows = {
     "uniform": [0.25, 0.25, 0.25, 0.25],
-    "two of four": [0.5, 0.5, 0.0, 0.0],
-    "mostly one": [0.97, 0.01, 0.01, 0.01],
+    "two of four": [0.5, 0.0, 0.5, 0.0],
+    "mostly one": [0.01, 0.01, 0.97, 0.01],
 }
+
+# %% role="draw"
+four = ["robot", "lift", "crate", "it"]
+figure, axes = plt.subplots(1, 3, figsize=(9.0, 1.7), layout="constrained")
+for panel, (name, row) in zip(axes, rows.items(), strict=True):
+    draw_attention(panel, name, four, torch.tensor(row), query=3)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* the words robot, lift, crate, it appear three times. From "it", equal arcs lead to all words,
+# then to "robot" and "crate" alone, and at last one thick arc to "crate".
+
+# %%
 for name, row in rows.items():
     terms = [-w * math.log(w) for w in row if w > 0]
     added_up = " + ".join(f"{t:.4f}" for t in terms)
@@ -414,8 +427,8 @@ compare_guess("02_step_sizes", outcome)
 # in `fetch` and in the cell behind this answer, which a click on its three dots opens.
 
 # %% [markdown]
-# The unscaled scores of these runs are 8 times as large as the scaled ones, at the start and at every later step.
-# Which of the two does the harm? We leave the scale out again, but divide both matrices by √8 at the start, so that
+# Without the scale, the same matrices give scores 8 times as large, at the start and at every later step. Which of
+# the two does the harm? We leave the scale out again, but divide both matrices by √8 at the start, so that
 # the first scores are as small as the scaled ones.
 
 # %%
@@ -485,9 +498,20 @@ def looks(reader, ending):
 
 
 # %% [markdown]
-# In lesson 01 one layer did no better than tossing a coin. In both sentences "it" asked the same question, so the
-# ratio of its weights on the robot and the crate was the same. With a second layer, "it" can look around again, and
-# by then its vector contains what it took before.
+# In lesson 01 one layer tossed a coin, since "it" asked the same question in both sentences. With a second layer, "it"
+# can look around again, and by then its vector contains what it took before. Four words might be worth a look, which
+# are the lifter, the lifted, "it" itself and the ending.
+
+# %% role="draw"
+figure, axes = plt.subplots(figsize=(9.6, 1.7), layout="constrained")
+said, row = robot_sentence("robot", "crate", "heavy"), torch.zeros(12)
+row[[LIFTER, LIFTED, IT, ENDING]] = 0.25
+title = "the lifter, the lifted, it and the ending"
+draw_attention(axes, title, said, row, IT)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* the sentence with "heavy". Equal arcs lead from "it" to "robot", "crate" and "heavy".
 
 # %%
 predict(

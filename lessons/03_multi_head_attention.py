@@ -985,11 +985,11 @@ compare_guess("03_single_head", round(right[:3].mean().item(), 1))
 #
 # *The robot could not lift the crate because it was too heavy*, or *too weak*. In lesson 01 a single layer did no
 # better than tossing a coin, since in any row the weights of the robot and the crate have the same ratio, whatever the
-# ending. In lesson 02 it took two layers. Here we give the same sentences to a single layer with two heads.
+# ending. In lesson 02 it took two layers. Here lesson 01's reader has a single layer again, with your
+# `multi_head_attention` in it.
 #
-# The reader is lesson 01's, with a single layer and with your `multi_head_attention` in it. How many of the new
-# sentences will two heads get right, on average over five starts? (Training ten readers takes about half a minute, or
-# more on a busy machine.)
+# How many of the new sentences will two heads get right, on average over five starts? (Training ten readers takes about
+# half a minute, or more on a busy machine.)
 
 
 # %%
@@ -1032,8 +1032,8 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # "crate" with both endings. In the other it leads to "heavy" in the first sentence, and to "robot" in the one with
 # "weak".
 #
-# One head does no better than tossing a coin, and two heads find nearly every answer, in a single layer. How can that
-# be? Lesson 01's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
+# One head does no better than tossing a coin, and from most starts two heads find about nine answers of ten or more, in
+# a single layer. How can that be? Lesson 01's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
 # endings. But the ratio of a noun's weight to that of the *ending* changes. One head looks at the crate in both
 # sentences. The other looks at the robot, unless an ending like "heavy" takes that weight away. `w_o` adds up what
 # they bring. After "heavy" the crate arrives alone, and after "weak" the robot arrives with nearly all of a head's
@@ -1044,7 +1044,7 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # steps (`steps=300`), and see how many readers with two heads still succeed.
 
 # %% [markdown]
-# In lesson 01's table the second head does what the second layer did, each at the best of five rates.
+# In lesson 01's table, from two starts of three, the second head does what the second layer did.
 
 # %% role="try" timed=true
 show_reads("two heads", yours=my_shares[1].max().item())

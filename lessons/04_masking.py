@@ -525,7 +525,7 @@ compare_guess("04_padding_seen", outcome)
 # %% [markdown] role="answer"
 # With padding at the **end** the real tokens are safe, because for them padding is in the future, which is hidden
 # anyway. Only padded queries look at padding, and nobody reads their outputs, so the slip goes unnoticed. Padding at
-# the **front** is usual when a model continues a batch of prompts. Then the real tokens give half of their weight or
+# the **front** is usual when a model continues a batch of given texts. Then the real tokens give half of their weight or
 # more to padding.
 
 # %% [markdown]

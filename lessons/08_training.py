@@ -1108,7 +1108,7 @@ predict(
     ["nearly all", "about half", "hardly any"],
 )
 
-# %% role="try" timed=true claim="smoothing_costs_no_date"
+# %% role="try" timed=true claim="a_smoothed_loss_stays_high"
 # The same training with label smoothing, beside yours.
 my_smooth = new_model(seed=0)
 my_step = step_with(functools.partial(mean_loss, label_smoothing=0.1))
@@ -1125,10 +1125,10 @@ my_outcomes = ["hardly any", "about half", "nearly all"]
 compare_guess("08_smoothing", my_outcomes[round(2 * my_judged["with"][0])])
 
 # %% [markdown] role="answer"
-# It gets about as many dates right as the model without smoothing. The targets give the right token 0.9 + 0.1/14 =
-# 0.907, and the model has learnt just that. A model that predicts exactly this has a loss of 0.55, the smallest
-# possible. So compare two losses only if both are computed in the same way. What is smoothing good for, then? It also
-# makes a model less sure where it is wrong, and the paper's translations got better with it.
+# Nearly all of its dates are right. The targets give the right token 0.9 + 0.1/14 = 0.907, and the model has learnt
+# just that. A model that predicts exactly this has a loss of 0.55, the smallest possible. So compare two losses only
+# if both are computed in the same way. What is smoothing good for, then? It also makes a model less sure where it is
+# wrong, and the paper's translations got better with it.
 
 # %% [markdown]
 # ## 10 · Three bugs, and what the loss shows of them

@@ -17,7 +17,7 @@ FOUND = claims.claims_of(read_folder(claims.ROOT / "lessons"))
 QUICK = "small_matrices_average"  # nothing is trained for it
 TRAINS = ("torch.optim.", "learn_to_read(")
 # These compare at one rate, and wait for their comparison in benchmarks/sweeps.py.
-AT_ONE_RATE = {"distance_reaches_further", "smoothing_costs_no_date", "two_layers_copy_words"}
+AT_ONE_RATE = {"distance_reaches_further", "two_layers_copy_words"}
 
 
 def test_every_claim_has_an_entry_and_every_entry_a_claim():
