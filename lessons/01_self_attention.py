@@ -165,9 +165,10 @@ show_reads("plain average", yours=just_now)
 # %% [markdown]
 # The table has three trainings, each from another start, at the best of five learning rates (the size of a training
 # step), and in the last column the one that has just run. Somebody who tosses a coin between the two nouns of a
-# sentence gets half of the answers right, and the plain average does no better, from some starts worse. "The robot
-# could not lift the crate" and "the crate could not lift the robot" have the same average, and in it the two nouns
-# are lost among ten other words. The table grows as your pieces get better.
+# sentence gets half of the answers right, and the plain average does no better. "The robot could not lift the crate"
+# and "the crate could not lift the robot" have the same average, so the reader finds out which two nouns are in a
+# sentence, but not which of them lifts. (From some starts it does worse. Then it has learnt which nouns go with an
+# ending, and the new sentences pair them in another way.) The table grows as your pieces get better.
 #
 # ## 2 · Compare every word with every word
 #
@@ -542,7 +543,7 @@ my_share = learn_to_read(Reader(Layer(context_vectors)), rate=0.001)
 show_reads("dot products", yours=my_share)
 
 # %% [markdown]
-# With your dot products the reader finds the two nouns among the twelve words, and then it tosses a coin.
+# With your dot products the reader knows the two nouns as well, and it still tosses a coin between them.
 #
 # ### What this attention can't do
 #
@@ -965,7 +966,7 @@ show(rows, ["heavy", "weak"], columns, title='weight of "it"', form=".4f")
 # At most about half of the answers are right, as if a coin were tossed, and the second table shows why. The ratio of
 # the two weights is the same in both sentences, to the last digit. "It" has the same vector in both, so it asks the
 # same question, and the two nouns give the same answers. Training can choose other matrices, but in one layer no
-# matrices let the ending decide. Lesson 02 begins here.
+# matrices let the ending decide between who lifts and who is lifted. Lesson 02 begins here.
 #
 # ## 9 · Quiz
 #
@@ -1027,8 +1028,8 @@ check(quiz_01, "quiz_01")
 #
 # You have written every step of self-attention, for one sequence or a batch, and you can say what each part is there
 # for. Dot products are there because a plain average fails, three matrices because one vector can't do three jobs, and
-# the square root because wide vectors score too high. In the reader, what you wrote finds the two nouns among twelve
-# words, and you know why it can't choose between them.
+# the square root because wide vectors score too high. The reader knows the two nouns of a sentence, and you know why
+# it can't choose between them yet.
 #
 # **To read next**
 #
