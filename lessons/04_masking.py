@@ -1060,8 +1060,8 @@ compare_guess("04_honest_answers", outcome)
 # %% [markdown] role="answer"
 # Fewer of its answers are right, and yet it writes the rhyme, with your attention function. After "this is the"
 # nobody can know whether the house, the malt, the rat or the cat comes next, and a model that always knows has
-# looked. Somebody who knows the rhyme by heart, and always bets on the word that follows most often, gets 94.5 %
-# right. Nobody can do better, and your model gets just that.
+# looked. Somebody who knows the rhyme by heart, sees the words so far, at most twelve, and always bets on the word
+# that follows most often, gets 94.5 % right. Nobody can do better, and your model gets just that.
 
 # %% [markdown]
 # ## 12 · Quiz
