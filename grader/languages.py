@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -76,7 +77,7 @@ def chosen() -> str:
     """The learner's language, the first of these that is known: `GRADER_LANG`, what was chosen by `language`, what the
     notebook's own text is in, English. A name that isn't known is told once, and passed over."""
     for where, code in _named():
-        if code == ENGLISH or code in languages():
+        if code == ENGLISH or (code := known(code)):
             return code
         _tell(where, code)
     return ENGLISH
@@ -85,7 +86,7 @@ def chosen() -> str:
 def language(code: str = "") -> None:
     """Have reports, hints and messages in the language of this code from now on, for example `language("ko")`. It is
     kept beside the progress. Without a code, print which language it is and which there are."""
-    wanted = _known(code)
+    wanted = known(code)
     if not code:
         said = say("The course's messages are in {language}.", language=languages()[chosen()])
         print(shown(together(said, _there_are())))
@@ -119,15 +120,16 @@ def choose(code: str) -> str:
 
 def problem(code: object) -> str:
     """A sentence on a code that is none of a language's, with those that there are; empty for one that is."""
-    if _known(code):
+    if known(code):
         return ""
     return together(say("There is no language {code}.", code=repr(code)), _there_are())
 
 
-def _known(code: object) -> str:
-    """A language's code as it is written here, from one that somebody typed; empty if there is none."""
+def known(code: object) -> str:
+    """A language's code as it is written here, from what somebody typed ("KO"), or as systems have it ("ko_KR.UTF-8");
+    empty if there is no such language."""
     written = code.strip().lower() if isinstance(code, str) else ""
-    return written if written in languages() else ""
+    return next((one for one in (written, re.split("[-_.]", written)[0]) if one in languages()), "")
 
 
 def _there_are() -> str:
@@ -195,6 +197,14 @@ def language_of(document: dict[str, Any]) -> str:
     """The language that a notebook says its text is in; English where it doesn't say."""
     named = dict_in(dict_in(document.get("metadata")).get("course")).get("language")
     return named if isinstance(named, str) else ENGLISH
+
+
+def set_language(metadata: dict[str, Any], language: str) -> None:
+    """Note in a notebook's metadata in which language its text is; nothing stands for English."""
+    course = {name: value for name, value in dict_in(metadata.pop("course", None)).items() if name != "language"}
+    course |= {} if language == ENGLISH else {"language": language}
+    if course:
+        metadata["course"] = course
 
 
 @cache

@@ -1,5 +1,6 @@
 """The notebook that goes to `autograded/`: the instructor's graded cells with their own metadata, the student's text in
-between, the judge's words as output. Nothing else of the submission comes along: no metadata, no output, no attachment.
+between, the judge's words as output. Nothing else of the submission comes along but its language: no metadata, no
+output, no attachment.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from grader.judge.plan import as_code
 from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, read
 from grader.judge.result import SubmissionResult
 from grader.judge.words import as_html, as_text, footer, preface, test_as_html
+from grader.languages import ENGLISH, known, language_of, set_language
+from grader.plain import dict_in
 
 RESULT = "course_result"
 GRADERS = ("solution", "check", "given", OWN_ANSWER, OWN_TEST, OWN_TASK)  # roles of the cells that nbgrader knows
@@ -28,7 +31,7 @@ def rebuild(
     outline: Outline, submission: bytes, result: SubmissionResult, release: Release, limits: Limits
 ) -> dict[str, Any]:
     """The autograded notebook, as JSON has it. `outline` is the instructor's, `submission` the student's notebook, of
-    which nothing is taken if it can't be read; `release` has the last word on points and locked text."""
+    which only the language is taken if it can't be read; `release` has the last word on points and locked text."""
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells) if not result.unreadable else ()
     except Unreadable:
@@ -44,9 +47,19 @@ def rebuild(
     for finished in made.cells:
         _as_released(finished, release)
     metadata = {**outline.metadata, RESULT: result.to_plain()}
+    set_language(metadata, _language(submission))
     if release.kernelspec:
         metadata["kernelspec"] = dict(release.kernelspec)
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": made.cells}
+
+
+def _language(submission: bytes) -> str:
+    """The language in which a student has the lesson, as their notebook says it; English if it says none that there
+    is."""
+    try:
+        return known(language_of(dict_in(json.loads(submission)))) or ENGLISH
+    except (ValueError, RecursionError):
+        return ENGLISH
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def language(code: str, notebooks: tuple[Path, ...]) -> None:
     if not code:
         languages.language()
         return
-    wanted = code.strip().lower()
+    wanted = languages.known(code)
     for path in notebooks:
         echo(switch(path, wanted))
     echo(languages.choose(wanted))

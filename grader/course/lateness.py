@@ -28,10 +28,17 @@ from grader.course.json_lines import append_line, lines_file, read_lines
 from grader.course.settings import CourseSettings, settings_of
 from grader.course.sharing import user_name
 from grader.plain import made
+from grader.sentences import Several, say, together
 
 HandIn = TypeVar("HandIn")
 DAY = timedelta(days=1)
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+# Lengths of time in words, for one and for more, each with its seconds.
+_UNITS = (
+    ("{count} day", "{count} days", 86_400),
+    ("{count} hour", "{count} hours", 3_600),
+    ("{count} minute", "{count} minutes", 60),
+    ("{count} second", "{count} seconds", 1),
+)
 
 
 @dataclass(frozen=True)
@@ -49,18 +56,26 @@ class LateDays:
     def words(self, rule: CourseSettings, penalty: float = 0.0) -> str:
         """How late a hand-in is, in words for a student and for an export; "" if there is nothing to say. `penalty` is
         in points."""
-        said = [f"due date moved by {duration(self.moved)}{f': {self.why}' if self.why else ''}"] if self.moved else []
-        if self.since and not self.days:
-            said.append(f"{duration(self.since)} late, within the grace period of {duration(rule.grace)}")
-        elif self.days:
-            charged, parts = self.days - self.free, []
-            if self.free:
-                parts.append(f"{_count(self.free, 'free day')}")
-            if charged and rule.percent_a_day is not None:
-                parts.append(f"{charged} at {rule.percent_a_day:g} %")
-            begun = f", {_count(self.days, 'day')} begun: {', '.join(parts)}" if parts else ""
-            said.append(f"{duration(self.since)} late{begun}{f', {penalty:g} points off' if penalty else ''}")
-        return "; ".join(said)
+        moved = ""
+        if self.moved:
+            template = "due date moved by {time}: {why}" if self.why else "due date moved by {time}"
+            moved = say(template, time=duration(self.moved), **({"why": self.why} if self.why else {}))
+        late = self._late(rule, penalty) if self.since or self.days else ""
+        return say("{moved}; {late}", moved=moved, late=late) if moved and late else moved or late
+
+    def _late(self, rule: CourseSettings, penalty: float) -> str:
+        since = duration(self.since)
+        if not self.days:
+            return say("{time} late, within the grace period of {grace}", time=since, grace=duration(rule.grace))
+        charged, parts = self.days - self.free, [say("{time} late", time=since)]
+        counted = [_count(self.free, "{count} free day", "{count} free days")] if self.free else []
+        if charged and rule.percent_a_day is not None:
+            counted.append(say("{count} at {percent} %", count=charged, percent=f"{rule.percent_a_day:g}"))
+        if counted:
+            begun = _count(self.days, "{count} day begun", "{count} days begun")
+            parts.append(say("{begun}: {counted}", begun=begun, counted=Several(counted, ", ")))
+        parts += [say("{points} points off", points=f"{penalty:g}")] if penalty else []
+        return Several(parts, ", ")
 
 
 class Deadlines:
@@ -235,14 +250,14 @@ def duration(time: timedelta) -> str:
     """
     left = int(time.total_seconds())
     said: list[str] = []
-    for unit, size in _UNITS:
-        if left >= size or (unit == "second" and not said):
-            said.append(_count(left // size, unit))
+    for one, more, size in _UNITS:
+        if left >= size or (size == 1 and not said):
+            said.append(_count(left // size, one, more))
         left %= size
         if len(said) == 2:
             break
-    return " ".join(said)
+    return together(*said)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, one: str, more: str) -> str:
+    return say(one if number == 1 else more, count=number)

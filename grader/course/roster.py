@@ -17,6 +17,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
+from grader import languages
 from grader.atomic import write_atomically
 from grader.course.class_directory import can_be_a_student
 from grader.course.folder import mode_in
@@ -49,6 +50,7 @@ class Person:
     sis_user_id: str = ""
     sis_login_id: str = ""
     section: str = ""
+    language: str = ""  # of their feedback, by its code; "": the one in which they hand in
     added: str = ""  # the day, YYYY-MM-DD, on which a list first had them
     withdrawn: str = ""  # the day, YYYY-MM-DD, on which they left the course
 
@@ -121,8 +123,8 @@ def list_in(path: Path, columns: Mapping[str, str] | None = None, encoding: str 
     platform = of_list(heads)
     wanted = {SHORT.get(kind, kind): in_words_of(head, given, heads) for kind, head in (columns or {}).items()}
     _require_headings(path, heads, platform, wanted, given)
-    known = {**known_headings(), **{name: name for name in COLUMNS}, **platform.headings}
-    columns_at = {known[head]: heads.index(head) for head in reversed(heads) if head in known}
+    headings_of = {**known_headings(), **{name: name for name in COLUMNS}, **platform.headings}
+    columns_at = {headings_of[head]: heads.index(head) for head in reversed(heads) if head in headings_of}
     key = next((heads.index(head) for head in platform.ids if head in heads), -1)
     columns_at |= {"id": key} | {kind: heads.index(heading) for kind, heading in wanted.items()}
     people, numbers, problems, misshapen, tests = [], [], [], [], []
@@ -187,6 +189,8 @@ def _problem(person: Person) -> str:
         return (
             f"{person.id!r} can't be an id, because a spreadsheet takes what begins with {person.id[0]!r} for a formula"
         )
+    if person.language and not languages.known(person.language):
+        return f"language is {person.language!r}, expected one of {', '.join(languages.languages())}, or nothing"
     for heading, text in vars(person).items():
         if any(unicodedata.category(sign) in CONTROL for sign in text):
             return f"{heading} is {text!r}: it has a control character, such as a line break. Remove it"
@@ -247,6 +251,11 @@ class Roster:
 
     def __len__(self) -> int:
         return len(self.people)
+
+    def language_of(self, student: str) -> str:
+        """The language that the roster names for somebody; "" if none."""
+        person = self.people.get(student)
+        return languages.known(person.language) if person else ""
 
     @property
     def withdrawn(self) -> set[str]:

@@ -57,7 +57,7 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
             raise CourseError(f"{course.lesson}: there is no student {nobody[0]!r}.{meant}")
         raise CourseError(f"{course.lesson}: {joined(unknown)}: the gradebook has nothing from them yet.")
     outcome, notes = FeedbackReport(course.lesson), PageNotes(course.root, course.lesson)
-    excluded = course.layout.student_id_exclude.split(",")
+    excluded, roster = course.layout.student_id_exclude.split(","), Roster.of(course.root)
     for student in sorted(set(students) or shown.keys() - set(excluded)):
         source = course.folder(course.layout.autograded_directory, student)
         target = course.folder(course.layout.feedback_directory, student)
@@ -67,12 +67,16 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
         if not notebooks:
             outcome.not_graded.append(student)
             continue
-        digest = digest_of(source, shown[student], notebooks)
+        language = roster.language_of(student)
+        digest = digest_of(source, shown[student], notebooks, language)
         if not force and notes.made.get(student) == digest and all((target / f"{n}.html").is_file() for n in notebooks):
             outcome.unchanged.append(student)
             continue
         try:
-            pages = [Feedback(data, shown[student][n], n, student, course.config) for n, data in notebooks.items()]
+            pages = [
+                Feedback(data, shown[student][name], name, student, course.config, language)
+                for name, data in notebooks.items()
+            ]
             outcome.problems += _write(course, student, {notebook.title: notebook.page() for notebook in pages})
         except CourseError as error:
             outcome.problems.append(str(error))
@@ -130,10 +134,12 @@ def graded_notebooks(folder: Path, shown: Mapping[str, FeedbackMarks]) -> dict[s
     return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.ipynb")) if path.stem in shown}
 
 
-def digest_of(folder: Path, shown: Mapping[str, FeedbackMarks], notebooks: Mapping[str, bytes]) -> str:
-    """A digest of all that a student's pages are made from, and of the time and the secret by which they are
-    released."""
-    digest = hashlib.sha256(f"{VERSION}".encode())
+def digest_of(
+    folder: Path, shown: Mapping[str, FeedbackMarks], notebooks: Mapping[str, bytes], language: str = ""
+) -> str:
+    """A digest of all that a student's pages are made from, the `language` that the roster names among it, and of the
+    time and the secret by which they are released."""
+    digest = hashlib.sha256(f"{VERSION}{language}".encode())
     for name, data in notebooks.items():
         digest.update(f"{name} {shown[name]}".encode("utf-8", "surrogatepass") + data)
     for path in (folder / TIMESTAMP, folder / SECRET_FILE):

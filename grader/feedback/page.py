@@ -1,5 +1,6 @@
-"""One student's feedback as a page that holds no script and loads nothing: what came out, the notebook, what the
-teacher wrote. It is made from the notebook in `autograded/`, which has the judge's result, and from the gradebook.
+"""One student's feedback as a page that holds no script and loads nothing, in the student's language: what came out,
+the notebook, what the teacher wrote. It is made from the notebook in `autograded/`, which has the judge's result, and
+from the gradebook.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from grader.course.release import CHECK, exercise_of
 from grader.errors import CourseError
 from grader.feedback.safe_html import page_code, page_markdown
 from grader.judge.result import SubmissionResult, TestResult
-from grader.judge.words import BROKEN, findings, preface, said_of
+from grader.judge.words import BROKEN, as_html, as_text, findings, footer, preface, said_of
+from grader.languages import ENGLISH, known, language_of, shown, speaking
 from grader.markup import inline, render, template
 from grader.report import ExerciseResult
 from grader.report.data import State, unwritten
@@ -31,12 +33,10 @@ from grader.report.words import named_with_points, reasons
 from grader.sentences import say, together
 
 TEMPLATE = "feedback/page.html"
-VERSION = 1  # of the page's form: a page of another one is made anew
+VERSION = 2  # of the page's form: a page of another one is made anew
 MOST = 200_000  # characters of cells on a page; those of the longest lesson are 110,000
-LEFT_OUT = Markup(
-    "<p>A cell is left out here because the page would be too long. It is in the notebook that you handed in.</p>"
-)
-EMPTY = Markup("<p>This cell is empty.</p>")
+LEFT_OUT = "A cell is left out here because the page would be too long. It is in the notebook that you handed in."
+EMPTY = "This cell is empty."
 NOTE = "**Note.** "
 # HTML in a text cell of a notebook ends at a blank line, and its links within the page lead nowhere.
 BLANK_LINES, INSIDE = re.compile(r"\n\s*\n"), re.compile(r'<a href="#[^"]*">(.*?)</a>')
@@ -131,10 +131,13 @@ def hide(cells: Sequence[ShownCell], config: Any) -> list[ShownCell]:
 
 
 class Feedback:
-    """What one student is told of one notebook, called `title`. `data` is the notebook in `autograded/`, `shown` what
-    the gradebook says. `CourseError` if the notebook isn't as `grader autograde` left it."""
+    """What one student is told of one notebook, called `title`. `data` is the notebook in `autograded/`, `marks` what
+    the gradebook says. It is in `language`, or else in the one in which they handed in. `CourseError` if the notebook
+    isn't as `grader autograde` left it."""
 
-    def __init__(self, data: bytes, shown: FeedbackMarks, title: str, student: str, config: Any = None) -> None:
+    def __init__(
+        self, data: bytes, marks: FeedbackMarks, title: str, student: str, config: Any = None, language: str = ""
+    ) -> None:
         try:
             notebook = json.loads(data)
             self._metadata = notebook["metadata"]
@@ -147,24 +150,38 @@ class Feedback:
             ) from None
         self._exercises = {exercise.name: exercise for exercise in self._result.exercises}
         self._tests = {test.grade_id: test for test in self._result.tests}
-        self._shown, self.title, self._student = shown, title, student
-        self.notes = [Markup(inline(note)) for note in preface(self._result)]
-        notes = list(takewhile(lambda cell: cell.source.startswith(NOTE), cells[: len(self.notes)]))
-        self._cells = hide(cells[len(notes) :], config)
-        self.rows = list(self._rows())
+        self._marks, self.title, self._student = marks, title, student
+        self.language = known(language) or known(language_of(notebook)) or ENGLISH
+        with speaking(self.language):
+            self.notes = [_said(note) for note in preface(self._result)]
+            notes = list(takewhile(lambda cell: cell.source.startswith(NOTE), cells[: len(self.notes)]))
+            self._cells = hide([self._in_language(cell) for cell in cells[len(notes) :]], config)
+            self.rows = list(self._rows())
 
     def page(self) -> str:
         """The feedback as one HTML page, without scripts."""
-        return render(TEMPLATE, **self._values(), blocks=list(self._blocks()))
+        with speaking(self.language):
+            return render(TEMPLATE, **self._values(), blocks=list(self._blocks()))
+
+    def _in_language(self, cell: ShownCell) -> ShownCell:
+        """A cell with what the judge has put into it in the student's language."""
+        if cell.source == f"*{footer(self._result)}*":
+            return replace(cell, source=f"*{shown(footer(self._result))}*")
+        if not cell.outputs or cell.grade_id.removesuffix(CHECK) not in self._exercises:
+            return cell
+        result = self._exercises[cell.name]
+        data = {"text/html": as_html(result, self.language), "text/plain": as_text(result, self.language)}
+        return replace(cell, outputs=[{**cell.outputs[0], "data": data}])
 
     def notebook(self) -> bytes:
         """The feedback as a notebook's bytes: the summary and the teacher's words are text cells, the judge's words
         outputs."""
-        page, values = template(TEMPLATE), self._values()
-        texts = []
-        for name in ("summary", "teacher"):
-            html = "".join(page.blocks[name](page.new_context(values)))
-            texts.append(BLANK_LINES.sub("\n", INSIDE.sub(r"\1", html)).strip())
+        page, texts = template(TEMPLATE), []
+        with speaking(self.language):
+            values = self._values()
+            for name in ("summary", "teacher"):
+                html = "".join(page.blocks[name](page.new_context(values)))
+                texts.append(BLANK_LINES.sub("\n", INSIDE.sub(r"\1", html)).strip())
         first, *last = [ShownCell("markdown", text) for text in texts if text]
         cells: list[dict[str, Any]] = []
         for i, cell in enumerate([first, *self._cells, *last]):
@@ -181,10 +198,13 @@ class Feedback:
         return {
             "number": _number,
             "points": _points,
+            "say": lambda sentence, **values: _said(say(sentence, **values)),
+            "language": self.language,
             "title": self.title,
             "student": self._student,
-            "shown": self._shown,
-            "total": max(0.0, round(self._shown.score - self._shown.penalty, 2)),
+            "marks": self._marks,
+            "late": shown(self._marks.late),
+            "total": max(0.0, round(self._marks.score - self._marks.penalty, 2)),
             "rows": self.rows,
             "notes": self.notes,
             "waiting": [row.name for row in self.rows if row.mark and row.mark.waits],
@@ -194,10 +214,10 @@ class Feedback:
     def _rows(self) -> Iterator[MarkRow]:
         """A line of the summary for each exercise and each cell that a teacher marks or comments on, in the order of
         the notebook."""
-        commented = {name: words for name, (_judge, words) in self._shown.comments.items() if words}
+        commented = {name: words for name, (_judge, words) in self._marks.comments.items() if words}
         marked: dict[str, CellMark | None] = {}
         for cell in self._cells:
-            mark = self._shown.marks.get(cell.grade_id)
+            mark = self._marks.marks.get(cell.grade_id)
             if cell.grade_id and (mark is not None or cell.name in commented):
                 marked[cell.name] = mark or marked.get(cell.name)
         for name, mark in marked.items():
@@ -208,19 +228,19 @@ class Feedback:
         if exercise is not None:
             yield from _of_exercise(exercise)
         elif test is not None:
-            yield Markup(said_of(test))
-        elif self._shown.comments.get(name, ("", ""))[0]:
-            yield Markup("You wrote nothing here.")
+            yield _said(said_of(test))
+        elif self._marks.comments.get(name, ("", ""))[0]:
+            yield _said("You wrote nothing here.")
         if mark is None:
             return
         alone = self._by_judge(exercise, test, mark)
         if mark.by_hand:
             beside = "" if alone is None else say("The checks alone give {points}.", points=f"{alone:g}")
-            yield Markup(together(say("Your teacher gave this mark."), beside))
+            yield _said(together(say("Your teacher gave this mark."), beside))
         if mark.extra:
-            yield Markup(say("Extra points among these: {points}.", points=f"{mark.extra:g}"))
+            yield _said(say("Extra points among these: {points}.", points=f"{mark.extra:g}"))
         if mark.waits and not (exercise and exercise.broken):
-            yield Markup(
+            yield _said(
                 say("Your teacher will look at this again.")
                 if mark.by_hand
                 else say("Your teacher will look at this and give it a mark.")
@@ -238,25 +258,26 @@ class Feedback:
         left, to_render = MOST, MOST
         for cell in self._cells:
             row = rows.get(cell.name)
-            html = LEFT_OUT
+            html = _paragraph(LEFT_OUT)
             if len(cell.source) <= min(left, to_render):  # nothing is rendered that doesn't fit as it stands
                 to_render -= len(cell.source)
-                shown = _code(cell.source) if cell.kind == "code" else Markup(page_markdown(cell.source))
-                if len(shown) <= left:
-                    left, html = left - len(shown), shown
+                whole = _code(cell.source) if cell.kind == "code" else Markup(page_markdown(cell.source))
+                if len(whole) <= left:
+                    left, html = left - len(whole), whole
             if row is None:
                 between.append(html)
                 continue
             yield Block(Markup("\n").join(between))
             between = []
-            yield Block((html or EMPTY) + self._judged(cell), cell.label, row, row.name not in seen, cell.is_marked)
+            html = (html or _paragraph(EMPTY)) + self._judged(cell)
+            yield Block(html, shown(cell.label), row, row.name not in seen, cell.is_marked)
             seen.add(row.name)
         yield Block(Markup("\n").join(between))
 
     def _judged(self, cell: ShownCell) -> Markup:
         """What the judge says of a cell, as HTML; empty if it says nothing."""
         if cell.grade_id.endswith(CHECK) and cell.name in self._exercises:
-            return Markup(findings(self._exercises[cell.name]))
+            return Markup(findings(self._exercises[cell.name], self.language))
         test = self._tests.get(cell.grade_id)
         return Markup(f"<pre>{escape(test.message)}</pre>") if test is not None and test.message else Markup()
 
@@ -269,16 +290,16 @@ def _code(source: str) -> Markup:
 def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
     """What came out of an exercise, in sentences: what passed, what comes first, the named mistake, the next hint."""
     if result.broken:
-        yield Markup(escape(BROKEN))
+        yield _said(BROKEN)
     nothing = unwritten(result.parts)
     if nothing is not None:
-        yield Markup(inline(nothing.message))
+        yield _said(nothing.message)
     elif result.parts:
-        yield Markup(_parts(result))
+        yield _said(_parts(result))
     for sentence in reasons(result, in_code=True, stops=False):
-        yield Markup(inline(sentence))
+        yield _said(sentence)
     if result.hints:
-        yield Markup(f"<strong>{say('Hint.')}</strong> {inline(result.hints[0])}")
+        yield Markup(f"<strong>{shown('Hint.')}</strong> {_said(result.hints[0])}")
 
 
 def _parts(result: ExerciseResult) -> str:
@@ -288,11 +309,11 @@ def _parts(result: ExerciseResult) -> str:
         return say("Everything passed.")
     named: dict[State, list[str]] = {state: [] for state in State}
     for part, (earned, possible) in zip(result.parts, result.part_points, strict=True):
-        named[part.state].append(named_with_points(part, earned, possible))
+        named[part.state].append(shown(named_with_points(part, earned, possible)))
     said = [say("{passed} of {total} parts passed.", passed=passed, total=len(result.parts))]
     for words, state in (("Failed: {parts}.", State.FAILED), ("Not judged: {parts}.", State.NOT_JUDGED)):
         if named[state]:
-            said.append(say(words, parts=inline("; ".join(named[state]))))
+            said.append(say(words, parts="; ".join(named[state])))
     return together(*said)
 
 
@@ -301,7 +322,16 @@ def _number(number: float) -> str:
 
 
 def _points(mark: CellMark | None) -> Markup:
-    shown = ""
+    said = Markup()
     if mark is not None:
-        shown = say("{mark} of {points} points", mark=_number(mark.score), points=_number(mark.points))
-    return Markup(f'<span class="points">{shown}</span>')
+        said = _said(say("{mark} of {points} points", mark=_number(mark.score), points=_number(mark.points)))
+    return Markup(f'<span class="points">{said}</span>')
+
+
+def _said(text: str) -> Markup:
+    """A text in the language that is spoken, as HTML."""
+    return Markup(inline(shown(text)))
+
+
+def _paragraph(text: str) -> Markup:
+    return Markup(f"<p>{_said(text)}</p>")

@@ -10,6 +10,7 @@ from grader.atomic import write_atomically
 from grader.course.called import BY_ID, Called
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import mode_in
+from grader.course.roster import Roster
 from grader.feedback.fresh import FeedbackReport, shown_by
 from grader.feedback.page import Feedback
 from grader.handed_in.came_from import names_of
@@ -47,7 +48,7 @@ def pack(course: ClassDirectory, platform: Platform, made: FeedbackReport) -> Pa
     path = course.root / f"feedback-{course.lesson}-{platform.key}.zip"
     as_notebook = platform.takes_feedback == "notebook"
     shown = shown_by(course.layout, course.lesson, course.config) if as_notebook else {}
-    left_out: list[str] = []
+    roster, left_out = Roster.of(course.root), list[str]()
     elsewhere: list[str] = []
     data, count = io.BytesIO(), 0
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -59,7 +60,8 @@ def pack(course: ClassDirectory, platform: Platform, made: FeedbackReport) -> Pa
             elif as_notebook:
                 notebook = course.folder(course.layout.autograded_directory, student) / f"{course.lesson}.ipynb"
                 marks = shown[student][course.lesson]
-                feedback = Feedback(notebook.read_bytes(), marks, course.lesson, student, course.config)
+                language = roster.language_of(student)
+                feedback = Feedback(notebook.read_bytes(), marks, course.lesson, student, course.config, language)
                 archive.writestr(name, feedback.notebook())
             else:
                 page = course.folder(course.layout.feedback_directory, student) / f"{course.lesson}.html"

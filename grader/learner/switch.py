@@ -18,7 +18,7 @@ from grader.atomic import write_atomically
 from grader.errors import CommandFailed
 from grader.kernel import MAX_BYTES
 from grader.languages import ENGLISH, shown
-from grader.plain import dict_in, list_in
+from grader.plain import list_in
 from grader.sentences import say, together
 
 Notebook = dict[str, Any]
@@ -59,12 +59,7 @@ def switched(notebook: Notebook, language: str, known: Texts) -> tuple[int, int]
             changed += 1
         else:
             kept += 1
-    course = {name: value for name, value in dict_in(notebook["metadata"].get("course")).items() if name != "language"}
-    if language != ENGLISH:
-        course["language"] = language
-    notebook["metadata"] = {name: value for name, value in notebook["metadata"].items() if name != "course"}
-    if course:
-        notebook["metadata"]["course"] = course
+    languages.set_language(notebook["metadata"], language)
     return changed, kept
 
 

@@ -10,6 +10,7 @@ from nbconvert.exporters import Exporter
 from nbgrader.converters.base import NbGraderException
 
 from grader.book.shown import FeedbackMarks
+from grader.course.roster import Roster
 from grader.errors import CommandFailed, CourseError
 from grader.feedback.fresh import PageNotes, digest_of, graded_notebooks, shown_by
 from grader.feedback.page import Feedback
@@ -24,6 +25,7 @@ class FeedbackExporter(Exporter):
         super().__init__(**kwargs)
         self.file_extension = ".html"
         self._shown: dict[str, dict[str, FeedbackMarks]] = {}
+        self._roster = Roster([])
         if getattr(self.parent, "assignments", None):
             try:
                 self._remove_stale(cast(Any, self.parent).coursedir, [*cast(Any, self.parent).assignments])
@@ -36,13 +38,14 @@ class FeedbackExporter(Exporter):
         made from is noted at once: a page that doesn't come about is not there, and is made next time."""
         lesson = layout.assignment_id
         self._shown = shown_by(layout, lesson, self.config)
-        notes = PageNotes(Path(layout.root), lesson)
+        notes, self._roster = PageNotes(Path(layout.root), lesson), Roster.of(Path(layout.root))
         for student, shown in self._shown.items():
             folder = layout.format_path(layout.autograded_directory, student, lesson)
             if folder not in folders:
                 continue
             page = Path(layout.format_path(layout.feedback_directory, student, lesson))
-            digest = digest_of(Path(folder), shown, graded_notebooks(Path(folder), shown))
+            notebooks, language = graded_notebooks(Path(folder), shown), self._roster.language_of(student)
+            digest = digest_of(Path(folder), shown, notebooks, language)
             if notes.made.get(student) != digest and page.is_dir():
                 self.log.info("%s is out of date, so it is made again", page)
                 shutil.rmtree(page)
@@ -53,6 +56,8 @@ class FeedbackExporter(Exporter):
         """The page, as bytes, of one notebook in `autograded/`, and the resources, as nbconvert wants them."""
         assert resources is not None
         about = resources["nbgrader"]
-        shown = self._shown[about["student"]][about["notebook"]]
-        page = Feedback(Path(filename).read_bytes(), shown, about["notebook"], about["student"], self.config).page()
+        student, name = about["student"], about["notebook"]
+        language = self._roster.language_of(student)
+        data, marks = Path(filename).read_bytes(), self._shown[student][name]
+        page = Feedback(data, marks, name, student, self.config, language).page()
         return page.encode("utf-8", "replace"), {**resources, "output_extension": self.file_extension}

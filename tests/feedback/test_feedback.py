@@ -16,6 +16,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
+from grader import languages
 from grader.book.autograded import Autograded
 from grader.book.gradebook import GradebookEntry, LessonGradebook
 from grader.book.rebuild import RESULT, dump, own_cells, rebuild
@@ -71,9 +72,19 @@ class Course:
         people = [Person(who, who.capitalize(), "Lee", canvas_id=f"50{i}") for i, who in enumerate(PEOPLE)]
         update(self.root, self.here.layout.db_url, "attention", people)
 
-    def hand_in(self, student: str, answer: str = "x", text: str = "", result: ExerciseResult = FAILED, **more) -> None:
+    def hand_in(
+        self,
+        student: str,
+        answer: str = "x",
+        text: str = "",
+        result: ExerciseResult = FAILED,
+        language: str = "en",
+        **more,
+    ) -> None:
         """A submission and its result, as both commands leave them."""
         notebook = answered(json.loads((self.root / "release" / LESSON / FILE).read_text()), answer)
+        if language != "en":
+            notebook["metadata"]["course"] = {"language": language}
         if text:
             notebook["cells"].append({"cell_type": "markdown", "id": "mine", "metadata": {}, "source": text})
         folder = self.root / "submitted" / student / LESSON
@@ -452,3 +463,57 @@ def test_a_course_without_a_graded_lesson_is_told_so(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text("")
     with pytest.raises(CourseError, match="no hand-in has been graded yet"):
         main(["feedback", str(tmp_path)], standalone_mode=False)
+
+
+def test_a_page_is_in_the_language_of_the_hand_in_or_of_the_roster(tmp_path, monkeypatch):
+    words = {
+        "Feedback: {title}": "피드백: {title}",
+        "{mark} of {points} points": "{points}점 만점에 {mark}점",
+        "Your answer": "여러분의 답",
+        "has the right values": "값이 올바름",
+        "Failed: {parts}.": "통과하지 못함: {parts}.",
+        "{part} ({mark} of {points})": "{part}({mark}/{points})",
+        "Look again.": "다시 보세요.",
+        "failed": "실패",
+        "The code ran confined.": "코드를 격리하여 실행했습니다.",
+    }
+    folder = tmp_path / "words" / "ko"
+    folder.mkdir(parents=True)
+    (folder / "words.json").write_text(json.dumps(words))
+    (folder.parent / "languages.json").write_text('{"ko": "한국어"}')
+    monkeypatch.setattr(languages, "WORDS", folder.parent)
+    monkeypatch.setenv("GRADER_LANG", "ko")  # the teacher's own is nobody else's
+    (tmp_path / "class").mkdir()
+    course = Course(tmp_path / "class")
+    for student, language in {"ann": "ko", "bo": "en", "cy": "fr"}.items():
+        course.hand_in(student, language=language)
+    write_feedback(course.here)
+    assert '<html lang="ko">' in (page := course.page("ann"))
+    for said in ("피드백: 00_start_here", "1점 만점에 0.25점", "통과하지 못함: 값이 올바름(0/0.75).", "다시 보세요."):
+        assert said in page
+    assert "<strong>실패</strong> 값이 올바름" in page
+    assert "코드를 격리하여 실행했습니다." in page
+    assert re.findall('<html lang="(.*)">', course.page("bo") + course.page("cy")) == ["en", "en"]
+    assert "Failed: has the right values (0 of 0.75)." in course.page("cy")
+    # What a teacher sees is English, and the same in both.
+    files = {who: json.loads((course.root / "autograded" / who / LESSON / FILE).read_text()) for who in PEOPLE}
+    assert files["ann"]["metadata"].pop("course") == {"language": "ko"}
+    assert files["ann"] == files["bo"] == files["cy"]
+    with closing(sqlite3.connect(course.root / "gradebook.db")) as book:
+        said = book.execute("select distinct auto_comment from comment where auto_comment != 'No response.'")
+        assert said.fetchall() == [("It looks like one-forgotten: the `+ 1` is missing",)]
+    # A column of the roster comes first, and changes who gets a new page.
+    people = [Person("ann", language="en"), Person("bo", language="KO")]
+    update(course.root, course.here.layout.db_url, "attention", people)
+    assert write_feedback(course.here).made == ["ann", "bo"]
+    assert '<html lang="en">' in course.page("ann")
+    assert "다시 보세요." in course.page("bo")
+    assert "다시 보세요." in Feedback(*_parts_of(course, "bo"), language="ko").notebook().decode()
+
+
+def test_a_language_that_there_is_not_is_told_with_its_line(course, tmp_path):
+    people = tmp_path / "people.csv"
+    people.write_text("id,language\nann,en\nbo,Klingon\n")
+    done = grader("roster", course.root, people)
+    assert done.exit_code == 2
+    assert "line 3: language is 'Klingon', expected one of en" in done.output
