@@ -158,8 +158,12 @@ def docstrings(source: str) -> Iterator[tuple[str, list[str]]]:
                 yield node.name, [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text)]
 
 
+FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)  # of a page, which is for Sphinx
+
+
 def _markdown(root: Path, path: Path) -> Iterator[Entry]:
-    yield from (Entry(unit.text, _shown(root, path), unit.kind) for unit in units_of(path.read_text("utf-8")))
+    text = FRONT_MATTER.sub("", path.read_text("utf-8"))
+    yield from (Entry(unit.text, _shown(root, path), unit.kind) for unit in units_of(text))
 
 
 def _site(root: Path) -> Iterator[Entry]:
