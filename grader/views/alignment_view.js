@@ -30,7 +30,7 @@ class AlignmentView extends Picture {
     };
     this.choices = Object.fromEntries(
       Object.entries(lists).map(([trait, [label, names, inWords]]) => {
-        const options = this.model.get(names).map((name, at) => [at, inWords(name)]);
+        const options = this.model.get(names).map((name, at) => [at, inWords(name, at)]);
         return [trait, { names, choice: new Choice(label, options, (at) => this.set({ [trait]: at })) }];
       }),
     );

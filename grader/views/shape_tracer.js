@@ -1,7 +1,7 @@
 // The nineteen steps of a Transformer: the place of each in the model, what goes in, what comes out.
 
 import { make, textTable } from "./frame.js";
-import { pieces as piecesOf, say } from "./say.js";
+import { pieces, say } from "./say.js";
 import { inWords, mark, shapesInWords, VERDICTS, verdictInWords } from "./shape_words.js";
 import { Picture, rendering } from "./view.js";
 
@@ -42,7 +42,7 @@ class ShapeTracer extends Picture {
       step: 1,
       oninput: () => this.#go(Number(this.slider.value)),
     });
-    const label = make("label", {}, ...piecesOf(say("Step {slider}"), { slider: this.slider }));
+    const label = make("label", {}, ...pieces(say("Step {slider}"), { slider: this.slider }));
     return make("div", { class: "att-scale" }, label, this.back, this.next);
   }
 
@@ -50,9 +50,6 @@ class ShapeTracer extends Picture {
   #map() {
     const picture = make("div", { class: "trace-picture", "aria-hidden": "true" });
     picture.innerHTML = this.model.get("map");
-    for (const text of picture.querySelectorAll("text")) {
-      text.textContent = text.textContent && say(text.textContent);
-    }
     this.boxes = [...picture.querySelectorAll("[data-steps]")].map((element) => {
       const steps = element.dataset.steps.split(" ").map(Number);
       element.addEventListener("click", () => this.#go(steps[0]));

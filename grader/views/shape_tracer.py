@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 from torch import nn
 
+from grader.languages import shown
 from grader.sentences import Several, say, together
 from grader.views.base import KernelView, module, style
 from grader.views.picture import lines_of_text
@@ -37,8 +38,9 @@ class ShapeTracer(KernelView):
 
     step = traitlets.Int(1, min=1, max=len(STEPS)).tag(sync=True, echo_update=False)
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True)
-    map = traitlets.Unicode(svg()).tag(sync=True)
-    verdict = traitlets.Unicode().tag(sync=True)  # on the whole model, a sentence; empty without one
+    map = traitlets.Unicode().tag(sync=True)
+    # On the whole model, a sentence; empty without one.
+    verdict = traitlets.Unicode().tag(sync=True, to_json=lambda text, _view: shown(text))
 
     def __init__(self, model: nn.Module | None = None) -> None:
         if model is not None and not isinstance(model, nn.Module):
@@ -52,7 +54,8 @@ class ShapeTracer(KernelView):
         steps = [_step(step, sizes, trace, verdict) for step, verdict in zip(STEPS, verdicts, strict=True)]
         start = next((i for i, verdict in enumerate(verdicts, 1) if verdict in (DIFFERS, RAISED)), 1)
         self._verdicts, self._error = verdicts, trace.error if trace is not None else ""
-        super().__init__(steps=steps, verdict=self._model_verdict() if trace is not None else "", step=start)
+        told = self._model_verdict() if trace is not None else ""
+        super().__init__(steps=steps, verdict=told, step=start, map=svg())
         self.summary = self._in_words()
 
     @traitlets.observe("step")

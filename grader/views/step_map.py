@@ -12,6 +12,7 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.languages import shown
 from grader.sentences import Several, say
 from grader.views.picture import drawing, sheet
 from grader.views.shape_steps import LARGE, STEPS
@@ -137,7 +138,7 @@ def _group(box: Box) -> str:
     x, y, anchor = (box.left + 6, box.top + 12, "start") if box.frame else (*_middle(box), "middle")
     kind = "map-frame" if box.frame else "map-box"
     size = f'x="{box.left:g}" y="{box.top:g}" width="{box.width:g}" height="{box.height:g}" rx="3"'
-    text = f'<text x="{x:g}" y="{y + 4 * (not box.frame):g}" text-anchor="{anchor}">{escape(box.text)}</text>'
+    text = f'<text x="{x:g}" y="{y + 4 * (not box.frame):g}" text-anchor="{anchor}">{escape(shown(box.text))}</text>'
     # On the corner: inside a small box it would lie on the text.
     mark = f'<text class="map-mark" x="{box.left + box.width + 2:g}" y="{box.top + 4:g}" text-anchor="end"></text>'
     return f'<g class="{kind}" data-steps="{" ".join(map(str, box.steps))}"><rect {size}/>{text}{mark}</g>'
