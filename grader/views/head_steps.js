@@ -189,7 +189,8 @@ export function placeOf(index, strides) {
 
 /** The same as arithmetic: "1·2 + 0·4 + 1·1 = 3". */
 export function placeInWords(index, strides) {
-  return `${index.map((place, axis) => `${place}·${strides[axis]}`).join(" + ")} = ${placeOf(index, strides)}`;
+  const terms = index.map((place, axis) => `${place}·${strides[axis]}`);
+  return `${terms.join(" + ")} = ${placeOf(index, strides)}`;
 }
 
 /** A tensor as blocks side by side: how many, and the rows and columns of one. */
