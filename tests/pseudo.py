@@ -8,11 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 
 import pytest
 
 from grader import languages
+from grader.authoring import Repository
+from grader.authoring.translation.texts import shown_at_run_time
+from grader.exercises.registry import exercises
 
+ROOT = Path(__file__).parents[1]
 CODE = "x-pseudo"
 PIECES = re.compile(r"(\{\w+\})")
 INSIDE = re.compile(r"⟦[^⟦⟧]*⟧")
@@ -30,11 +36,18 @@ def pseudo(template: str) -> str:
     return "".join(piece if piece.startswith("{") else f"⟦{piece}⟧" for piece in PIECES.split(template) if piece)
 
 
+@cache
+def in_catalogues() -> frozenset[str]:
+    """The English texts that a translator is given, and that are looked up when they are shown."""
+    return frozenset(shown_at_run_time(Repository(ROOT, exercises())))
+
+
 @contextmanager
 def pseudo_language() -> Iterator[None]:
-    """Inside the block all texts are shown in the pseudo-language."""
+    """Inside the block all texts that catalogues have are shown in the pseudo-language."""
+    known = in_catalogues()
     with pytest.MonkeyPatch.context() as patch, languages.speaking(CODE):
-        patch.setattr(languages, "words_of", lambda _language: pseudo)
+        patch.setattr(languages, "words_of", lambda _language: lambda text: pseudo(text) if text in known else None)
         yield
 
 

@@ -17,13 +17,14 @@ from grader.atomic import write_atomically
 from grader.authoring.lesson import Lesson
 from grader.authoring.predictions import answered
 from grader.authoring.prose import filled
+from grader.sentences import Translate
 
 PROSE = "text/markdown"
 
 
-def texts(lesson: Lesson) -> dict[str, str]:
-    """The text of each answer of a lesson, in markdown, by its prediction's name."""
-    made = zip(lesson.cells, filled(lesson), strict=True)
+def texts(lesson: Lesson, translate: Translate | None = None) -> dict[str, str]:
+    """The text of each answer of a lesson, in markdown, by its prediction's name, in the language of `translate`."""
+    made = zip(lesson.cells, filled(lesson, translate), strict=True)
     below = {id(cell): text for cell, text in made if cell.explains}
     pairs = zip(lesson.cells, lesson.cells[1:], strict=False)
     return {answered(cell): below[id(after)] for cell, after in pairs if after.explains}

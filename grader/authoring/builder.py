@@ -30,6 +30,7 @@ from grader.authoring.readme import made_pages, readme
 from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
 from grader.authoring.student import students_notebook
+from grader.authoring.translation import built
 from grader.authoring.unfinished import missing_samples, todo
 from grader.authoring.written_in import refuse, set_aside
 from grader.errors import LessonError
@@ -81,6 +82,8 @@ def build(
     failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell, keep_outputs, only_states))
     for problem in missing:
         tell(str(problem))
+    if not only_states:
+        _write_languages(repository, course, lessons)
     _write_readme(repository, course, tell)
     for extra in left_over(repository):
         tell(f"{extra}: no lesson has this name; delete the file unless you put it there")
@@ -145,8 +148,8 @@ async def _build(
     answers.put(lesson, notebook)
     describe_pictures(notebook)
     notebook = with_install_cell(notebook, repository.wheel)
-    built = ((repository.solutions, dumps(notebook)), (repository.notebooks, dumps(students_notebook(notebook))))
-    for folder, content in built:
+    files = ((repository.solutions, dumps(notebook)), (repository.notebooks, dumps(students_notebook(notebook))))
+    for folder, content in files:
         path = folder / f"{lesson.name}.ipynb"
         if not path.exists() or path.read_bytes() != content.encode():
             folder.mkdir(parents=True, exist_ok=True)
@@ -184,6 +187,14 @@ def _stored_cells(repository: Repository, lesson: Lesson) -> list[NotebookNode]:
         raise LessonError([Problem(shown, 1, "", message)]) from error
 
 
+def _write_languages(repository: Repository, course: list[Lesson], lessons: list[Lesson]) -> None:
+    """Write the lessons' notebooks in other languages, and with all lessons the words of the package."""
+    for path, text in built.made(repository, course, lessons).items():
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text)
+
+
 def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callable[[str], object]) -> None:
     texts = readme(repository, course)
     if texts and texts[0] != texts[1]:
@@ -198,9 +209,10 @@ def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callab
 def left_over(repository: Repository) -> list[str]:
     """The files in the built folders that no lesson makes, as paths in the repository."""
     names = repository.names()
-    built = [*repository.solutions.glob("*.ipynb"), *repository.notebooks.glob("*.ipynb")]
-    built += repository.states.glob("*.json")
+    made = [*repository.solutions.glob("*.ipynb"), *repository.notebooks.glob("*.ipynb")]
+    made += repository.states.glob("*.json")
     numbers = {name[:2] for name in names}
-    extra = [path for path in built if path.stem not in names]
+    extra = [path for path in made if path.stem not in names]
     extra += [path for path in repository.answers.glob("*.json") if path.stem not in numbers]
+    extra += built.left_over(repository, names)
     return sorted(path.relative_to(repository.root).as_posix() for path in extra)

@@ -20,6 +20,7 @@ from pathlib import Path
 from grader.atomic import write_atomically
 from grader.authoring.notebook import dumps, install_source, loads
 from grader.authoring.repository import Repository
+from grader.authoring.translation.translate import complete_notebooks
 from grader.authoring.verify import require_built
 from grader.errors import CourseError
 from grader.lesson_names import choose
@@ -109,6 +110,9 @@ def _contents(repository: Repository, wheel: Path, kind: str, address: str) -> I
     if kind == STUDENT:
         for notebook in sorted(repository.notebooks.glob("*.ipynb")):
             yield f"notebooks/{notebook.name}", _installing(notebook.read_text("utf-8"), address).encode()
+        for notebook in complete_notebooks(repository):
+            name = f"notebooks/{notebook.parent.name}/{notebook.name}"
+            yield name, _installing(notebook.read_text("utf-8"), address).encode()
     else:
         for name in TEACHERS_PAGES:
             yield name, (root / "docs" / name).read_bytes()

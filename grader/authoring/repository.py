@@ -48,6 +48,11 @@ class Repository:
         return self.root / "grader" / "learner" / "answers"
 
     @property
+    def words(self) -> Path:
+        """The folder of the words of other languages that the package has."""
+        return self.root / "grader" / "words"
+
+    @property
     def cache(self) -> Path:
         """The folder in which the build keeps what executing the lessons gave."""
         return self.root / ".cache" / "build"

@@ -31,6 +31,8 @@ from grader.authoring.notebook import (
 from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.student import students_notebook
+from grader.authoring.translation import built
+from grader.authoring.translation.translate import gate
 from grader.authoring.written_in import refuse
 from grader.errors import CommandFailed
 
@@ -45,9 +47,11 @@ def verify(repository: Repository, wanted: Sequence[str]) -> None:
     refuse(repository, [lesson.name for lesson in lessons])
     found = [line for lesson in lessons for line in _lesson(repository, lesson)]
     unfinished = [str(problem) for problem in missing]
+    found += _languages(repository, course, lessons)
     if not wanted:
         found += _readme(repository, course)
         found += [f"{path}: no lesson has this name" for path in left_over(repository)]
+        unfinished += gate(repository)
     if found:
         found.append("The files differ from what a build would make; run `grader build`.")
     if found or unfinished:
@@ -59,9 +63,12 @@ def require_built(repository: Repository, wanted: Sequence[str]) -> None:
     course, lessons, _missing = read_lessons(repository, wanted)
     refuse(repository, [lesson.name for lesson in lessons])
     found = [line for lesson in lessons for line in _lesson(repository, lesson)]
+    found += _languages(repository, course, lessons)
     if not wanted:
         found += _readme(repository, course)
         found += [f"{path}: no lesson has this name" for path in left_over(repository)]
+        if faulty := gate(repository):
+            raise CommandFailed("\n".join(faulty))
     files = list(dict.fromkeys(re.split(r"[\s:]", line)[0] for line in found))
     if files:
         shown, more = ", ".join(files[:NAMED]), len(files) - NAMED
@@ -76,6 +83,15 @@ def _readme(repository: Repository, course: Iterable[Lesson]) -> list[str]:
     if texts is None or texts[0] == texts[1]:
         return []
     return [f"README.md: the table of lessons would change\n{_unified(*(text.splitlines() for text in texts))}"]
+
+
+def _languages(repository: Repository, course: list[Lesson], lessons: list[Lesson]) -> Iterator[str]:
+    """A line for each file in another language that a build would change."""
+    for path, text in built.made(repository, course, lessons).items():
+        if not path.exists():
+            yield f"{_shown(repository, path)}: it has not been built"
+        elif (before := path.read_text("utf-8")) != text:
+            yield f"{_shown(repository, path)}: it would change\n{_unified(before.splitlines(), text.splitlines())}"
 
 
 def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:

@@ -7,6 +7,7 @@ something. So a lesson that has changed since the last build isn't taken for som
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ WRITTEN = """\
 {path}: somebody has written in it, in {cells}.
 A build would overwrite that. `make start` opens copies to work in, in a folder of one's own.
 To keep this one beside it, as {kept}, and build: grader build --set-aside {number}"""
-KEPT = "{path}: kept as {kept}, since somebody has written in it"
+KEPT = "{}: kept as {}, since somebody has written in it"
 
 
 class _NoNotebook(Exception):
@@ -38,17 +39,29 @@ class _NoNotebook(Exception):
 
 
 def cells_written(path: Path) -> list[str]:
-    """The ids of the cells of a student's notebook that aren't as a build wrote them; none where there is no file."""
+    """The ids of the cells of a student's notebook, in notebooks/ or a language's folder there, that aren't as a build
+    wrote them; none where there is no file."""
     notebook = _read(path)
     if notebook is None:
         return []
-    instructors = path.parents[1] / "solutions" / path.name
+    language = path.parent.name if path.parents[1].name == "notebooks" else ""
+    root = path.parents[2 if language else 1]
     try:
-        solution = _read(instructors)
+        solution = _read(root / "solutions" / path.name)
     except _NoNotebook:
         solution = None
     texts = {cell.id: cell.source for cell in (solution.cells if solution else ())}
+    if language:
+        texts |= _texts_in(language, root / "grader" / "words" / "cells" / f"{path.stem[:2]}.json")
     return [cell.get("id", "?") for cell in notebook.cells if _is_written(cell, texts.get(cell.get("id")))]
+
+
+def _texts_in(language: str, file: Path) -> dict[str, str]:
+    """The texts of cells in a language, by their ids, as the last build made them."""
+    try:
+        return {name: texts[language] for name, texts in json.loads(file.read_text("utf-8")).items()}
+    except (OSError, ValueError, KeyError):
+        return {}
 
 
 def _read(path: Path) -> NotebookNode | None:
@@ -79,25 +92,30 @@ def _is_written(cell: NotebookNode, text: str | None) -> bool:
     return not is_built or text is not None
 
 
-def refuse(repository: Repository, names: Iterable[str]) -> None:
-    """`CommandFailed`, in a few lines, if somebody has written in the student's notebook of one of these lessons."""
+def _students(repository: Repository, names: Iterable[str]) -> Iterator[Path]:
+    """The places of the students' notebooks of these lessons, in all languages."""
     for name in names:
-        path = repository.notebooks / f"{name}.ipynb"
-        shown = f"{path.parent.name}/{path.name}"
+        yield repository.notebooks / f"{name}.ipynb"
+        yield from sorted(repository.notebooks.glob(f"[a-z]*/{name}.ipynb"))
+
+
+def refuse(repository: Repository, names: Iterable[str]) -> None:
+    """`CommandFailed`, in a few lines, if somebody has written in a student's notebook of one of these lessons."""
+    for path in _students(repository, names):
+        shown = path.relative_to(repository.root).as_posix()
         try:
             cells = cells_written(path)
         except _NoNotebook:
             raise CommandFailed(NO_NOTEBOOK.format(path=shown)) from None
         if cells:
-            kept = f"{path.parent.name}/{_beside(path).name}"
-            raise CommandFailed(WRITTEN.format(path=shown, cells=_listed(cells), kept=kept, number=name[:2]))
+            kept = _beside(path).relative_to(repository.root).as_posix()
+            raise CommandFailed(WRITTEN.format(path=shown, cells=_listed(cells), kept=kept, number=path.name[:2]))
 
 
 def set_aside(repository: Repository, names: Iterable[str]) -> Iterator[str]:
     """Keep each student's notebook of these lessons in which somebody has written, or that is none, beside its place;
     yields a sentence on each."""
-    for name in names:
-        path = repository.notebooks / f"{name}.ipynb"
+    for path in _students(repository, names):
         try:
             is_somebodys = bool(cells_written(path))
         except _NoNotebook:
@@ -105,7 +123,7 @@ def set_aside(repository: Repository, names: Iterable[str]) -> Iterator[str]:
         if is_somebodys:
             kept = _beside(path)
             path.rename(kept)
-            yield KEPT.format(path=f"{path.parent.name}/{path.name}", kept=f"{path.parent.name}/{kept.name}")
+            yield KEPT.format(*(one.relative_to(repository.root).as_posix() for one in (path, kept)))
 
 
 def _beside(path: Path) -> Path:

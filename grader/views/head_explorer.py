@@ -90,13 +90,7 @@ class HeadExplorer(KernelView):
         for layer, line in enumerate(figure.subplots(layers, heads, squeeze=False)):
             for head, axes in enumerate(line):
                 key = f"{self.kind}/{layer}/{head}"
-                title = say(
-                    "{kind}, layer {layer}, head {head}\nmost like: {pattern}",
-                    kind=say(self.kind),
-                    layer=layer,
-                    head=head,
-                    pattern=say(self.measures[key]["pattern"]),
-                )
+                title = f"{self.kind}, layer {layer}, head {head}\nmost like: {self.measures[key]['pattern']}"
                 queries = chosen["queries"] if head == 0 else ()
                 heatmap(axes, self._tables[key], title, queries, chosen["keys"], ends=(0, 1), text=None)
         return figure
@@ -126,10 +120,10 @@ def patterns(queries: int, keys: int, places: bool, causal: bool) -> dict[str, T
     distance = torch.arange(keys) - torch.arange(queries)[:, None]
     first = torch.zeros(queries, keys, dtype=torch.float64)
     first[:, 0] = 1.0
-    tables = {say("uniform"): torch.ones(queries, keys, dtype=torch.float64), say("the first"): first}
+    tables = {"uniform": torch.ones(queries, keys, dtype=torch.float64), "the first": first}
     if places:
-        near = {say("itself"): (0, 0), say("the one before"): (-1, -1), say("the one after"): (1, 1)}
-        near |= {say("neighbours within 1"): (-1, 1), say("neighbours within 2"): (-2, 2)}
+        near = {"itself": (0, 0), "the one before": (-1, -1), "the one after": (1, 1)}
+        near |= {"neighbours within 1": (-1, 1), "neighbours within 2": (-2, 2)}
         tables |= {name: ((distance >= low) & (distance <= high)).double() for name, (low, high) in near.items()}
     if causal:
         tables = {name: table.tril() for name, table in tables.items() if name != "the one after"}

@@ -11,23 +11,21 @@ import {
   movedInWords,
   NORMS,
   numbersOf,
-  PRESETS,
   presetsOf,
   statisticsOf,
   typed,
   withStatistics,
 } from "./norm_numbers.js";
 import { entry, numbered, range } from "./numbers.js";
-import { say, together } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
-const STORY = say(
-  "Arrow keys or taps choose a number in the left table. Type another to replace it; Page Up and Page Down add and subtract 1. A dot marks every output that the last change moved.",
-);
+const STORY =
+  "Arrow keys or taps choose a number in the left table. Type another to replace it; Page Up and Page Down add and " +
+  "subtract 1. A dot marks every output that the last change moved.";
 
 class NormExplorer extends Picture {
   constructor(model, element) {
-    super(say("Norm explorer"), model, element);
+    super("Norm explorer", model, element);
     this.presetTables = presetsOf(model);
     this.begin(this.presetTables.start);
     this.#build();
@@ -37,19 +35,15 @@ class NormExplorer extends Picture {
       this.#receive();
       this.#fillField();
       this.schedule();
-      this.announcer.say(together(`${this.norm}.`, this.words(), movedInWords(this.matrices.moved)));
+      this.announcer.say(`${this.norm}. ${this.words()} ${movedInWords(this.matrices.moved)}.`);
     };
     const names = ["numbers", "before", "norm", "preset"];
     this.follow(Object.fromEntries(names.map((name) => [`change:${name}`, changed])));
   }
 
   #build() {
-    this.norms = new Choice(
-      say("Norm"),
-      Object.keys(NORMS).map((norm) => [norm, norm]),
-      (norm) => this.choose({ norm }),
-    );
-    this.presets = new Choice(say("Table"), Object.entries(PRESETS), (preset) =>
+    this.norms = new Choice("Norm", Object.keys(NORMS), (norm) => this.choose({ norm }));
+    this.presets = new Choice("Table", Object.keys(this.presetTables), (preset) =>
       this.choose(this.presetTables[preset]),
     );
     this.figure.classList.add("att-aligned");
@@ -63,7 +57,7 @@ class NormExplorer extends Picture {
     this.input = new Heatmap((to, how) => this.select(to, how), { onKey: (event) => this.#onTableKey(event.key) });
     this.output = new Heatmap(null);
     this.outputCaption = make("span", { class: "att-caption" });
-    this.inputBox = captioned(say("Table to edit"), this.input.element);
+    this.inputBox = captioned("Table to edit", this.input.element);
     return [this.inputBox, sign(), captioned(this.outputCaption, this.output.element)];
   }
 
@@ -129,8 +123,7 @@ class NormExplorer extends Picture {
   #type() {
     const value = typed(this.field.value);
     this.field.setAttribute("aria-invalid", String(value === null));
-    this.complaint.textContent =
-      value === null ? say("A number from −{largest} to {largest}, please.", { largest: LARGEST }) : "";
+    this.complaint.textContent = value === null ? `A number from −${LARGEST} to ${LARGEST}, please.` : "";
     if (value !== null) {
       this.#setNumber(value);
     }
@@ -146,7 +139,7 @@ class NormExplorer extends Picture {
 
   #fillField() {
     const { row, column } = this.selected;
-    this.fieldName.textContent = say("Number in row {row}, column {column}:", { row, column });
+    this.fieldName.textContent = `Number in row ${row}, column ${column}:`;
     if (document.activeElement !== this.field) {
       this.field.value = exactly(entry(this.matrices.table, row, column));
       this.field.setAttribute("aria-invalid", "false");
@@ -163,15 +156,12 @@ class NormExplorer extends Picture {
     const { across, heads } = NORMS[this.norm];
     const values = statisticsOf(this.matrices.statistics, this.norm, this.selected).map(exactly);
     const statistics = heads.map((head, at) => `${head} ${values[at]}`).join(", ");
-    return across === "row"
-      ? say("row {row}, column {column}; its row: {statistics}", { row, column, statistics })
-      : say("row {row}, column {column}; its column: {statistics}", { row, column, statistics });
+    return `row ${row}, column ${column}; its ${across}: ${statistics}`;
   }
 
   words() {
     const { row, column } = this.selected;
-    const number = exactly(entry(this.matrices.table, row, column));
-    return say("{number} in {place}; {arithmetic}.", { number, place: this.#where(), arithmetic: this.#arithmetic() });
+    return `${exactly(entry(this.matrices.table, row, column))} in ${this.#where()}; ${this.#arithmetic()}.`;
   }
 
   sentence() {
@@ -182,28 +172,28 @@ class NormExplorer extends Picture {
     this.norms.show(this.norm);
     this.presets.show(this.model.get("preset"));
     const { rows, columns } = this.matrices.table;
-    const rowLabels = numbered(rows, (row) => say("row {row}", { row }));
-    const columnLabels = numbered(columns, (column) => say("col {column}", { column }));
+    const rowLabels = numbered(rows, "row ");
+    const columnLabels = numbered(columns, "col ");
     const { across, heads } = NORMS[this.norm];
     const full = {
       matrix: withStatistics(this.matrices.table, this.matrices.statistics, this.norm),
       rowLabels: across === "column" ? [...rowLabels, ...heads] : rowLabels,
       columnLabels: across === "row" ? [...columnLabels, ...heads] : columnLabels,
     };
-    this.outputCaption.textContent = say("After {norm}", { norm: this.norm });
+    this.outputCaption.textContent = `After ${this.norm}`;
     return { full, after: { matrix: this.matrices.output, rowLabels, columnLabels } };
   }
 
   tablesOf({ full, after: { matrix, rowLabels, columnLabels } }) {
     return [
-      table(say("Table"), full.matrix, full.rowLabels, full.columnLabels, exactly),
+      table("Table", full.matrix, full.rowLabels, full.columnLabels, exactly),
       table(this.norm, matrix, rowLabels, columnLabels),
-      table(say("Moved (1) or not (0)"), this.matrices.moved, rowLabels, columnLabels),
+      table("Moved (1) or not (0)", this.matrices.moved, rowLabels, columnLabels),
     ];
   }
 
   writeTexts() {
-    const where = together(`${this.#where()}.`, movedInWords(this.matrices.moved));
+    const where = `${this.#where()}. ${movedInWords(this.matrices.moved)}.`;
     this.sum.replaceChildren(...sumParts(where, [this.#arithmetic()]));
   }
 
@@ -226,10 +216,7 @@ class NormExplorer extends Picture {
     const end = Math.sqrt(Math.max(rows, columns)); // no output of these norms is larger
     const dots = (row, column) => ({ marked: entry(this.matrices.moved, row, column) === 1 });
     this.output.draw({ ...after, low: -end, high: end, cell, look: dots, selected, ...group }, style);
-    const name = say(
-      "Table to edit, {rows} rows, {columns} columns. Arrow keys move, digits type a number, and Tab leaves.",
-      { rows, columns },
-    );
+    const name = `Table to edit, ${rows} rows, ${columns} columns. Arrow keys move, digits type a number, and Tab leaves.`;
     this.input.element.setAttribute("aria-label", name);
   }
 }

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grader.authoring.translation import said
+from grader.authoring import Repository, build, verify
+from grader.authoring.lesson import read_folder
+from grader.authoring.notebook import dumps, instructors_notebook, loads
+from grader.authoring.translation import said, translate
+from grader.authoring.translation.built import notebook_in
 from grader.authoring.translation.catalogue import Entry, Written, brought_up_to_date, read, text_of, write
 from grader.authoring.translation.faults import against_glossary, faults, faults_of, quoted_otherwise, unwanted
 from grader.authoring.translation.units import translated, units_of
-from grader.errors import CourseError
+from grader.authoring.verify import require_built
+from grader.errors import CommandFailed, CourseError
+from grader.exercises.registry import exercises
 
 ROOT = Path(__file__).parents[2]
 TEXT = """# A title
@@ -246,9 +254,11 @@ def f(x):
     if "as torch says" in x:
         raise ValueError("for authors only")
     print(say("One"), say("Two" if x else "Three {n}", n=1), say(STATES[x]))
+    words = {state: shown(word) for state, word in MARKS.items()}
     return Finding("wrong-shape", "The whole sentence."), f"a piece {x}"
+MARKS = {0: "ok", 1: "FAIL", 2: "B Ts E"}
 '''
-    expected = {"passed", "not judged yet", "One", "Two", "Three {n}", "The whole sentence."}
+    expected = {"passed", "not judged yet", "One", "Two", "Three {n}", "The whole sentence.", "ok", "FAIL"}
     assert set(python(tmp_path, source)) == expected
 
 
@@ -284,3 +294,144 @@ def test_sentences_in_a_template(tmp_path):
     path.write_text("\n{{ say(words) }}", "utf-8")
     with pytest.raises(CourseError, match=r"page.html:2: expected a plain string"):
         said.of_template(path)
+
+
+GERMAN = '[de]\nname = "Deutsch"\ngate = ["lessons/01_toy"]\n'
+
+
+def in_german(repository: Repository, only: int | None = None) -> None:
+    """Translate the catalogue of the toy lesson, `only` so many entries of it, by putting "ë" in front."""
+    path = repository.root / "translations" / "de" / "lessons" / "01_toy.po"
+    catalogue = read(path)
+    for one in catalogue[:only]:
+        one.translation = f"ë {one.english}"
+    write(path, catalogue, "de")
+
+
+@pytest.fixture
+def german(built: Repository) -> Repository:
+    """The built toy course with German in its gate, and its catalogues still empty."""
+    (built.root / "translations").mkdir()
+    (built.root / "translations" / "languages.toml").write_text(GERMAN, "utf-8")
+    translate.merge(built, "de", forget=False, tell=lambda _line: None)
+    rebuilt(built)
+    return built
+
+
+def rebuilt(repository: Repository) -> None:
+    build(repository, (), jobs=1, use_cache=False, tell=lambda _line: None, keep_outputs=True)
+
+
+def test_the_gate_names_catalogue_place_and_text(german):
+    assert not (german.notebooks / "de").exists()
+    with pytest.raises(CommandFailed) as found:
+        verify(german, ())
+    line = str(found.value).splitlines()[0]
+    assert re.fullmatch(r"translations/de/lessons/01_toy\.po: lessons/01_toy\.py#\w+ “.+”: not translated", line)
+
+
+def test_a_draft_shows_english_where_nothing_is_translated(german):
+    in_german(german, only=2)
+    (german.root / "translations" / "languages.toml").write_text(GERMAN.replace('"lessons/01_toy"', ""), "utf-8")
+    rebuilt(german)
+    verify(german, ())
+    texts = [cell.source for cell in loads((german.notebooks / "de" / "01_toy.ipynb").read_text("utf-8")).cells]
+    assert any("ë" in text for text in texts)
+    assert any("ë" not in text and " e" in text for text in texts)
+
+
+def test_an_english_edit_of_a_complete_catalogue_is_refused_until_it_is_approved(german):
+    in_german(german)
+    rebuilt(german)
+    verify(german, ())
+    lesson = german.lessons / "01_toy.py"
+    heading = read(german.root / "translations" / "de" / "lessons" / "01_toy.po")[0].english
+    lesson.write_text(lesson.read_text("utf-8").replace(heading, f"{heading} anew"), "utf-8")
+    rebuilt(german)
+    with pytest.raises(CommandFailed, match=r"01_toy.po: it isn't up to date; run `grader translate de`"):
+        verify(german, ())
+    translate.merge(german, "de", forget=False, tell=lambda _line: None)
+    rebuilt(german)
+    with pytest.raises(CommandFailed, match=f"“{heading} anew”: fuzzy, since the English text has changed"):
+        verify(german, ())
+    with pytest.raises(CommandFailed, match="fuzzy"):
+        require_built(german, ())
+    in_german(german)
+    path = german.root / "translations" / "de" / "lessons" / "01_toy.po"
+    path.write_text(path.read_text("utf-8").replace("#, fuzzy\n", ""), "utf-8")
+    translate.merge(german, "de", forget=True, tell=lambda _line: None)
+    rebuilt(german)
+    verify(german, ())
+
+
+def test_a_german_notebook_in_which_somebody_wrote_is_kept(german):
+    in_german(german)
+    rebuilt(german)
+    path = german.notebooks / "de" / "01_toy.ipynb"
+    notebook = loads(path.read_text("utf-8"))
+    next(cell for cell in notebook.cells if "ë" in cell.source).source = "Mine."
+    path.write_text(dumps(notebook), "utf-8")
+    with pytest.raises(CommandFailed, match=r"notebooks/de/01_toy.ipynb: somebody has written in it"):
+        rebuilt(german)
+
+
+def test_a_file_of_a_language_that_nobody_has_is_told(german):
+    (german.notebooks / "xx").mkdir()
+    (german.notebooks / "xx" / "02_toy.ipynb").write_text("{}")
+    with pytest.raises(CommandFailed, match=r"notebooks/xx/02_toy.ipynb: no lesson has this name"):
+        verify(german, ())
+
+
+def test_a_language_that_is_not_listed_is_refused(make_course):
+    repository = make_course()
+    with pytest.raises(CourseError, match=r"There is no language 'xx' in translations/languages.toml, which has: none"):
+        translate.folder_of(repository.root, "xx")
+    (repository.root / "translations").mkdir()
+    (repository.root / "translations" / "languages.toml").write_text("[de]\nname = 1\n")
+    with pytest.raises(CourseError, match=r"languages.toml: 'gate'; expected a table for each language"):
+        translate.languages(repository.root)
+
+
+def without_text(notebook: dict[str, Any]) -> dict[str, Any]:
+    """A notebook without the text of its markdown cells and its language."""
+    cells = [cell | {"source": ""} if cell["cell_type"] == "markdown" else cell for cell in notebook["cells"]]
+    metadata = {name: value for name, value in notebook["metadata"].items() if name != "course"}
+    course = {name: value for name, value in notebook["metadata"].get("course", {}).items() if name != "language"}
+    return notebook | {"cells": cells, "metadata": metadata | ({"course": course} if course else {})}
+
+
+def test_notebooks_in_two_languages_differ_in_text_and_language_only():
+    pairs = [(path, ROOT / "notebooks" / path.name) for path in sorted((ROOT / "notebooks").glob("*/*.ipynb"))]
+    assert pairs
+    for other, english in pairs:
+        notebooks = [json.loads(path.read_text("utf-8")) for path in (other, english)]
+        assert without_text(notebooks[0]) == without_text(notebooks[1]), other
+        assert notebooks[0]["metadata"]["course"]["language"] == other.parent.name
+        assert notebooks[0]["cells"] != notebooks[1]["cells"]
+
+
+FRENCH = {  # a third language is a catalogue, and no code
+    "00 · Start here": "00 · Commencez ici",
+    "2 · What a check tells you": "2 · Ce que dit une vérification",
+    "3 · Solve it": "3 · À vous",
+    "5 · Your progress": "5 · Vos progrès",
+    "| Ctrl+Z | undo |": "| Ctrl+Z | annuler |",
+    "| Ctrl+S | save |": "| Ctrl+S | enregistrer |",
+}
+
+
+def test_fifteen_words_of_french_are_a_third_language():
+    lesson = read_folder(ROOT / "lessons")["00_start_here"]
+    english = instructors_notebook(lesson, exercises())
+    units = [unit.text for cell in lesson.cells if not cell.is_code for unit in units_of(cell.source)]
+    assert FRENCH.keys() <= set(units)
+    made = brought_up_to_date({}, {"lessons/00_start_here": entries(*units)})["lessons/00_start_here"]
+    for one in made:
+        one.translation = FRENCH.get(one.english, "")
+        assert not one.is_final or not list(faults_of(one, "fr"))
+    french = {one.english: one.translation for one in made if one.is_final}
+    notebook = notebook_in(english, lesson, french.get, "fr")
+    texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert all(text in texts for text in FRENCH.values())
+    assert without_text(notebook) == without_text(english)
+    assert notebook.metadata.course.language == "fr"

@@ -1,9 +1,12 @@
 // What the alignment view's Python side answers: the summary.
 
-import { headInWords, strongest } from "../../grader/views/alignment_words.js";
+import { strongest } from "../../grader/views/alignment_words.js";
 import { fixed, unpack } from "../../grader/views/numbers.js";
 import { say } from "../../grader/views/say.js";
 import { isWhole } from "./python.js";
+
+const SENTENCE =
+  'Alignment view, "{source}" to "{answer}", {moment}, {head}; character {at} of {count}, "{character}": guessed "{guess}", looks most at "{most}" ({weight}).';
 
 export function answer(state) {
   const { sources, answers, moments, heads, guesses } = state;
@@ -16,22 +19,17 @@ export function answer(state) {
   const row = last(state.row, written);
   const matrix = unpack(state.layout_of_weights, state.weights)[`${key}/${heads[head]}`];
   const [{ column, weight }] = strongest(matrix, row, 1);
-  const now = {
+  const summary = say(SENTENCE, {
     source,
     answer: written.slice(0, -1).join(""),
     moment: say(moments[moment]),
-    head: headInWords(heads[head], head),
+    head: say(heads[head]),
     at: row + 1,
     count: written.length,
     character: written[row],
     guess: guesses[key][row],
     most: [...source][column],
     weight: fixed(weight, 2),
-  };
-  return {
-    summary: say(
-      'Alignment view, "{source}" to "{answer}", {moment}, {head}; character {at} of {count}, "{character}": guessed "{guess}", looks most at "{most}" ({weight}).',
-      now,
-    ),
-  };
+  });
+  return { summary };
 }

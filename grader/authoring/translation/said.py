@@ -24,6 +24,8 @@ UNREAD = {"compile", "search", "match", "fullmatch", "sub", "findall", "finditer
 # Of a view's source, what is prose by its form alone: names of classes, queries of CSS.
 STYLE = re.compile(r"^\[|prefers-|\batt-")
 LABEL = re.compile(r"[A-Za-z][A-Za-z ,'’-]*[.?!]?")  # of a table that `say` gets, in contrast to names in code and axes
+AXES = re.compile(r"[A-Z][a-z]?(?: [A-Z][a-z]?)*")
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 NOT_SAID = {"NOTATION"}  # tables in capitals whose words lessons have in rows of their own
 SAY_IN_TEMPLATE = re.compile(r"""\bsay\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
 SAYS = ("say", "shown")
@@ -121,12 +123,16 @@ def _unread(tree: ast.Module) -> set[int]:
 
 
 def _names_said(tree: ast.Module) -> Iterator[str]:
-    """The names in capitals that `say` gets the text from: `say(STATES[state])`."""
-    for call in _says(tree):
-        for node in ast.walk(call.args[0]):
-            name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-            if name.isupper():
-                yield name
+    """The names in capitals that `say` gets the text from: `say(STATES[state])`, or one by one as in
+    `[say(word) for word in WORDS]`."""
+    sources = [call.args[0] for call in _says(tree)]
+    for node in ast.walk(tree):
+        if isinstance(node, COMPREHENSIONS) and any(_says(node)):
+            sources += [part.iter for part in node.generators]
+    for node in (node for source in sources for node in ast.walk(source)):
+        name = getattr(node, "id", getattr(node, "attr", ""))
+        if name.isupper():
+            yield name
 
 
 def _values(value: ast.expr) -> Iterator[Found]:
@@ -138,7 +144,7 @@ def _values(value: ast.expr) -> Iterator[Found]:
 
 
 def _is_label(text: str) -> bool:
-    return is_prose(text) or (LABEL.fullmatch(text) is not None and LOWER.search(text) is not None)
+    return is_prose(text) or (LABEL.fullmatch(text) is not None and AXES.fullmatch(text) is None)
 
 
 def of_javascript(path: Path) -> list[Found]:

@@ -17,6 +17,7 @@ from grader.authoring.repository import Repository
 from grader.authoring.translation import said
 from grader.authoring.translation.catalogue import Entry
 from grader.authoring.translation.units import has_words, units_of
+from grader.sentences import Said, Several, Together
 from grader.spec.draw import Draw
 from grader.spec.exercise import Exercise
 from grader.spec.words import read_words
@@ -31,6 +32,7 @@ FOR_TEACHERS = (
     "learner/reads.py",  # the heads of a table that lessons print, which stay English
 )
 WORDS_ELSEWHERE = ("exercises/own.py", "languages.py")
+PREDICTION, DOCSTRING = "prediction ", "docstring of "  # begin what an entry is
 PAGES = ("about.md", "index.md", "install.md", "reference.md")
 
 
@@ -50,14 +52,25 @@ def entries(repository: Repository) -> dict[str, list[Entry]]:
     return {name: made for name, made in found.items() if made}
 
 
+def shown_at_run_time(repository: Repository) -> set[str]:
+    """The English texts that a program looks up when it shows them: all but prose that the build translates."""
+    return {
+        entry.english
+        for name, catalogue in entries(repository).items()
+        for entry in catalogue
+        if entry.about.startswith(PREDICTION)
+        or name in ("words", "views")
+        or (name.startswith("exercises/") and not entry.about.startswith(DOCSTRING))
+    }
+
+
 def _words(root: Path) -> list[Entry]:
     package = root / "grader"
     modules = [path for room in WORDS for path in sorted((package / room).rglob("*.py"))]
     modules = [path for path in modules if path.relative_to(package).as_posix() not in FOR_TEACHERS]
     modules += [path for inside in WORDS_ELSEWHERE if (path := package / inside).exists()]
     found = list(_of_modules(root, modules))
-    prose, beside = package / "authoring" / "prose.py", sorted((package / "subject").glob("*.py"))
-    found += _of_modules(root, [prose, *beside], only_said=True)
+    found += _of_modules(root, sorted(package.glob("authoring/prose.py")), only_said=True)
     for path in sorted((package / "feedback").glob("*.html")):
         found += [Entry(text, _shown(root, path), "") for text, _line in said.of_template(path)]
     return found
@@ -65,8 +78,7 @@ def _words(root: Path) -> list[Entry]:
 
 def _views(root: Path) -> list[Entry]:
     found = list(_of_modules(root, sorted((root / "grader" / "views").glob("*.py"))))
-    website = root / "website"
-    scripts = [*(root / "grader" / "views").glob("*.js"), *(website / "answers").glob("*.js"), website / "host.js"]
+    scripts = [*(root / "grader" / "views").glob("*.js"), *(root / "website" / "answers").glob("*.js")]
     for path in sorted(scripts):
         found += [Entry(text, _shown(root, path), "") for text, _line in said.of_javascript(path)]
     return found
@@ -115,7 +127,7 @@ def _asked(source: str) -> Iterator[tuple[str, str]]:
             for given in [*node.args[1:], *unit]:
                 value = bound.get(given.id, given) if isinstance(given, ast.Name) else given
                 texts = [one.value for one in ast.walk(value) if isinstance(one, ast.Constant)]
-                yield from ((one, f"prediction {name}") for one in texts if isinstance(one, str) and has_words(one))
+                yield from ((one, f"{PREDICTION}{name}") for one in texts if isinstance(one, str) and has_words(one))
 
 
 @under_torchs_own
@@ -125,15 +137,34 @@ def _of_exercises(root: Path, number: str, exercises: list[Exercise]) -> Iterato
     for exercise in exercises:
         place = f"{_shown(root, folder / exercise.name)}.py"
         if exercise.kind != "answers":
-            yield from (Entry(part.name, place, "title of a part") for part in exercise.parts)
-        cases = [case.name for case in exercise.cases(Draw("names")) if not case.diagnostic]
+            titles = [text for part in exercise.parts for text in _templates(part.name)]
+            yield from (Entry(text, place, "title of a part") for text in titles)
+        names = [case.name for case in exercise.cases(Draw("names")) if not case.diagnostic]
+        cases = [text for name in names for text in _templates(name)]
         yield from (Entry(case, place, "name of a case") for case in cases if has_words(case))
         yield from (Entry(one.title, place, "functions that are excluded") for one in exercise.excluded)
         yield from _of_mistakes(root, folder / f"{exercise.name}.md")
-        yield from _of_modules(root, [folder / f"{exercise.name}.py"])
+        yield from _of_modules(root, sorted(folder.glob(f"{exercise.name}.py")))
     for path in sorted(folder.glob("*.md")):
         yield from _of_mistakes(root, path)
     yield from _of_modules(root, sorted(folder.glob("*.py")))
+
+
+def _templates(text: str) -> Iterator[str]:
+    """What is looked up to say a text in another language: its template, and those of its values."""
+    if isinstance(text, Together):
+        parts: tuple[str, ...] = text.sentences
+    elif isinstance(text, Several):
+        parts = text.names
+    elif isinstance(text, Said):
+        yield text.template
+        parts = tuple(text.values.values())
+    else:
+        yield text
+        return
+    for part in parts:
+        if isinstance(part, Said | Several | Together):
+            yield from _templates(part)
 
 
 def _of_mistakes(root: Path, path: Path) -> Iterator[Entry]:
@@ -148,7 +179,7 @@ def _docstrings(lesson: Lesson) -> Iterator[Entry]:
         if cell.is_code and cell.role == "solution":
             for name, paragraphs in docstrings(cell.source):
                 place = f"{lesson.path}#{cell_id}"
-                yield from (Entry(text, place, f"docstring of {name}") for text in paragraphs if has_words(text))
+                yield from (Entry(text, place, f"{DOCSTRING}{name}") for text in paragraphs if has_words(text))
 
 
 def docstrings(source: str) -> Iterator[tuple[str, list[str]]]:
@@ -164,7 +195,7 @@ FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)  # of a page, which i
 
 
 def _markdown(root: Path, path: Path) -> Iterator[Entry]:
-    text = FRONT_MATTER.sub("", path.read_text("utf-8"))
+    text = FRONT_MATTER.sub("", path.read_text("utf-8")) if path.exists() else ""
     yield from (Entry(unit.text, _shown(root, path), unit.kind) for unit in units_of(text))
 
 
@@ -173,7 +204,7 @@ def _site(root: Path) -> Iterator[Entry]:
     for page in PAGES:
         yield from _markdown(root, website / page)
     yield from _of_modules(root, sorted(website.glob("*.py")), only_said=True)
-    terms = tomllib.loads((website / "glossary.toml").read_text("utf-8"))
-    for term, entry in terms.items():
-        yield Entry(term, "website/glossary.toml", "term")
-        yield Entry(" ".join(entry["meaning"].split()), "website/glossary.toml", f"what {term} means")
+    for path in website.glob("glossary.toml"):
+        for term, entry in tomllib.loads(path.read_text("utf-8")).items():
+            yield Entry(term, _shown(root, path), "term")
+            yield Entry(" ".join(entry["meaning"].split()), _shown(root, path), f"what {term} means")

@@ -139,6 +139,34 @@ def _problems(entry: Written, language: str, words: Mapping[str, str], interface
         yield from faults.quoted_otherwise(entry, interface)
 
 
+def complete_notebooks(repository: Repository) -> list[Path]:
+    """The notebooks in other languages whose lessons' catalogues are in the gate, so that they are handed out."""
+    return [
+        path
+        for code, language in languages(repository.root).items()
+        for path in sorted((repository.notebooks / code).glob("*.ipynb"))
+        if f"lessons/{path.stem}" in language.gate
+    ]
+
+
+def gate(repository: Repository) -> list[str]:
+    """A line for everything that keeps the catalogues of a language's `gate` from being complete and up to date."""
+    found: list[str] = []
+    for code, language in languages(repository.root).items():
+        if language.gate:
+            folder = folder_of(repository.root, code)
+            catalogues = read_all(folder)
+            found += [
+                f"translations/languages.toml: there is no catalogue {name!r}, as the gate of {code} has it"
+                for name in language.gate
+                if name not in catalogues
+            ]
+            listed = [name for name in language.gate if name in catalogues]
+            found += problems(folder, code, catalogues, listed)
+            found += outdated(repository, code, listed)
+    return found
+
+
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 70 else f"{line[:69]}…"
@@ -161,11 +189,11 @@ def _meant(text: str, known: Sequence[str]) -> list[str]:
     return found
 
 
-def outdated(repository: Repository, language: str) -> Iterator[str]:
-    """A line for each catalogue that isn't what the sources of today want."""
+def outdated(repository: Repository, language: str, names: Sequence[str] = ()) -> Iterator[str]:
+    """A line for each of these catalogues, or of all, that isn't what the sources of today want."""
     folder = folder_of(repository.root, language)
     made = up_to_date(repository, language)
-    for name in sorted(made.keys() | read_all(folder).keys()):
+    for name in names or sorted(made.keys() | read_all(folder).keys()):
         path = folder / f"{name}.po"
         if not path.exists() or path.read_text("utf-8") != text_of(made.get(name, ()), language):
             yield f"translations/{language}/{name}.po: it isn't up to date; run `grader translate {language}`"
