@@ -39,7 +39,6 @@ EXEMPT = {
     "learner/exchange_modes.py": "commands",
     "feedback/fresh.py": "for teachers, on a terminal",
     "feedback/zips.py": "for teachers, on a terminal",
-    "judge/reader.py": "an error's text, which is plain when it is caught",
     # What torch says of an error, to compare with.
     "exercises/lesson_03/multi_head_attention.py": "torch's words",
     "exercises/lesson_04/masked_softmax.py": "torch's words",

@@ -5,6 +5,8 @@
 // `live_views.py` writes all files as plain scripts, which a page may load from a disk, too. They put themselves into
 // `window.courseViews`: modules as { view, answer } by name, states by "lesson/cell-order".
 
+import { say } from "../grader/views/say.js";
+
 const NEAR = "500px"; // how far from the window a view is loaded
 
 /** The bytes of a base64 text, as a view's trait holds them. */
@@ -102,7 +104,7 @@ function loader(folder) {
       const script = document.createElement("script");
       const done = new Promise((resolve, reject) => {
         script.onload = resolve;
-        script.onerror = () => reject(new Error(`${file} can't be read`));
+        script.onerror = () => reject(new Error(say("{file} can't be read", { file })));
       });
       script.src = new URL(file, folder).href;
       document.head.append(script);
@@ -122,7 +124,10 @@ async function show(figure, load) {
   const fail = (error) => {
     close();
     const sentence = document.createElement("p");
-    sentence.textContent = `This view doesn't run on this page (${error.message}), but it does in the notebook.`;
+    const reason = error.message;
+    sentence.textContent = say("This view doesn't run on this page ({reason}), but it does in the notebook.", {
+      reason,
+    });
     place.replaceWith(sentence);
     figure.dataset.live = "failed";
   };

@@ -112,5 +112,5 @@ def script_of(name: str) -> str:
 
 def host() -> str:
     """The host, which puts views into a page, as a plain script that starts when the page is there."""
-    source = EXPORT.sub("", (HERE / "host.js").read_text("utf-8"))
+    source = EXPORT.sub("", module(HERE / "host.js"))
     return f"(() => {{\n{source}\nstart(document.currentScript.src);\n}})();\n"

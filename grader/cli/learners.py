@@ -35,21 +35,16 @@ def doctor(judge: bool) -> None:
 def progress() -> None:
     """Show the lessons, the exercises and the points earned so far."""
     from grader.exercises.registry import exercises
-    from grader.kernel import progress_file
     from grader.languages import shown
     from grader.learner import progress as kept
-    from grader.sentences import say
 
     known, course = kept.load(), exercises()
-    table = [["lesson", "exercise", "state", "points", "tries"], *kept.rows(course, known)]
+    table = [kept.HEADS, *map(kept.in_words, kept.rows(course, known))]
     table = [[shown(text) for text in row] for row in table]
     widths = [max(map(columns_of, column)) for column in zip(*table, strict=True)]
     for row in table:
         echo("  ".join(padded(text, width) for text, width in zip(row, widths, strict=True)).rstrip())
-    earned, possible = (f"{points:g}" for points in kept.total(course, known))
-    nothing_kept = "{earned} of {possible} points (GRADER_PROGRESS=off: nothing is kept)"
-    said = "{earned} of {possible} points" if progress_file() else nothing_kept
-    echo("\n" + shown(say(said, earned=earned, possible=possible)))
+    echo(f"\n{shown(kept.summed(course, known))}")
     if guesses := kept.predictions():
         echo(shown(guesses))
 

@@ -54,7 +54,7 @@ def grade(
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells)
     except Unreadable as error:
-        return ungraded(str(error), outline, known, confinement=sandbox.confinement)
+        return ungraded(error.args[0], outline, known, confinement=sandbox.confinement)
     content = content_of(cells)
     with Runner(sandbox, limits, known, outline.exercises) as runner:
         work = plan.make(outline, cells)

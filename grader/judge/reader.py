@@ -16,6 +16,7 @@ from typing import Any
 
 from grader.errors import Unreadable
 from grader.plain import dict_in, list_in
+from grader.sentences import say, together
 
 MIB = 2**20
 # Characters of all cells together. One cell that is too long for its process is left out when it is its turn.
@@ -30,7 +31,7 @@ CONFLICT = re.compile(rb"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
 DROPPED = ("outputs", "attachments")
 # The roles of cells of nbgrader's own kinds, which a teacher adds: an answer (code or text), a test, a task.
 OWN_ANSWER, OWN_TEST, OWN_TASK = "own-answer", "own-test", "own-task"
-CLEAR = "Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and save it."
+CLEAR = say("Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and save it.")
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...
     if len(data) > max_bytes:
         raise too_large(len(data), max_bytes)
     if not data.strip():
-        raise Unreadable("The file is empty.")
+        raise Unreadable(say("The file is empty."))
     if len(data) > SMALL and _has_too_many_values(data):
-        raise Unreadable(f"The file can't be read because it has too many values. {CLEAR}")
+        raise Unreadable(together(say("The file can't be read because it has too many values."), CLEAR))
     try:
         document = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_outputs)
     except UnicodeDecodeError:
@@ -67,18 +68,18 @@ def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...
 def _not_utf8(data: bytes) -> str:
     """Why bytes that aren't UTF-8 are no notebook, as a sentence."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "The file was saved as UTF-16 text, but a notebook is UTF-8 text. Save it again from Jupyter."
-    return "The file is not a notebook, since it isn't UTF-8 text."
+        return say("The file was saved as UTF-16 text, but a notebook is UTF-8 text. Save it again from Jupyter.")
+    return say("The file is not a notebook, since it isn't UTF-8 text.")
 
 
 def _not_json(data: bytes) -> str:
     """Why bytes that aren't JSON are no notebook, as a sentence."""
     if CONFLICT.search(data):
-        return (
+        return say(
             "The file is not a notebook, since Git has left the marks of a merge conflict in it (`<<<<<<<`). Keep one "
             "of the two versions, and open the file in Jupyter to see that it is whole."
         )
-    return "The file is not a notebook, since it isn't valid JSON (was it cut off?)."
+    return say("The file is not a notebook, since it isn't valid JSON (was it cut off?).")
 
 
 def _has_too_many_values(data: bytes) -> bool:
@@ -98,8 +99,14 @@ def small_form(data: bytes, max_bytes: int, max_cells: int) -> bytes:
 
 def too_large(size: int, max_bytes: int) -> Unreadable:
     """The error for a file of `size` bytes, which is more than `max_bytes`: it says what to do."""
-    limit = f"{max_bytes} are read ({size / MIB:.0f} MB and {max_bytes / MIB:.0f} MB)"
-    return Unreadable(f"The file has {size} bytes; at most {limit}. {CLEAR}")
+    said = say(
+        "The file has {size} bytes; at most {most} are read ({size_in_mb} MB and {most_in_mb} MB).",
+        size=size,
+        most=max_bytes,
+        size_in_mb=f"{size / MIB:.0f}",
+        most_in_mb=f"{max_bytes / MIB:.0f}",
+    )
+    return Unreadable(together(said, CLEAR))
 
 
 def _as_json(cell: NotebookCell) -> dict[str, Any]:
@@ -114,10 +121,12 @@ def _known(raw_cells: list[Any], max_cells: int) -> tuple[NotebookCell, ...]:
     """What is taken of the cells; those that aren't cells are left out. `Unreadable` if there are too many, or too much
     text."""
     if len(raw_cells) > max_cells:
-        raise Unreadable(f"The notebook has {len(raw_cells)} cells; at most {max_cells} are read.")
+        raise Unreadable(
+            say("The notebook has {count} cells; at most {most} are read.", count=len(raw_cells), most=max_cells)
+        )
     cells = tuple(cell for cell in map(cell_of, raw_cells) if cell is not None)
     if sum(len(cell.source) for cell in cells) > MAX_SOURCES:
-        raise Unreadable(f"The text of the notebook's cells has more than {MAX_SOURCES} characters.")
+        raise Unreadable(say("The text of the notebook's cells has more than {most} characters.", most=MAX_SOURCES))
     return cells
 
 
@@ -129,7 +138,7 @@ def _raw_cells(document: Any) -> list[Any]:
         sheets = document.get("worksheets")  # format 3, from before 2015
         if isinstance(sheets, list) and sheets:
             return [cell for sheet in sheets for cell in list_in(dict_in(sheet).get("cells"))]
-    raise Unreadable("The file is not a notebook, since it has no cells.")
+    raise Unreadable(say("The file is not a notebook, since it has no cells."))
 
 
 def _word(value: Any) -> str:

@@ -34,6 +34,18 @@ TRIES = 3  # before a model solution is shown
 NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interrupted", "not-answered"})
 
 
+# What the states of an exercise are called, by their ids; the view has the same table in its JavaScript.
+STATES = {
+    "passed": say("passed"),
+    "passed-seen": say("passed, solution seen"),
+    "started": say("started"),
+    "started-seen": say("started, solution seen"),
+    "not-tried": say("not tried"),
+    "not-tried-seen": say("not tried, solution seen"),
+}
+HEADS = (say("lesson"), say("exercise"), say("state"), say("points"), say("tries"))
+
+
 @dataclass(frozen=True)
 class Record:
     """The progress of one exercise. Times are UTC, to the second, "" for never."""
@@ -51,10 +63,9 @@ class Record:
 
     @property
     def state(self) -> str:
-        """The state in words: "passed", "started" or "not tried"."""
-        if self.passed_at:
-            return "passed"
-        return "started" if self.tries else "not tried"
+        """Its id in `STATES`."""
+        state = "passed" if self.passed_at else "started" if self.tries else "not-tried"
+        return f"{state}-seen" if self.solution_at else state
 
 
 def unmounted(path: Path) -> str:
@@ -216,7 +227,8 @@ def _tell(sentence: str) -> None:
 
 
 def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Record] | None = None) -> list[list[str]]:
-    """A row for every exercise of the course, as this notebook knows it: lesson, exercise, state, points, tries. A
+    """A row for every exercise of the course, as this notebook knows it: lesson, exercise, the id of its state, points
+    reached and possible, tries; where the possible ones aren't known they are "", and those reached a share. A
     teacher's own come last: those that the notebook tells of, with their points, and those that have been tried.
     Without `exercises` these are all that are registered, without `known` the records are read from the file."""
     from grader.exercises.registry import exercises as registered
@@ -244,15 +256,40 @@ def _of_course(registered: Mapping[str, Exercise], points: Mapping[str, float]) 
 
 def _row(lesson: str, name: str, record: Record, points: float | None) -> list[str]:
     """The row of an exercise. Without `points` (None), what was reached is shown as a share."""
-    seen = ", solution seen" if record.solution_at else ""
-    reached = f"{record.best:.0%}" if points is None else f"{round(points * record.best, 2):g} of {points:g}"
-    return [lesson, name, record.state + seen, reached, str(record.tries)]
+    reached = f"{record.best:.0%}" if points is None else f"{round(points * record.best, 2):g}"
+    return [lesson, name, record.state, reached, "" if points is None else f"{points:g}", str(record.tries)]
+
+
+def in_words(row: list[str]) -> list[str]:
+    """A row as somebody reads it, under HEADS.
+
+    >>> in_words(["00_start_here", "first_steps", "not-tried", "0", "1", "0"])[2:]
+    ['not tried', '0 of 1', '0']
+    """
+    lesson, name, state, reached, points, tries = row
+    return [
+        lesson,
+        name,
+        STATES[state],
+        say("{reached} of {points}", reached=reached, points=points) if points else reached,
+        tries,
+    ]
 
 
 def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tuple[float, float]:
     """The points earned by each exercise's best check, added up, and the points of all exercises."""
     earned = sum(round(e.points * known.get(e.name, Record()).best, 2) for e in exercises.values())
     return round(earned, 2), sum(e.points for e in exercises.values())
+
+
+def summed(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> str:
+    """The points earned so far, in words."""
+    earned, possible = (f"{points:g}" for points in total(exercises, known))
+    if progress_file() is None:
+        return say(
+            "{earned} of {possible} points (GRADER_PROGRESS=off: nothing is kept)", earned=earned, possible=possible
+        )
+    return say("{earned} of {possible} points", earned=earned, possible=possible)
 
 
 def read(path: Path) -> tuple[dict[str, Record], list[str]]:

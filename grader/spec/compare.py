@@ -39,8 +39,10 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
     if outcome.status == "misbuilt":
         return Finding("misbuilt", from_json(str(outcome.value)))
     if outcome.status == "too-large":
-        said = say("`{name}` returned more than the check can look at: {what}.", name=name, what=outcome.value)
-        return Finding("too-large", said)
+        what = from_json(str(outcome.value))
+        return Finding(
+            "too-large", say("`{name}` returned more than the check can look at: {what}.", name=name, what=what)
+        )
     if outcome.status == "time-limit":
         said = say("`{name}` did not finish in time and was stopped. Look for a loop that never ends.", name=name)
         return Finding("time-limit", said)

@@ -10,7 +10,6 @@ import contextlib
 import difflib
 import inspect
 import io
-import json
 import sys
 import warnings
 from collections import deque
@@ -25,7 +24,7 @@ from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_whole
 from grader.subject.elsewhere import Elsewhere, two_devices
-from grader.subject.errors import Missing
+from grader.subject.errors import Missing, say
 from grader.subject.forms import reformed
 from grader.subject.names import does_nothing, names_of, words_in, words_of
 from grader.subject.notebook import Notebook
@@ -177,8 +176,11 @@ class Executor:
             return {}
         module = self._find(request.target)(*request.args, **request.keywords)
         if not isinstance(module, nn.Module):
-            made = "`{name}(...)` made a value of type {type}, expected an `nn.Module`."
-            problem = _said(made, name=request.target, type=type(module).__name__)
+            problem = say(
+                "`{name}(...)` made a value of type {type}, expected an `nn.Module`.",
+                name=request.target,
+                type=type(module).__name__,
+            )
             return {"status": "misbuilt", "value": problem}
         self.modules[request.handle] = module
         return {}
@@ -267,20 +269,19 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
             near = difflib.get_close_matches(name, tensors, n=SHOWN, cutoff=0)
             has = ", ".join(f"`{name}` {tuple(tensors[name].shape)}" for name in near)
             if not near:
-                return _said("The module has no parameter or buffer `{name}`; it has none at all.", name=name)
+                return say("The module has no parameter or buffer `{name}`; it has none at all.", name=name)
             if len(near) == len(tensors):
-                return _said("The module has no parameter or buffer `{name}`; it has {others}.", name=name, others=has)
-            more = "The module has no parameter or buffer `{name}`; it has {others}, and {count} more."
-            return _said(more, name=name, others=has, count=len(tensors) - len(near))
+                return say("The module has no parameter or buffer `{name}`; it has {others}.", name=name, others=has)
+            return say(
+                "The module has no parameter or buffer `{name}`; it has {others}, and {count} more.",
+                name=name,
+                others=has,
+                count=len(tensors) - len(near),
+            )
         if tensors[name].shape != tensor.shape:
             got, expected = tuple(tensors[name].shape), tuple(tensor.shape)
-            return _said("`{name}` has shape {got}, expected {expected}.", name=name, got=got, expected=expected)
+            return say("`{name}` has shape {got}, expected {expected}.", name=name, got=got, expected=expected)
     return ""
-
-
-def _said(template: str, **values: object) -> str:
-    """A sentence as JSON, as `grader.sentences.from_json` reads it: this folder imports nothing of the course's."""
-    return json.dumps({"say": template, "with": {name: str(value) for name, value in values.items()}})
 
 
 def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:

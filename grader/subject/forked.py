@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from grader.subject.channel import READY, Channel
-from grader.subject.errors import Closed, Late, TooLarge, WireError, ZygoteGone
+from grader.subject.errors import Closed, Late, TooLarge, WireError, ZygoteGone, say
 from grader.subject.protocol import Answer, Outcome, Request, outcome_from, to_plain
 from grader.subject.values import Callback
 from grader.subject.zygote import Zygote
@@ -107,7 +107,7 @@ class ForkedSubject:
             raise ValueError("an answer to another question")
         self._room -= self._connected().memory
         if self._room < 0:
-            raise TooLarge(f"the results together take more than {RESULTS_BYTES} bytes")
+            raise TooLarge(say("the results together take more than {most} bytes", most=RESULTS_BYTES))
         return outcome_from(message["outcome"], request)
 
     def _connected(self) -> Channel:

@@ -92,7 +92,7 @@ class Outcome:
     | waited | the clock's limit came before the processor's, which only a learner's own kernel tells apart |
     | missing | the name `value` isn't defined |
     | misbuilt | no module, or the wrong parameters (`value` says which, as `grader.sentences.from_json` reads it) |
-    | too-large | what was to be sent, either way, is too large (`value` says how large) |
+    | too-large | what was to be sent, either way, is too large (`value` says how large, in the same form) |
 
     Only a watched call has `calls` and the fields after it, but for `output`.
     """

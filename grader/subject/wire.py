@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.subject.errors import TooLarge, WireError
+from grader.subject.errors import TooLarge, WireError, say
 from grader.subject.values import MAX_DEPTH, Callback, Given, Opaque
 
 HEADER = struct.Struct(">QQ")
@@ -47,7 +47,10 @@ def encode(value: object) -> bytes:
     head = _to_json(_pack(value, blobs)).encode()
     body = b"".join(blobs)
     if len(head) + len(body) > MAX_FRAME or len(head) > MAX_TREE:
-        raise TooLarge(f"{len(head)} bytes of text, {len(body)} of tensors; the limits are {MAX_TREE} and {MAX_FRAME}")
+        sizes = {"text": len(head), "tensors": len(body), "most_text": MAX_TREE, "most": MAX_FRAME}
+        raise TooLarge(
+            say("{text} bytes of text, {tensors} of tensors; the limits are {most_text} and {most}", **sizes)
+        )
     return HEADER.pack(len(head), len(body)) + head + body
 
 

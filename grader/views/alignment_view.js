@@ -1,19 +1,20 @@
 // The cross-attention of a translator: pick a date, a moment and a head, and step through the right answer.
 
-import { rowInWords, visible, weightInCell } from "./alignment_words.js";
+import { headInWords, rowInWords, visible, weightInCell } from "./alignment_words.js";
 import { Choice, colourScale, make, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { unpack } from "./numbers.js";
+import { pieces, say, together } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
-const STORY =
-  "Each row is a character of the answer, and each column a character of the source. The up and down arrows step " +
-  "through the answer. The model was given the right beginning and guessed the next character.";
+const STORY = say(
+  "Each row is a character of the answer, and each column a character of the source. The up and down arrows step through the answer. The model was given the right beginning and guessed the next character.",
+);
 const CHOSEN = ["pair", "moment", "head"];
 
 class AlignmentView extends Picture {
   constructor(model, element) {
-    super("Alignment view", model, element);
+    super(say("Alignment view"), model, element);
     this.weights = unpack(model.get("layout_of_weights"), model.get("weights"));
     this.#build();
     this.#showChoice();
@@ -22,17 +23,21 @@ class AlignmentView extends Picture {
   }
 
   #build() {
-    const lists = { pair: ["Date", "sources"], moment: ["Training", "moments"], head: ["Heads", "heads"] };
+    const lists = {
+      pair: [say("Date"), "sources", (source) => source],
+      moment: [say("Training"), "moments", (moment) => say(moment)],
+      head: [say("Heads"), "heads", headInWords],
+    };
     this.choices = Object.fromEntries(
-      Object.entries(lists).map(([trait, [label, names]]) => {
-        const pick = (name) => this.set({ [trait]: this.model.get(names).indexOf(name) });
-        return [trait, { names, choice: new Choice(label, this.model.get(names), pick) }];
+      Object.entries(lists).map(([trait, [label, names, inWords]]) => {
+        const options = this.model.get(names).map((name, at) => [at, inWords(name, at)]);
+        return [trait, { names, choice: new Choice(label, options, (at) => this.set({ [trait]: at })) }];
       }),
     );
     this.map = new Heatmap((to, how) => this.select(to, how));
     this.written = make("p", { class: "att-written" });
     this.figure.append(this.map.element);
-    this.legend.append(...colourScale("the weights", [0, 1]));
+    this.legend.append(...colourScale(say("the weights"), [0, 1]));
     this.lay(
       ...Object.values(this.choices).map(({ choice }) => choice.element),
       make("p", { class: "att-story", text: STORY }),
@@ -59,20 +64,20 @@ class AlignmentView extends Picture {
     return { matrix, source, answer, row, guesses: this.model.get("guesses")[key], chosen: { pair, moment, head } };
   }
 
-  #showChoice(say = false) {
+  #showChoice(aloud = false) {
     const { chosen, guesses, answer } = this.shown;
-    for (const [trait, { names, choice }] of Object.entries(this.choices)) {
-      choice.show(this.model.get(names)[chosen[trait]]);
+    for (const [trait, { choice }] of Object.entries(this.choices)) {
+      choice.show(chosen[trait]);
     }
     const guessed = guesses.filter((token) => token !== "<eos>").join("");
     this.written.replaceChildren(
-      "Expected ",
-      make("code", { text: answer.slice(0, -1).join("") }),
-      ", guessed ",
-      make("code", { text: guessed }),
+      ...pieces(say("Expected {answer}, guessed {guess}."), {
+        answer: make("code", { text: answer.slice(0, -1).join("") }),
+        guess: make("code", { text: guessed }),
+      }),
     );
-    if (say) {
-      this.announcer.say(`${this.written.textContent}. ${rowInWords(this.shown)}`);
+    if (aloud) {
+      this.announcer.say(together(this.written.textContent, rowInWords(this.shown)));
     }
     this.schedule();
   }
@@ -100,7 +105,7 @@ class AlignmentView extends Picture {
   }
 
   tablesOf({ matrix, rowLabels, columnLabels }) {
-    return [table("Weights", matrix, rowLabels, columnLabels)];
+    return [table(say("Weights"), matrix, rowLabels, columnLabels)];
   }
 
   drawFigure({ matrix, row, rowLabels, columnLabels }, style) {
@@ -111,11 +116,11 @@ class AlignmentView extends Picture {
     const selected = { row, column: Math.min(this.selected.column, matrix.columns - 1) };
     const look = (_row, _column, weight) => ({ text: weightInCell(weight) });
     this.map.draw({ matrix, low: 0, high: 1, rowLabels, columnLabels, cell, selected, row, look }, style);
-    const size = `${matrix.rows} characters of the answer, ${matrix.columns} of the source`;
-    this.map.element.setAttribute(
-      "aria-label",
-      `Cross-attention, ${size}. Arrow keys move from number to number, and Tab leaves.`,
+    const name = say(
+      "Cross-attention, {rows} characters of the answer, {columns} of the source. Arrow keys move from number to number, and Tab leaves.",
+      { rows: matrix.rows, columns: matrix.columns },
     );
+    this.map.element.setAttribute("aria-label", name);
   }
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Entries = Sequence[tuple[Tensor, Sequence[str]]]  # for each pair: weights (H, T, S), T guessed tokens
-ALL = "all heads"
+ALL = say("all heads")
 
 
 class AlignmentView(KernelView):
@@ -60,7 +60,7 @@ class AlignmentView(KernelView):
             sources=[source for source, _ in pairs],
             answers=answers,
             moments=list(moments),
-            heads=[ALL, *(f"head {head}" for head in range(num_heads))],
+            heads=[ALL, *(say("head {head}", head=head) for head in range(num_heads))],
             guesses=guesses,
             layout_of_weights=layout,
             weights=buffer,
@@ -82,7 +82,15 @@ class AlignmentView(KernelView):
         for axes, moment in zip(figure.subplots(1, len(self.moments), squeeze=False)[0], self.moments, strict=True):
             weights = self._tables[f"{moment}/{pair}/{head}"]
             rows = ["eos" if token == "<eos>" else token for token in answer]
-            heatmap(axes, weights, f"{moment}, {head}", rows, [*source], ends=(0, 1), text=None)
+            heatmap(
+                axes,
+                weights,
+                say("{moment}, {head}", moment=say(moment), head=say(head)),
+                rows,
+                [*source],
+                ends=(0, 1),
+                text=None,
+            )
         return figure
 
     def _summarise(self) -> None:

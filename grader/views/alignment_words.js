@@ -7,6 +7,11 @@ export function visible(character) {
   return character === " " ? "␣" : character;
 }
 
+/** What a list of heads calls the one at a place: first their mean, then each of them. */
+export function headInWords(_name, at) {
+  return at === 0 ? say("all heads") : say("head {head}", { head: at - 1 });
+}
+
 /** The `count` columns with the largest weights of a row, largest first. */
 export function strongest(matrix, row, count) {
   const from = row * matrix.columns;

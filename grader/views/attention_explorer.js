@@ -16,11 +16,12 @@ import {
 import { captioned, colourScale, make, SIGN_WIDTH, Stepper, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { unpack, written } from "./numbers.js";
+import { pieces, say, together } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
 class AttentionExplorer extends Picture {
   constructor(model, element) {
-    super("Attention explorer", model, element);
+    super(say("Attention explorer"), model, element);
     this.tokens = model.get("tokens");
     this.projected = projected(unpack(model.get("matrices_layout"), model.get("matrices")));
     this.root_d_k = Math.sqrt(this.projected.key.columns);
@@ -32,7 +33,7 @@ class AttentionExplorer extends Picture {
       this.matrices = attended(this.projected, model.get("divisor"));
       this.#showScale();
       this.schedule();
-      this.announcer.say(`Scale ${this.divisor.textContent}. ${this.words()}`);
+      this.announcer.say(together(say("Scale {divisor}.", { divisor: this.divisor.textContent }), this.words()));
     };
     this.follow({ "change:step": () => this.#showStep(), "change:divisor": scaled });
   }
@@ -62,8 +63,8 @@ class AttentionExplorer extends Picture {
   #buildScale() {
     this.slider = make("input", { type: "range", min: -100, max: 100, step: 1, oninput: () => this.#slide() });
     this.divisor = make("output", { class: "att-divisor" });
-    this.reset = make("button", { type: "button", text: "Back to √d_k", onclick: () => this.#slide(0) });
-    const label = make("label", {}, "Scale: divide by ", this.slider);
+    this.reset = make("button", { type: "button", text: say("Back to √d_k"), onclick: () => this.#slide(0) });
+    const label = make("label", {}, ...pieces(say("Scale: divide by {slider}"), { slider: this.slider }));
     this.scale = make("div", { class: "att-scale" }, label, this.divisor, this.reset);
     return this.scale;
   }
@@ -83,7 +84,8 @@ class AttentionExplorer extends Picture {
     this.scale.hidden = !["scaled", "weights", "output"].includes(step.result);
     this.#showScale();
     this.#layFigure();
-    this.announcer.say(`Step ${at + 1} of ${STEPS.length}, ${step.title}. ${step.story}`);
+    const now = { at: at + 1, count: STEPS.length, title: step.title };
+    this.announcer.say(together(say("Step {at} of {count}, {title}.", now), step.story));
     this.schedule();
   }
 
@@ -93,7 +95,10 @@ class AttentionExplorer extends Picture {
     const note = position === 0 ? " (√d_k)" : "";
     this.slider.value = position;
     this.divisor.textContent = `${written(divisor)}${note}`;
-    this.slider.setAttribute("aria-valuetext", `scores divided by ${written(divisor)}${note}`);
+    this.slider.setAttribute(
+      "aria-valuetext",
+      say("scores divided by {divisor}", { divisor: this.divisor.textContent }),
+    );
   }
 
   /** One heatmap for every matrix of the step, with operators between them. */
@@ -151,7 +156,10 @@ class AttentionExplorer extends Picture {
       this.maps[at].draw({ ...part, low, high, cell, ...this.#marks(at, shown.length) }, style);
     });
     const { rows, columns } = shown.at(-1).matrix;
-    const name = `${this.step.title}, ${rows} rows, ${columns} columns. Arrow keys move from number to number, and Tab leaves.`;
+    const name = say(
+      "{title}, {rows} rows, {columns} columns. Arrow keys move from number to number, and Tab leaves.",
+      { title: this.step.title, rows, columns },
+    );
     this.result.setAttribute("aria-label", name);
   }
 

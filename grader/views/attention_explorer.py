@@ -42,7 +42,7 @@ class AttentionExplorer(View):
         self, x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor, tokens: Sequence[str] | None = None
     ) -> None:
         _check_shapes(x, w_query, w_key, w_value)
-        names = [f"token {i}" for i in range(len(x))] if tokens is None else [str(token) for token in tokens]
+        names = [say("token {i}", i=i) for i in range(len(x))] if tokens is None else [str(token) for token in tokens]
         if len(names) != len(x):
             raise ValueError(f"tokens: got {len(names)} names, expected {len(x)}, one for each row of x")
         layout, buffer = pack({"x": x, "w_query": w_query, "w_key": w_key, "w_value": w_value})
@@ -56,13 +56,19 @@ class AttentionExplorer(View):
 
     def picture(self) -> Figure:
         """A picture of all steps at once: from queries, keys and values to weights and output."""
-        parts = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
-        parts |= {f"weights (scores / {self._divisor:.3g})": self._weights, "output": self._weights @ self._value}
-        figure, places = lines_of(list(parts.values()))
-        for at, (axes, (name, matrix)) in enumerate(zip(places, parts.items(), strict=True)):
-            columns = self.tokens if name[:6] in ("scores", "weight") else names(matrix.shape[1])
+        parts = {
+            "query": (say("query"), self._query),
+            "key": (say("key"), self._key),
+            "value": (say("value"), self._value),
+            "scores": (say("scores"), self._scores),
+            "weights": (say("weights (scores / {divisor})", divisor=f"{self._divisor:.3g}"), self._weights),
+            "output": (say("output"), self._weights @ self._value),
+        }
+        figure, places = lines_of([matrix for _, matrix in parts.values()])
+        for at, (axes, (name, (title, matrix))) in enumerate(zip(places, parts.items(), strict=True)):
+            columns = self.tokens if name in ("scores", "weights") else names(matrix.shape[1])
             short = [token if len(token) < 6 else str(i) for i, token in enumerate(columns)]
-            heatmap(axes, matrix, name, self.tokens if at % 3 == 0 else (), short)
+            heatmap(axes, matrix, title, self.tokens if at % 3 == 0 else (), short)
         return figure
 
     def sentence(self) -> str:

@@ -24,72 +24,73 @@ const ALIKE = 1e-4; // weights that far apart count as equal
 export const STEPS = [
   {
     result: "query",
-    short: "Q",
-    title: "Queries",
+    short: say("Q"),
+    title: say("Queries"),
     formula: "Q = X · W_Q",
     kind: "product",
     left: "x",
     right: "w_query",
-    story: "A query is what a token looks for, computed as its vector times the query weights.",
+    story: say("A query is what a token looks for, computed as its vector times the query weights."),
   },
   {
     result: "key",
-    short: "K",
-    title: "Keys",
+    short: say("K"),
+    title: say("Keys"),
     formula: "K = X · W_K",
     kind: "product",
     left: "x",
     right: "w_key",
-    story: "A key is what a token can be found by, computed as its vector times the key weights.",
+    story: say("A key is what a token can be found by, computed as its vector times the key weights."),
   },
   {
     result: "value",
-    short: "V",
-    title: "Values",
+    short: say("V"),
+    title: say("Values"),
     formula: "V = X · W_V",
     kind: "product",
     left: "x",
     right: "w_value",
-    story: "A value is what a token hands over, computed as its vector times the value weights.",
+    story: say("A value is what a token hands over, computed as its vector times the value weights."),
   },
   {
     result: "scores",
-    short: "Scores",
-    title: "Scores",
+    short: say("Scores"),
+    title: say("Scores"),
     formula: "S = Q · Kᵀ",
     kind: "product",
     left: "query",
     right: "key_turned",
-    story: "The dot product in row i and column j shows how well the query of token i fits the key of token j.",
+    story: say("The dot product in row i and column j shows how well the query of token i fits the key of token j."),
   },
   {
     result: "scaled",
-    short: "Scaling",
-    title: "Scaled scores",
-    formula: "S ÷ scale",
+    short: say("Scaling"),
+    title: say("Scaled scores"),
+    formula: say("S ÷ scale"),
     kind: "scaling",
     left: "scores",
-    story:
+    story: say(
       "Every score is divided by the same number. The colour scale is that of the scores, so you see them all move.",
+    ),
   },
   {
     result: "weights",
-    short: "Softmax",
-    title: "Weights",
-    formula: "A = softmax(S ÷ scale), row by row",
+    short: say("Softmax"),
+    title: say("Weights"),
+    formula: say("A = softmax(S ÷ scale), row by row"),
     kind: "softmax",
     left: "scaled",
-    story: "Each row becomes weights that add up to 1, and row i shows how much token i takes from every token.",
+    story: say("Each row becomes weights that add up to 1, and row i shows how much token i takes from every token."),
   },
   {
     result: "output",
-    short: "Weighted sum",
-    title: "Outputs",
+    short: say("Weighted sum"),
+    title: say("Outputs"),
     formula: "O = A · V",
     kind: "product",
     left: "weights",
     right: "value",
-    story: "Each token's new vector mixes the values of all tokens by its row of weights.",
+    story: say("Each token's new vector mixes the values of all tokens by its row of weights."),
   },
 ];
 
@@ -104,7 +105,7 @@ export const NAMES = {
   key_turned: ["Kᵀ", "feature", "token"],
   value: ["V", "token", "feature"],
   scores: ["S", "token", "token"],
-  scaled: ["S ÷ scale", "token", "token"],
+  scaled: [say("S ÷ scale"), "token", "token"],
   weights: ["A", "token", "token"],
   output: ["O", "token", "feature"],
 };
@@ -204,7 +205,7 @@ function sum(terms) {
 /** The name of an entry: "scores, row token 1, column token 0". */
 export function place(step, tokens, { row, column }) {
   const across = NAMES[step.result][2] === "token" ? tokens[column] : say("feature {column}", { column });
-  return say("{step}, row {row}, column {column}", { step: say(step.title), row: tokens[row], column: across });
+  return say("{step}, row {row}, column {column}", { step: step.title, row: tokens[row], column: across });
 }
 
 /** The headings of a matrix's rows and columns. */

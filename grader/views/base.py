@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "(?P<file>\.\.?/[\w./]+)";\n', re.MULTILINE)
-LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+SAID = re.compile(r"""\bsay\(\s*(["'])((?:(?!\1)[^\\\n]|\\.)*)\1""")  # the templates of a view's sentences
 EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
 
 # What a view displays besides where the variable is set: its state, for a page that has no kernel.
@@ -172,7 +172,7 @@ def with_words(source: str, *texts: str) -> str:
     """A module's source with the words of the language that is spoken in front, as `WORDS` in `say.js` has them: what
     they are for its own strings and for these other texts, by the English."""
     words = words_in(spoken())
-    wanted = [*map(json.loads, LITERAL.findall(source)), *texts]
+    wanted = [*(re.sub(r"\\(.)", r"\1", template) for _quote, template in SAID.findall(source)), *texts]
     used = {text: words[text] for text in sorted(set(wanted)) if text in words}
     return f"const WORDS = {json.dumps(used, ensure_ascii=False)};\n{source}"
 

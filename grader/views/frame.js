@@ -2,6 +2,7 @@
 
 import { cividis, css } from "./colour.js";
 import { entry, written } from "./numbers.js";
+import { pieces, say } from "./say.js";
 
 /**
  * Keeps JupyterLab from taking an element's keys (arrow keys, Enter, single letters) as its own shortcuts. Every element
@@ -62,7 +63,12 @@ export function colourScale(name, [low, high]) {
   const stops = Array.from({ length: 9 }, (_, at) => css(cividis(at / 8))).join(", ");
   const bar = make("span", { class: "att-bar", "aria-hidden": "true" });
   bar.style.background = `linear-gradient(to right, ${stops})`;
-  return [`Colours of ${name}: ${written(low)} `, bar, ` ${written(high)}`];
+  return pieces(say("Colours of {name}: {low} {colours} {high}"), {
+    name,
+    low: written(low),
+    colours: bar,
+    high: written(high),
+  });
 }
 
 /** A picture with a caption above it: a text, or an element whose text changes. */
@@ -107,7 +113,7 @@ export function tableSwitch(figure, tables, redraw) {
   // Focusable, so that long tables scroll by keyboard.
   tables.tabIndex = 0;
   tables.setAttribute("role", "group");
-  tables.setAttribute("aria-label", "Tables");
+  tables.setAttribute("aria-label", say("Tables"));
   keepKeys(tables);
   const flip = () => {
     tables.hidden = !tables.hidden;
@@ -115,7 +121,7 @@ export function tableSwitch(figure, tables, redraw) {
     button.setAttribute("aria-pressed", String(!tables.hidden));
     redraw();
   };
-  const button = make("button", { type: "button", text: "Show as table", "aria-pressed": "false", onclick: flip });
+  const button = make("button", { type: "button", text: say("Show as table"), "aria-pressed": "false", onclick: flip });
   return button;
 }
 
@@ -129,10 +135,10 @@ export class Stepper {
       const heard = { "aria-label": `${place + 1}, ${name}` };
       return button({ class: "att-step", ...heard, onclick: () => go(place + 1) }, number, " ", name);
     });
-    this.back = button({ text: "Back", onclick: () => go(this.at - 1) });
-    this.next = button({ text: "Next", onclick: () => go(this.at + 1) });
+    this.back = button({ text: say("Back"), onclick: () => go(this.at - 1) });
+    this.next = button({ text: say("Next"), onclick: () => go(this.at + 1) });
     const list = make("ol", { class: "att-steps" }, ...this.buttons.map((step) => make("li", {}, step)));
-    const attributes = { class: "att-stepper", role: "group", "aria-label": "Steps" };
+    const attributes = { class: "att-stepper", role: "group", "aria-label": say("Steps") };
     this.element = make("div", attributes, list, this.back, this.next);
   }
 
@@ -150,19 +156,20 @@ export class Stepper {
   }
 }
 
-/** Buttons of which at most one is pressed. `pick` gets the name of the clicked one. */
+/** Buttons of which at most one is pressed. `options` has an id and a label for each; `pick` gets the clicked one's id. */
 export class Choice {
-  constructor(label, names, pick) {
-    this.buttons = names.map((text) => make("button", { type: "button", text, onclick: () => pick(text) }));
+  constructor(label, options, pick) {
+    this.ids = options.map(([id]) => id);
+    this.buttons = options.map(([id, text]) => make("button", { type: "button", text, onclick: () => pick(id) }));
     const caption = make("span", { class: "att-caption", "aria-hidden": "true", text: `${label}:` });
     const attributes = { class: "att-choice", role: "group", "aria-label": label };
     this.element = make("div", attributes, caption, ...this.buttons);
   }
 
-  /** Shows the button `name` as pressed. */
-  show(name) {
-    for (const button of this.buttons) {
-      button.setAttribute("aria-pressed", String(button.textContent === name));
-    }
+  /** Shows the button of an id as pressed. */
+  show(id) {
+    this.buttons.forEach((button, at) => {
+      button.setAttribute("aria-pressed", String(this.ids[at] === id));
+    });
   }
 }

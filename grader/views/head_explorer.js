@@ -4,16 +4,18 @@ import { Choice, colourScale, make, table } from "./frame.js";
 import { cellInWords, headInWords, keyOf, rowInWords, underHead } from "./head_words.js";
 import { cellSize, Heatmap, moved } from "./heatmap.js";
 import { unpack } from "./numbers.js";
+import { say } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
 const SMALL = 96; // the largest side of a small table, in pixels
 const LARGEST_SMALL_CELL = 10; // from 11 on, a heatmap writes labels
-const STORY =
-  "Arrow keys or taps choose a head and, in the large table, a cell. Rows are queries, and columns are keys.";
+const STORY = say(
+  "Arrow keys or taps choose a head and, in the large table, a cell. Rows are queries, and columns are keys.",
+);
 
 class HeadExplorer extends Picture {
   constructor(model, element) {
-    super("Head explorer", model, element);
+    super(say("Head explorer"), model, element);
     this.#build();
     this.#receive();
     this.#layHeads();
@@ -41,16 +43,16 @@ class HeadExplorer extends Picture {
   }
 
   #build() {
-    const names = this.model.get("kinds").map(({ name }) => name);
-    this.kinds = new Choice("Attention", names, (kind) => this.#choose({ kind }));
-    this.heads = make("div", { class: "att-heads", role: "group", "aria-label": "Heads" });
+    const kinds = this.model.get("kinds").map(({ name }) => [name, say(name)]);
+    this.kinds = new Choice(say("Attention"), kinds, (kind) => this.#choose({ kind }));
+    this.heads = make("div", { class: "att-heads", role: "group", "aria-label": say("Heads") });
     this.heads.addEventListener("keydown", (event) => this.#onKey(event));
     this.heading = make("h3", { class: "att-title" });
     this.map = new Heatmap((to, how) => this.select(to, how));
     this.large = make("div", { class: "att-matrix" }, this.heading, this.map.element);
     this.figure.classList.add("att-head-figure");
     this.figure.append(this.heads, this.large);
-    this.legend.append(...colourScale("the weights", [0, 1]));
+    this.legend.append(...colourScale(say("the weights"), [0, 1]));
     const story = make("p", { class: "att-story", text: STORY });
     this.lay(this.kinds.element, story, this.figure, this.tables, this.legend, this.sum, this.foot);
   }
@@ -70,7 +72,11 @@ class HeadExplorer extends Picture {
       Array.from({ length: heads }, (_, head) => this.#headButton(layer, head)),
     );
     const lines = this.buttons.map((line, layer) => {
-      const caption = make("span", { class: "att-caption", "aria-hidden": "true", text: `layer ${layer}` });
+      const caption = make("span", {
+        class: "att-caption",
+        "aria-hidden": "true",
+        text: say("layer {layer}", { layer }),
+      });
       return make("div", { class: "att-head-line" }, caption, ...line.map(({ button }) => button));
     });
     this.heads.replaceChildren(...lines);
@@ -80,13 +86,14 @@ class HeadExplorer extends Picture {
     const { kind } = this.chosen;
     const measures = this.model.get("measures")[keyOf(kind, layer, head)];
     const map = new Heatmap(null);
-    const text = `head ${head}: ${underHead(measures)}`;
+    const text = say("head {head}: {measure}", { head, measure: underHead(measures) });
+    const heard = { layer, head, measure: underHead(measures), entropy: measures.entropy.toFixed(2) };
     const caption = make("span", { class: "att-head-caption", text });
     const attributes = {
       type: "button",
       class: "att-head",
       // What is heard begins with what is seen.
-      "aria-label": `layer ${layer}, ${text} of the weight; entropy ${measures.entropy.toFixed(2)}`,
+      "aria-label": say("layer {layer}, head {head}: {measure} of the weight; entropy {entropy}", heard),
       onclick: () => this.#choose({ layer, head }),
     };
     return { button: make("button", attributes, map.element, caption), map };
@@ -109,7 +116,7 @@ class HeadExplorer extends Picture {
     const { kind, layer, head } = this.chosen;
     const measures = this.model.get("measures")[keyOf(kind, layer, head)];
     if (measures) {
-      this.announcer.say(`${kind}, ${headInWords(layer, head, measures)}`);
+      this.announcer.say(`${say(kind)}, ${headInWords(layer, head, measures)}`);
     }
   }
 
@@ -134,7 +141,7 @@ class HeadExplorer extends Picture {
     }
     const { kind, layer, head } = this.chosen;
     this.kinds.show(kind);
-    this.heading.textContent = `${kind}, layer ${layer}, head ${head}`;
+    this.heading.textContent = say("{kind}, layer {layer}, head {head}", { kind: say(kind), layer, head });
     return { ...this.about, matrix, kind, layer, head };
   }
 
@@ -157,11 +164,12 @@ class HeadExplorer extends Picture {
     const room = this.figure.clientWidth - this.heads.offsetWidth - Heatmap.gutter(queries, 24, style) - 24;
     const cell = Math.min(34, Math.max(18, cellSize(room, keys.length)));
     this.map.draw({ ...labels, matrix, cell, selected: this.selected, row: this.selected.row }, style);
-    const size = `${queries.length} queries by ${keys.length} keys`;
-    this.map.element.setAttribute(
-      "aria-label",
-      `${this.heading.textContent}, ${size}. Arrow keys move, and Tab leaves.`,
-    );
+    const name = say("{title}, {queries} queries by {keys} keys. Arrow keys move, and Tab leaves.", {
+      title: this.heading.textContent,
+      queries: queries.length,
+      keys: keys.length,
+    });
+    this.map.element.setAttribute("aria-label", name);
   }
 
   tablesOf({ matrix, kind, layers, heads, queries, keys }) {
@@ -172,10 +180,13 @@ class HeadExplorer extends Picture {
       rows: measures.length,
       values: measures.flatMap(({ share, entropy }) => [share, entropy]),
     };
-    const names = places.map(([layer, head], at) => `layer ${layer}, head ${head}: ${measures[at].pattern}`);
+    const names = places.map(([layer, head], at) =>
+      say("layer {layer}, head {head}: {pattern}", { layer, head, pattern: say(measures[at].pattern) }),
+    );
+    const columns = [say("fraction of the weight"), say("entropy")];
     return [
       table(this.heading.textContent, matrix, queries, keys),
-      table(`All heads, ${kind}, and what each is most like`, numbers, names, ["fraction of the weight", "entropy"]),
+      table(say("All heads, {kind}, and what each is most like", { kind: say(kind) }), numbers, names, columns),
     ];
   }
 }

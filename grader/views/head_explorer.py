@@ -90,7 +90,13 @@ class HeadExplorer(KernelView):
         for layer, line in enumerate(figure.subplots(layers, heads, squeeze=False)):
             for head, axes in enumerate(line):
                 key = f"{self.kind}/{layer}/{head}"
-                title = f"{self.kind}, layer {layer}, head {head}\nmost like: {self.measures[key]['pattern']}"
+                title = say(
+                    "{kind}, layer {layer}, head {head}\nmost like: {pattern}",
+                    kind=say(self.kind),
+                    layer=layer,
+                    head=head,
+                    pattern=say(self.measures[key]["pattern"]),
+                )
                 queries = chosen["queries"] if head == 0 else ()
                 heatmap(axes, self._tables[key], title, queries, chosen["keys"], ends=(0, 1), text=None)
         return figure
@@ -120,10 +126,10 @@ def patterns(queries: int, keys: int, places: bool, causal: bool) -> dict[str, T
     distance = torch.arange(keys) - torch.arange(queries)[:, None]
     first = torch.zeros(queries, keys, dtype=torch.float64)
     first[:, 0] = 1.0
-    tables = {"uniform": torch.ones(queries, keys, dtype=torch.float64), "the first": first}
+    tables = {say("uniform"): torch.ones(queries, keys, dtype=torch.float64), say("the first"): first}
     if places:
-        near = {"itself": (0, 0), "the one before": (-1, -1), "the one after": (1, 1)}
-        near |= {"neighbours within 1": (-1, 1), "neighbours within 2": (-2, 2)}
+        near = {say("itself"): (0, 0), say("the one before"): (-1, -1), say("the one after"): (1, 1)}
+        near |= {say("neighbours within 1"): (-1, 1), say("neighbours within 2"): (-2, 2)}
         tables |= {name: ((distance >= low) & (distance <= high)).double() for name, (low, high) in near.items()}
     if causal:
         tables = {name: table.tril() for name, table in tables.items() if name != "the one after"}

@@ -17,14 +17,18 @@ import {
 } from "./head_steps.js";
 import { strip, tensorTables } from "./head_tables.js";
 import { moved } from "./heatmap.js";
+import { say, together } from "./say.js";
 import { rendering, View } from "./view.js";
 
-const COLOURS = ["token", "head"];
+const COLOURS = [
+  ["token", say("Colour by token")],
+  ["head", say("Colour by head")],
+];
 const GLIDE = 700; // milliseconds that the numbers take to their new places
 
 class HeadSplitter extends View {
   constructor(model, element) {
-    super("Head splitter", model, element);
+    super(say("Head splitter"), model, element);
     this.number = 10; // the number that is followed
     this.by = "token";
     this.begin({ step: 1 });
@@ -67,14 +71,14 @@ class HeadSplitter extends View {
 
   #buildChoices() {
     const most = this.model.get("most");
-    this.sizes = ["Tokens T", "Heads H", "Width of a head D"].map((name, axis) => {
+    this.sizes = [say("Tokens T"), say("Heads H"), say("Width of a head D")].map((name, axis) => {
       const options = Array.from({ length: most[axis] }, (_, at) => make("option", { text: String(at + 1) }));
       const select = make("select", { onchange: () => this.#resize() }, ...options);
       keepKeys(select);
       return { select, element: make("label", {}, `${name} `, select) };
     });
-    this.colours = COLOURS.map((by) =>
-      make("button", { type: "button", text: `Colour by ${by}`, onclick: () => this.#colour(by) }),
+    this.colours = COLOURS.map(([by, text]) =>
+      make("button", { type: "button", text, onclick: () => this.#colour(by) }),
     );
     const selects = this.sizes.map(({ element }) => element);
     return make("div", { class: "att-sizes" }, ...selects, ...this.colours);
@@ -93,7 +97,8 @@ class HeadSplitter extends View {
     this.#receive();
     this.#showStep();
     const [seqLen, heads, width] = this.model.get("sizes");
-    this.announcer.say(`T = ${seqLen}, H = ${heads}, D = ${width}: x has ${heads * width} columns.`);
+    const values = { tokens: seqLen, heads, width, columns: heads * width };
+    this.announcer.say(say("T = {tokens}, H = {heads}, D = {width}: x has {columns} columns.", values));
   }
 
   #showStep() {
@@ -105,7 +110,8 @@ class HeadSplitter extends View {
     this.stepper.show(at);
     this.heading.replaceChildren(make("code", { text: stage.code ? `${stage.name} = ${stage.code}` : stage.name }));
     this.story.textContent = STEPS[at - 1].story;
-    this.announcer.say(`Step ${at} of ${STEPS.length}, ${this.heading.textContent}. ${STEPS[at - 1].story}`);
+    const now = { at, count: STEPS.length, title: this.heading.textContent };
+    this.announcer.say(together(say("Step {at} of {count}, {title}.", now), STEPS[at - 1].story));
     const before = this.#places();
     this.#draw();
     this.#glide(before);
@@ -130,7 +136,7 @@ class HeadSplitter extends View {
       });
     });
     this.colours.forEach((button, at) => {
-      button.setAttribute("aria-pressed", String(this.by === COLOURS[at]));
+      button.setAttribute("aria-pressed", String(this.by === COLOURS[at][0]));
     });
     const tables = tensorTables(stage, stage.reads, (at) => this.#cell(stage, at));
     this.tensors.replaceChildren(tables, ...this.#aside(stage));
@@ -146,13 +152,13 @@ class HeadSplitter extends View {
   #aside({ wrong, refused, reads, axes }) {
     if (wrong) {
       return [
-        tensorTables({ ...wrong, axes, name: `Short cut: ${wrong.code}` }, reads, (at) =>
+        tensorTables({ ...wrong, axes, name: say("Short cut: {code}", { code: wrong.code }) }, reads, (at) =>
           this.#shortCutCell(wrong, reads, at),
         ),
       ];
     }
     if (refused) {
-      const text = refused.error || "works here, because it joins no axes that are apart in memory.";
+      const text = refused.error || say("works here, because it joins no axes that are apart in memory.");
       return [make("p", { class: "att-refused" }, make("code", { class: "att-line", text: refused.code }), text)];
     }
     return [];
@@ -171,7 +177,7 @@ class HeadSplitter extends View {
   #shortCutCell(wrong, reads, at) {
     const cell = this.#plainCell(wrong.reads[at]);
     if (wrong.reads[at] !== reads[at]) {
-      const note = `, wrong: ${label(reads[at])} belongs here`;
+      const note = say(", wrong: {number} belongs here", { number: label(reads[at]) });
       cell.classList.add("att-misplaced");
       cell.append(
         make("span", { "aria-hidden": "true", text: "✗" }),
@@ -213,15 +219,17 @@ class HeadSplitter extends View {
   #strips({ memory, reads, copied, contiguous }) {
     const isFirst = this.model.get("step") === 1;
     const paint = (element, number) => this.#paint(element, number);
-    const state = copied ? "rewritten by copying the numbers" : "the same as in the step before";
+    const state = copied
+      ? say("In memory, rewritten by copying the numbers")
+      : say("In memory, the same as in the step before");
     const order = contiguous
-      ? "place by place, so it is contiguous"
-      : "jumping from place to place, so it isn't contiguous";
+      ? say("As the tensor reads it, place by place, so it is contiguous")
+      : say("As the tensor reads it, jumping from place to place, so it isn't contiguous");
     return [
-      make("div", { class: "att-caption", text: isFirst ? "In memory" : `In memory, ${state}` }),
-      strip("In memory", memory, memory, paint),
-      make("div", { class: "att-caption", text: `As the tensor reads it, ${order}` }),
-      strip("As the tensor reads it", reads, memory, paint),
+      make("div", { class: "att-caption", text: isFirst ? say("In memory") : state }),
+      strip(say("In memory"), memory, memory, paint),
+      make("div", { class: "att-caption", text: order }),
+      strip(say("As the tensor reads it"), reads, memory, paint),
     ];
   }
 
@@ -231,15 +239,19 @@ class HeadSplitter extends View {
     const { token, column, head } = owner(number, width);
     const index = indexOf(stage.reads.indexOf(number), stage.shape);
     const way = trail(number, this.stages.slice(0, this.model.get("step")));
-    const lines = [way, `place in memory: ${placeInWords(index, stage.strides)}`];
+    const lines = [`${way}.`, say("place in memory: {sum}.", { sum: placeInWords(index, stage.strides) })];
     if (stage.wrong) {
       const at = stage.wrong.reads.indexOf(number);
-      const where = `in the short cut: [${indexOf(at, stage.shape).join(", ")}]`;
-      const owed = stage.reads[at] === number ? "the right place" : `where ${label(stage.reads[at])} belongs`;
-      lines.push(`${where}, ${owed}`);
+      const values = { index: `[${indexOf(at, stage.shape).join(", ")}]`, other: label(stage.reads[at]) };
+      lines.push(
+        stage.reads[at] === number
+          ? say("in the short cut: {index}, the right place.", values)
+          : say("in the short cut: {index}, where {other} belongs.", values),
+      );
     }
-    const where = `${label(number)}: token ${token}, column ${column}, head ${head}. `;
-    const sentences = lines.map((text) => `${text}. `);
+    const owned = { number: label(number), token, column, head };
+    const where = `${say("{number}: token {token}, column {column}, head {head}.", owned)} `;
+    const sentences = lines.map((text) => `${text} `);
     this.sum.replaceChildren(...sumParts(where, sentences, { class: "att-line" }));
   }
 

@@ -45,16 +45,17 @@ class HeadSplitter(View):
         """A picture of x, its heads, and below them what the short cut without the transpose makes of it."""
         seq_len, num_heads, head_dim = self.sizes
         x = numbered(seq_len, num_heads * head_dim)
-        rows, columns = [f"token {token}" for token in range(seq_len)], names(num_heads * head_dim)
+        rows, columns = [say("token {at}", at=token) for token in range(seq_len)], names(num_heads * head_dim)
         right, wrong = x.view(seq_len, num_heads, head_dim).transpose(0, 1), x.view(num_heads, seq_len, head_dim)
-        ends, shape = (0.0, float(x.max())), f"x.view({num_heads}, {seq_len}, {head_dim})"
+        ends, code = (0.0, float(x.max())), f"x.view({num_heads}, {seq_len}, {head_dim})"
         widths = [num_heads * head_dim + 1, *[head_dim + 1] * num_heads]
         figure = sheet(extent(sum(widths)) + 1, 2 * (extent(seq_len) + 0.6))
         places = figure.subplots(2, 1 + num_heads, width_ratios=widths, squeeze=False)
-        for line, heads, name in zip(places, (right, wrong), ("cut, then swapped", f"wrong: {shape}"), strict=True):
-            heatmap(line[0], x, f"x, {name}", rows, columns, ends=ends)
+        titles = say("x, cut, then swapped"), say("x, wrong: {code}", code=code)
+        for line, heads, title in zip(places, (right, wrong), titles, strict=True):
+            heatmap(line[0], x, title, rows, columns, ends=ends)
             for head, (axes, matrix) in enumerate(zip(line[1:], heads, strict=True)):
-                heatmap(axes, matrix, f"head {head}", ends=ends)
+                heatmap(axes, matrix, say("head {head}", head=head), ends=ends)
         return figure
 
     def sentence(self) -> str:

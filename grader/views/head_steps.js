@@ -8,56 +8,65 @@ export const STEPS = [
     short: "x",
     name: "x",
     axes: "TE",
-    story:
-      "Each row is a token. The tens digit of a number is its token, and the units digit its column. Follow one number " +
-      "on its way.",
+    story: say(
+      "Each row is a token. The tens digit of a number is its token, and the units digit its column. Follow one number on its way.",
+    ),
   },
   {
     short: "view",
     name: "cut",
     axes: "THD",
-    story:
+    story: say(
       "Each row is cut into its heads. No number moves in memory, since view only notes a new shape and new strides.",
+    ),
   },
   {
     short: "transpose",
     name: "swapped",
     axes: "HTD",
-    story:
-      "Tokens and heads swap places, so that each head has a table of all tokens. No number moves in memory, but " +
-      "the strides swap, so reading the tensor now jumps.",
+    story: say(
+      "Tokens and heads swap places, so that each head has a table of all tokens. No number moves in memory, but the strides swap, so reading the tensor now jumps.",
+    ),
   },
   {
     short: "contiguous",
     name: "worked",
     axes: "HTD",
-    story:
-      "What the heads compute is a new tensor, laid out head by head. contiguous() makes that layout by copying the " +
-      "numbers, so memory now has them in reading order.",
+    story: say(
+      "What the heads compute is a new tensor, laid out head by head. contiguous() makes that layout by copying the numbers, so memory now has them in reading order.",
+    ),
   },
   {
     short: "transpose",
     name: "back",
     axes: "THD",
-    story:
-      "On the way back, tokens and heads swap once more, so that a token's pieces are together. Again memory stays " +
-      "as it is.",
+    story: say(
+      "On the way back, tokens and heads swap once more, so that a token's pieces are together. Again memory stays as it is.",
+    ),
   },
   {
     short: "contiguous",
     name: "copied",
     axes: "THD",
-    story: "The numbers are copied once more, token by token and, within each token, head by head.",
+    story: say("The numbers are copied once more, token by token and, within each token, head by head."),
   },
   {
     short: "view",
     name: "joined",
     axes: "TE",
-    story: "The last two axes are joined, since memory already has them one after the other.",
+    story: say("The last two axes are joined, since memory already has them one after the other."),
   },
 ];
 
-export const AXES = { T: "token", H: "head", D: "column", E: "column" };
+const NAMES_OF_AXES = {
+  T: (at) => say("token {at}", { at }),
+  H: (at) => say("head {at}", { at }),
+};
+
+/** The name of a row or a block along an axis: "token 1". */
+export function onAxis(axis, at) {
+  return NAMES_OF_AXES[axis](at);
+}
 
 const REFUSAL = "RuntimeError: view size is not compatible with input tensor's size and stride";
 
@@ -125,17 +134,12 @@ function described(tensor) {
   return { ...tensor, contiguous: isContiguous(tensor), reads: readsOf(tensor) };
 }
 
-const CONTIGUOUS =
-  "Head splitter, {tokens}, {heads} of {columns}, step {step} of {steps}, {name}: shape {shape}, strides {strides}, contiguous.";
-const NOT_CONTIGUOUS =
-  "Head splitter, {tokens}, {heads} of {columns}, step {step} of {steps}, {name}: shape {shape}, strides {strides}, not contiguous.";
-
 /** The view in a sentence. */
 export function inWords(model, { stages }) {
   const [seqLen, heads, width] = model.get("sizes");
   const step = model.get("step");
   const { name, shape, strides, contiguous: isPlain, reads, wrong } = stages[step - 1];
-  const text = say(isPlain ? CONTIGUOUS : NOT_CONTIGUOUS, {
+  const now = {
     tokens: seqLen === 1 ? say("1 token") : say("{count} tokens", { count: seqLen }),
     heads: heads === 1 ? say("1 head") : say("{count} heads", { count: heads }),
     columns: width === 1 ? say("1 column") : say("{count} columns", { count: width }),
@@ -144,7 +148,16 @@ export function inWords(model, { stages }) {
     name,
     shape: `(${shape.join(", ")})`,
     strides: `(${strides.join(", ")})`,
-  });
+  };
+  const text = isPlain
+    ? say(
+        "Head splitter, {tokens}, {heads} of {columns}, step {step} of {steps}, {name}: shape {shape}, strides {strides}, contiguous.",
+        now,
+      )
+    : say(
+        "Head splitter, {tokens}, {heads} of {columns}, step {step} of {steps}, {name}: shape {shape}, strides {strides}, not contiguous.",
+        now,
+      );
   if (!wrong) {
     return text;
   }
@@ -176,7 +189,8 @@ export function placeOf(index, strides) {
 
 /** The same as arithmetic: "1·2 + 0·4 + 1·1 = 3". */
 export function placeInWords(index, strides) {
-  return `${index.map((place, axis) => `${place}·${strides[axis]}`).join(" + ")} = ${placeOf(index, strides)}`;
+  const terms = index.map((place, axis) => `${place}·${strides[axis]}`);
+  return `${terms.join(" + ")} = ${placeOf(index, strides)}`;
 }
 
 /** A tensor as blocks side by side: how many, and the rows and columns of one. */

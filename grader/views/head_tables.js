@@ -1,7 +1,8 @@
 // The head splitter's tables: a tensor as tables side by side, and a row of numbers with their places in memory.
 
 import { make } from "./frame.js";
-import { AXES, blocks, label } from "./head_steps.js";
+import { blocks, label, onAxis } from "./head_steps.js";
+import { say } from "./say.js";
 
 /**
  * A tensor as one table, or one for each entry of its first axis. `right` has the numbers that it should read,
@@ -9,10 +10,15 @@ import { AXES, blocks, label } from "./head_steps.js";
  */
 export function tensorTables(tensor, right, cell) {
   const { axes, shape, strides, reads } = tensor;
-  const contiguous = tensor.contiguous ? "contiguous" : "not contiguous";
-  const facts = `(${[...axes].join(", ")}) = (${shape.join(", ")}), strides (${strides.join(", ")}), ${contiguous}`;
+  const values = { axes: [...axes].join(", "), shape: shape.join(", "), strides: strides.join(", ") };
+  const facts = tensor.contiguous
+    ? say("({axes}) = ({shape}), strides ({strides}), contiguous", values)
+    : say("({axes}) = ({shape}), strides ({strides}), not contiguous", values);
   const misplaced = reads.filter((number, at) => number !== right[at]).length;
-  const verdict = reads === right ? "" : `${misplaced} of ${reads.length} numbers in the wrong place`;
+  const verdict =
+    reads === right
+      ? ""
+      : say("{count} of {total} numbers in the wrong place", { count: misplaced, total: reads.length });
   const tables = Array.from({ length: blocks(shape).count }, (_, at) => blockTable(tensor, at, cell));
   return make(
     "div",
@@ -26,11 +32,11 @@ export function tensorTables(tensor, right, cell) {
 
 function blockTable({ name, axes, shape }, block, cell) {
   const { rows, columns } = blocks(shape);
-  const caption = axes.length === 3 ? `${AXES[axes[0]]} ${block}` : "all tokens";
+  const caption = axes.length === 3 ? onAxis(axes[0], block) : say("all tokens");
   const headings = Array.from({ length: columns }, (_, at) => make("th", { scope: "col", text: String(at) }));
   const lines = Array.from({ length: rows }, (_, row) => {
     const cells = headings.map((_, column) => cell((block * rows + row) * columns + column));
-    return make("tr", {}, make("th", { scope: "row", text: `${AXES[axes.at(-2)]} ${row}` }), ...cells);
+    return make("tr", {}, make("th", { scope: "row", text: onAxis(axes.at(-2), row) }), ...cells);
   });
   return make(
     "table",
@@ -44,7 +50,12 @@ function blockTable({ name, axes, shape }, block, cell) {
 /** Numbers in a row, each above its place in `memory`. `paint` colours an element for its number. */
 export function strip(name, numbers, memory, paint) {
   const items = numbers.map((number) => {
-    const place = make("small", {}, make("span", { class: "att-unseen", text: " place " }), memory.indexOf(number));
+    const place = make(
+      "small",
+      {},
+      make("span", { class: "att-unseen", text: ` ${say("place")} ` }),
+      memory.indexOf(number),
+    );
     const item = make("li", {}, make("b", { text: label(number) }), place);
     paint(item, number);
     return item;

@@ -21,7 +21,7 @@ export function headInWords(layer, head, { pattern, share, entropy }) {
 
 /** The caption under a head: short, no wider than its small table. */
 export function underHead({ pattern, share }) {
-  return `${pattern} ${share.toFixed(2)}`;
+  return `${say(pattern)} ${share.toFixed(2)}`;
 }
 
 /** The column of a row's largest weight. */

@@ -3,31 +3,54 @@
 import { entry, isExact, mapped, softmaxOf, unpack, written } from "./numbers.js";
 import { say, together } from "./say.js";
 
-export const PRESETS = ["all visible", "causal", "padding", "both"];
 export const FREE_HAND = "free hand";
 const MOST_TERMS = 6;
 
-/** How each way of hiding writes a hidden score. */
-export const HIDDEN = {
-  "fill with -inf": "−∞",
-  "subtract 1e10": "−1e10",
-  "fill with -1e20": "−1e20",
-  masked_softmax: "−∞",
+/** What each mask is called, the presets and what somebody painted. */
+export const MASKS = {
+  "all visible": say("all visible"),
+  causal: say("causal"),
+  padding: say("padding"),
+  both: say("both"),
+  [FREE_HAND]: say("free hand"),
 };
 
-// What each way of hiding makes of a row that sees nothing.
-const BLIND = {
-  "fill with -inf": "NaN",
-  "subtract 1e10": "uniform",
-  "fill with -1e20": "uniform",
-  masked_softmax: "all zeros",
+/** Of each way of hiding: what it is called, how it writes a hidden score, what it makes of a row that sees nothing, in
+ * a word and in sentences. */
+export const WAYS = {
+  "fill with -inf": {
+    label: say("fill with -inf"),
+    hidden: "−∞",
+    blind: "NaN",
+    emptyRow: say("No key is visible. Softmax subtracts the row's maximum, and −∞ − (−∞) = NaN all along the row."),
+  },
+  "subtract 1e10": {
+    label: say("subtract 1e10"),
+    hidden: "−1e10",
+    blind: say("uniform"),
+    emptyRow: say(
+      "No key is visible. In float32 all {keys} scores end up as −1e10, and equal scores give 1/{keys} each.",
+    ),
+  },
+  "fill with -1e20": {
+    label: say("fill with -1e20"),
+    hidden: "−1e20",
+    blind: say("uniform"),
+    emptyRow: say("No key is visible. All {keys} scores are −1e20, and equal scores give 1/{keys} each."),
+  },
+  masked_softmax: {
+    label: "masked_softmax",
+    hidden: "−∞",
+    blind: say("all zeros"),
+    emptyRow: say("No key is visible, so every weight is 0, and so is the output."),
+  },
 };
 
 /** The tokens with their padding; the mask, 1 = may attend, as chosen or painted; what it makes of the scores. */
 export function numbersOf(model) {
   const { scores } = unpack(model.get("matrices_layout"), model.get("matrices"));
   const [words, inFront, way] = ["words", "in_front", "way"].map((name) => model.get(name));
-  const padding = Array(scores.rows - words.length).fill("pad");
+  const padding = Array(scores.rows - words.length).fill(say("pad"));
   const tokens = inFront ? [...padding, ...words] : [...words, ...padding];
   const isPainted = model.get("preset") === FREE_HAND;
   const cells = isPainted ? model.get("mask") : presetCells(model.get("preset"), inFront, words.length, scores.rows);
@@ -60,7 +83,7 @@ export function inWords(model, { mask }) {
   const first = say('Mask painter, {tokens} tokens, {padding}, mask "{preset}": {seen} of {total} visible.', {
     tokens: size,
     padding: paddingInWords(size - model.get("words").length, model.get("in_front")),
-    preset: say(model.get("preset")),
+    preset: MASKS[model.get("preset")],
     seen: mask.values.filter(Boolean).length,
     total: size * size,
   });
@@ -80,7 +103,7 @@ function paddingInWords(count, inFront) {
 }
 
 function blindInWords(blind, way) {
-  const values = { way: say(way), result: say(BLIND[way]) };
+  const values = { way: WAYS[way].label, result: WAYS[way].blind };
   if (blind.length === 0) {
     return say('Every query sees something; way of hiding: "{way}".', values);
   }
@@ -128,7 +151,7 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
   if (!seen.includes(column)) {
     return way === "masked_softmax"
       ? say("weight 0: hidden")
-      : say("exp({score}) = 0, so the hidden key leaves no trace", { score: HIDDEN[way] });
+      : say("exp({score}) = 0, so the hidden key leaves no trace", { score: WAYS[way].hidden });
   }
   const power = (key) => `exp(${written(entry(scores, row, key))})`;
   const terms = seen.length > MOST_TERMS ? [...seen.slice(0, MOST_TERMS - 1).map(power), "…"] : seen.map(power);
@@ -138,16 +161,8 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
 
 /** What each way of hiding makes of a row that sees nothing. */
 export function emptyRow(way, keys) {
-  return say(EMPTY_ROW[way], { keys });
+  return say(WAYS[way].emptyRow, { keys });
 }
-
-const EMPTY_ROW = {
-  "fill with -inf": "No key is visible. Softmax subtracts the row's maximum, and −∞ − (−∞) = NaN all along the row.",
-  "subtract 1e10":
-    "No key is visible. In float32 all {keys} scores end up as −1e10, and equal scores give 1/{keys} each.",
-  "fill with -1e20": "No key is visible. All {keys} scores are −1e20, and equal scores give 1/{keys} each.",
-  masked_softmax: "No key is visible, so every weight is 0, and so is the output.",
-};
 
 /** All weights of a row, for a screen reader. */
 export function rowInWords(weights, row) {

@@ -5,27 +5,50 @@ import { cellSize, Heatmap } from "./heatmap.js";
 import {
   cellInWords,
   FREE_HAND,
-  HIDDEN,
   inConvention,
   inWords,
+  MASKS,
   numbersOf,
-  PRESETS,
   painted,
   rowInWords,
+  WAYS,
   weightInWords,
 } from "./mask_numbers.js";
 import { entry, range } from "./numbers.js";
+import { say, together } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
-const CONVENTIONS = ["may attend", "hide"];
-const STORY =
-  "Arrow keys move over the mask, and Space or Enter flips a cell. You can also draw with the pointer or a " +
-  "finger. Hatched scores are hidden.";
+/** What True means in the mask: its label, and what is said of it. */
+const CONVENTIONS = {
+  attend: {
+    label: say("may attend"),
+    caption: say("Mask, True = may attend"),
+    told: say("In the mask, True now means may attend. What is visible stays the same."),
+    heard: say(
+      "Mask, True = may attend, {queries} queries by {keys} keys. Arrow keys move, Space or Enter flips a cell, and Tab leaves.",
+    ),
+  },
+  hide: {
+    label: say("hide"),
+    caption: say("Mask, True = hide"),
+    told: say("In the mask, True now means hide. What is visible stays the same."),
+    heard: say(
+      "Mask, True = hide, {queries} queries by {keys} keys. Arrow keys move, Space or Enter flips a cell, and Tab leaves.",
+    ),
+  },
+};
+const PLACES = [
+  [false, say("at the end")],
+  [true, say("in front")],
+];
+const STORY = say(
+  "Arrow keys move over the mask, and Space or Enter flips a cell. You can also draw with the pointer or a finger. Hatched scores are hidden.",
+);
 
 class MaskPainter extends Picture {
   constructor(model, element) {
-    super("Mask painter", model, element);
-    this.hides = false;
+    super(say("Mask painter"), model, element);
+    this.convention = "attend";
     this.brush = 0;
     this.byKey = false;
     this.#build();
@@ -42,14 +65,12 @@ class MaskPainter extends Picture {
   }
 
   #build() {
-    this.presets = new Choice("Mask", [...PRESETS, FREE_HAND], (preset) =>
+    this.presets = new Choice(say("Mask"), Object.entries(MASKS), (preset) =>
       this.#byButton({ preset, mask: this.matrices.mask.values }),
     );
-    this.places = new Choice("Padding", ["at the end", "in front"], (place) =>
-      this.#byButton({ in_front: place === "in front" }),
-    );
-    this.ways = new Choice("Way of hiding", Object.keys(HIDDEN), (way) => this.#byButton({ way }));
-    this.conventions = new Choice("True means", CONVENTIONS, (name) => this.#convention(name));
+    this.places = new Choice(say("Padding"), PLACES, (inFront) => this.#byButton({ in_front: inFront }));
+    this.ways = new Choice(say("Way of hiding"), labelled(WAYS), (way) => this.#byButton({ way }));
+    this.conventions = new Choice(say("True means"), labelled(CONVENTIONS), (name) => this.#choose(name));
     const first = make("div", { class: "att-mask-switches" }, this.presets.element, this.places.element);
     const second = make("div", { class: "att-mask-switches" }, this.conventions.element, this.ways.element);
     this.figure.append(...this.#buildFigure());
@@ -83,9 +104,9 @@ class MaskPainter extends Picture {
     this.choose(choices);
   }
 
-  #convention(name) {
-    this.hides = name === "hide";
-    this.announcer.say(`In the mask, True now means ${name}. What is visible stays the same.`);
+  #choose(convention) {
+    this.convention = convention;
+    this.announcer.say(CONVENTIONS[convention].told);
     this.schedule();
   }
 
@@ -119,7 +140,8 @@ class MaskPainter extends Picture {
   }
 
   words() {
-    return `${this.#where()}; ${rowInWords(this.matrices.weights, this.selected.row)}. ${this.#sumInWords()}`;
+    const row = rowInWords(this.matrices.weights, this.selected.row);
+    return together(`${this.#where()}; ${row}.`, this.#sumInWords());
   }
 
   sentence() {
@@ -135,20 +157,20 @@ class MaskPainter extends Picture {
   }
 
   prepare() {
-    return { ...this.matrices, mask: inConvention(this.matrices.mask, this.hides) };
+    return { ...this.matrices, mask: inConvention(this.matrices.mask, this.convention === "hide") };
   }
 
   writeTexts() {
     this.presets.show(this.model.get("preset"));
-    this.places.show(this.model.get("in_front") ? "in front" : "at the end");
+    this.places.show(this.model.get("in_front"));
     this.ways.show(this.way);
-    this.conventions.show(CONVENTIONS[Number(this.hides)]);
+    this.conventions.show(this.convention);
     this.sum.replaceChildren(...sumParts(this.#where(), [this.#sumInWords()]));
   }
 
   #names() {
-    const mask = `Mask, True = ${CONVENTIONS[Number(this.hides)]}`;
-    return { mask, scores: "Scores", masked: "Masked scores", weights: "Weights" };
+    const mask = CONVENTIONS[this.convention].caption;
+    return { mask, scores: say("Scores"), masked: say("Masked scores"), weights: say("Weights") };
   }
 
   drawFigure({ mask, scores, masked, weights }, style) {
@@ -159,7 +181,7 @@ class MaskPainter extends Picture {
     const [low, high] = range(scores);
     const isHidden = (row, column) => entry(this.matrices.mask, row, column) === 0;
     const truth = (_row, _column, value) => ({ text: value ? "True" : "False" });
-    const veil = (row, column) => (isHidden(row, column) ? { text: HIDDEN[this.way], hatched: true } : {});
+    const veil = (row, column) => (isHidden(row, column) ? { text: WAYS[this.way].hidden, hatched: true } : {});
     const { row } = this.selected;
     const shared = { ...labels, cell };
     this.maps.mask.draw({ ...shared, matrix: mask, low: 0, high: 1, look: truth, selected: this.selected }, style);
@@ -168,8 +190,7 @@ class MaskPainter extends Picture {
     for (const [name, caption] of Object.entries(this.captions)) {
       caption.textContent = this.#names()[name];
     }
-    const size = `${mask.rows} queries by ${mask.columns} keys`;
-    const name = `${this.#names().mask}, ${size}. Arrow keys move, Space or Enter flips a cell, and Tab leaves.`;
+    const name = say(CONVENTIONS[this.convention].heard, { queries: mask.rows, keys: mask.columns });
     this.maps.mask.element.setAttribute("aria-label", name);
   }
 
@@ -177,6 +198,11 @@ class MaskPainter extends Picture {
     const names = this.#names();
     return Object.keys(names).map((name) => table(names[name], shown[name], this.tokens, this.tokens));
   }
+}
+
+/** The options of a choice from a table with labels. */
+function labelled(table) {
+  return Object.entries(table).map(([id, { label }]) => [id, label]);
 }
 
 export default rendering(MaskPainter);

@@ -22,11 +22,11 @@ PRESETS = ("all visible", "causal", "padding", "both")
 # What each way of hiding makes of a row that sees nothing.
 WAYS = {
     "fill with -inf": "NaN",
-    "subtract 1e10": "uniform",
-    "fill with -1e20": "uniform",
-    "masked_softmax": "all zeros",
+    "subtract 1e10": say("uniform"),
+    "fill with -1e20": say("uniform"),
+    "masked_softmax": say("all zeros"),
 }
-PADDING = "pad"
+PADDING = say("pad")
 
 
 class MaskPainter(View):
@@ -72,11 +72,11 @@ class MaskPainter(View):
         tokens, visible = self.start()
         masked, weights = attend(self._scores, visible, self.way)
         figure, places = lines_of([self._scores] * 3)
-        title = f"mask: {self.preset}"
-        heatmap(places[0], visible, title, tokens, tokens, text=lambda v: "" if v else "hidden")
+        title = say("mask: {preset}", preset=say(self.preset))
+        heatmap(places[0], visible, title, tokens, tokens, text=lambda v: "" if v else say("hidden"))
         ends = (float(self._scores.min()), float(self._scores.max()))
-        heatmap(places[1], masked, f"masked scores: {self.way}", (), tokens, ends=ends)
-        heatmap(places[2], weights, "weights", (), tokens, ends=(0, 1))
+        heatmap(places[1], masked, say("masked scores: {way}", way=say(self.way)), (), tokens, ends=ends)
+        heatmap(places[2], weights, say("weights"), (), tokens, ends=(0, 1))
         return figure
 
     def sentence(self) -> str:
@@ -116,8 +116,9 @@ def _padding(count: int, in_front: bool) -> str:
         return say("no padding")
     if count == 1:
         return say("1 padding token in front") if in_front else say("1 padding token at the end")
-    template = "{count} padding tokens in front" if in_front else "{count} padding tokens at the end"
-    return say(template, count=count)
+    if in_front:
+        return say("{count} padding tokens in front", count=count)
+    return say("{count} padding tokens at the end", count=count)
 
 
 def preset_masks(size: int, padded: Sequence[int]) -> dict[str, Tensor]:

@@ -11,21 +11,23 @@ import {
   movedInWords,
   NORMS,
   numbersOf,
+  PRESETS,
   presetsOf,
   statisticsOf,
   typed,
   withStatistics,
 } from "./norm_numbers.js";
 import { entry, numbered, range } from "./numbers.js";
+import { say, together } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
-const STORY =
-  "Arrow keys or taps choose a number in the left table. Type another to replace it; Page Up and Page Down add and " +
-  "subtract 1. A dot marks every output that the last change moved.";
+const STORY = say(
+  "Arrow keys or taps choose a number in the left table. Type another to replace it; Page Up and Page Down add and subtract 1. A dot marks every output that the last change moved.",
+);
 
 class NormExplorer extends Picture {
   constructor(model, element) {
-    super("Norm explorer", model, element);
+    super(say("Norm explorer"), model, element);
     this.presetTables = presetsOf(model);
     this.begin(this.presetTables.start);
     this.#build();
@@ -35,15 +37,19 @@ class NormExplorer extends Picture {
       this.#receive();
       this.#fillField();
       this.schedule();
-      this.announcer.say(`${this.norm}. ${this.words()} ${movedInWords(this.matrices.moved)}.`);
+      this.announcer.say(together(`${this.norm}.`, this.words(), movedInWords(this.matrices.moved)));
     };
     const names = ["numbers", "before", "norm", "preset"];
     this.follow(Object.fromEntries(names.map((name) => [`change:${name}`, changed])));
   }
 
   #build() {
-    this.norms = new Choice("Norm", Object.keys(NORMS), (norm) => this.choose({ norm }));
-    this.presets = new Choice("Table", Object.keys(this.presetTables), (preset) =>
+    this.norms = new Choice(
+      say("Norm"),
+      Object.keys(NORMS).map((norm) => [norm, norm]),
+      (norm) => this.choose({ norm }),
+    );
+    this.presets = new Choice(say("Table"), Object.entries(PRESETS), (preset) =>
       this.choose(this.presetTables[preset]),
     );
     this.figure.classList.add("att-aligned");
@@ -57,7 +63,7 @@ class NormExplorer extends Picture {
     this.input = new Heatmap((to, how) => this.select(to, how), { onKey: (event) => this.#onTableKey(event.key) });
     this.output = new Heatmap(null);
     this.outputCaption = make("span", { class: "att-caption" });
-    this.inputBox = captioned("Table to edit", this.input.element);
+    this.inputBox = captioned(say("Table to edit"), this.input.element);
     return [this.inputBox, sign(), captioned(this.outputCaption, this.output.element)];
   }
 
@@ -123,7 +129,8 @@ class NormExplorer extends Picture {
   #type() {
     const value = typed(this.field.value);
     this.field.setAttribute("aria-invalid", String(value === null));
-    this.complaint.textContent = value === null ? `A number from −${LARGEST} to ${LARGEST}, please.` : "";
+    this.complaint.textContent =
+      value === null ? say("A number from −{largest} to {largest}, please.", { largest: LARGEST }) : "";
     if (value !== null) {
       this.#setNumber(value);
     }
@@ -139,7 +146,7 @@ class NormExplorer extends Picture {
 
   #fillField() {
     const { row, column } = this.selected;
-    this.fieldName.textContent = `Number in row ${row}, column ${column}:`;
+    this.fieldName.textContent = say("Number in row {row}, column {column}:", { row, column });
     if (document.activeElement !== this.field) {
       this.field.value = exactly(entry(this.matrices.table, row, column));
       this.field.setAttribute("aria-invalid", "false");
@@ -156,12 +163,15 @@ class NormExplorer extends Picture {
     const { across, heads } = NORMS[this.norm];
     const values = statisticsOf(this.matrices.statistics, this.norm, this.selected).map(exactly);
     const statistics = heads.map((head, at) => `${head} ${values[at]}`).join(", ");
-    return `row ${row}, column ${column}; its ${across}: ${statistics}`;
+    return across === "row"
+      ? say("row {row}, column {column}; its row: {statistics}", { row, column, statistics })
+      : say("row {row}, column {column}; its column: {statistics}", { row, column, statistics });
   }
 
   words() {
     const { row, column } = this.selected;
-    return `${exactly(entry(this.matrices.table, row, column))} in ${this.#where()}; ${this.#arithmetic()}.`;
+    const number = exactly(entry(this.matrices.table, row, column));
+    return say("{number} in {place}; {arithmetic}.", { number, place: this.#where(), arithmetic: this.#arithmetic() });
   }
 
   sentence() {
@@ -172,28 +182,28 @@ class NormExplorer extends Picture {
     this.norms.show(this.norm);
     this.presets.show(this.model.get("preset"));
     const { rows, columns } = this.matrices.table;
-    const rowLabels = numbered(rows, "row ");
-    const columnLabels = numbered(columns, "col ");
+    const rowLabels = numbered(rows, (row) => say("row {row}", { row }));
+    const columnLabels = numbered(columns, (column) => say("col {column}", { column }));
     const { across, heads } = NORMS[this.norm];
     const full = {
       matrix: withStatistics(this.matrices.table, this.matrices.statistics, this.norm),
       rowLabels: across === "column" ? [...rowLabels, ...heads] : rowLabels,
       columnLabels: across === "row" ? [...columnLabels, ...heads] : columnLabels,
     };
-    this.outputCaption.textContent = `After ${this.norm}`;
+    this.outputCaption.textContent = say("After {norm}", { norm: this.norm });
     return { full, after: { matrix: this.matrices.output, rowLabels, columnLabels } };
   }
 
   tablesOf({ full, after: { matrix, rowLabels, columnLabels } }) {
     return [
-      table("Table", full.matrix, full.rowLabels, full.columnLabels, exactly),
+      table(say("Table"), full.matrix, full.rowLabels, full.columnLabels, exactly),
       table(this.norm, matrix, rowLabels, columnLabels),
-      table("Moved (1) or not (0)", this.matrices.moved, rowLabels, columnLabels),
+      table(say("Moved (1) or not (0)"), this.matrices.moved, rowLabels, columnLabels),
     ];
   }
 
   writeTexts() {
-    const where = `${this.#where()}. ${movedInWords(this.matrices.moved)}.`;
+    const where = together(`${this.#where()}.`, movedInWords(this.matrices.moved));
     this.sum.replaceChildren(...sumParts(where, [this.#arithmetic()]));
   }
 
@@ -216,7 +226,10 @@ class NormExplorer extends Picture {
     const end = Math.sqrt(Math.max(rows, columns)); // no output of these norms is larger
     const dots = (row, column) => ({ marked: entry(this.matrices.moved, row, column) === 1 });
     this.output.draw({ ...after, low: -end, high: end, cell, look: dots, selected, ...group }, style);
-    const name = `Table to edit, ${rows} rows, ${columns} columns. Arrow keys move, digits type a number, and Tab leaves.`;
+    const name = say(
+      "Table to edit, {rows} rows, {columns} columns. Arrow keys move, digits type a number, and Tab leaves.",
+      { rows, columns },
+    );
     this.input.element.setAttribute("aria-label", name);
   }
 }

@@ -53,11 +53,14 @@ class NormExplorer(View):
         """A picture of the table, the statistics of its rows or columns, and the normalised table."""
         statistics, output = normalise(self._table, self.norm)
         by_column = self.norm == "BatchNorm"
-        kinds = ["mean square"] if self.norm == "RMSNorm" else ["mean", "variance"]
+        if self.norm == "RMSNorm":
+            title, kinds = say("mean square of each row"), [say("mean square")]
+        else:
+            title = say("mean and variance of each column") if by_column else say("mean and variance of each row")
+            kinds = [say("mean"), say("variance")]
         figure, places = lines_of([self._table, statistics, output], room=1.5)
-        rows, columns = [f"token {row}" for row in range(len(output))], names(output.shape[1])
-        title = f"{' and '.join(kinds)} of each {'column' if by_column else 'row'}"
-        heatmap(places[0], self._table, "table", rows, columns)
+        rows, columns = [say("token {at}", at=row) for row in range(len(output))], names(output.shape[1])
+        heatmap(places[0], self._table, say("table"), rows, columns)
         heatmap(
             places[1], statistics, title, kinds if by_column else (), columns if by_column else kinds, colours=False
         )
@@ -68,13 +71,12 @@ class NormExplorer(View):
         by_column = self.norm == "BatchNorm"
         statistics, output = normalise(self._table, self.norm)
         first, *others = statistics if by_column else statistics.T
-        squares, column, row = (
-            "mean of the squares of each row {numbers}",
-            "mean of each column {numbers}",
-            "mean of each row {numbers}",
-        )
-        template = squares if self.norm == "RMSNorm" else column if by_column else row
-        found = [say(template, numbers=_listed(first))]
+        if self.norm == "RMSNorm":
+            found = [say("mean of the squares of each row {numbers}", numbers=_listed(first))]
+        elif by_column:
+            found = [say("mean of each column {numbers}", numbers=_listed(first))]
+        else:
+            found = [say("mean of each row {numbers}", numbers=_listed(first))]
         found += [say("variance {numbers}", numbers=_listed(numbers)) for numbers in others]
         return say(
             "Norm explorer, {rows} by {columns}, {norm}: {statistics}; {moved} of {total} outputs moved.",

@@ -8,28 +8,34 @@ const DIGITS = 5;
 const MOVED = 1e-4;
 const MOST_IN_WORDS = 5;
 
-const VARIANCE = "variance {numbers}";
-
 /** What each norm averages over, the headings of its statistics and what is said of them, and its ε. */
 export const NORMS = {
   LayerNorm: {
     across: "row",
-    heads: ["mean", "var"],
-    sentences: ["mean of each row {numbers}", VARIANCE],
+    heads: [say("mean"), say("var")],
+    sentences: [say("mean of each row {numbers}"), say("variance {numbers}")],
     eps: "0.00001",
   },
   BatchNorm: {
     across: "column",
-    heads: ["mean", "var"],
-    sentences: ["mean of each column {numbers}", VARIANCE],
+    heads: [say("mean"), say("var")],
+    sentences: [say("mean of each column {numbers}"), say("variance {numbers}")],
     eps: "0.00001",
   },
   RMSNorm: {
     across: "row",
-    heads: ["mean x²"],
-    sentences: ["mean of the squares of each row {numbers}"],
+    heads: [say("mean x²")],
+    sentences: [say("mean of the squares of each row {numbers}")],
     eps: "0.000001",
   },
+};
+
+/** What the tables to start from are called. */
+export const PRESETS = {
+  start: say("start"),
+  "one large value": say("one large value"),
+  "common offset 1000": say("common offset 1000"),
+  "constant row": say("constant row"),
 };
 
 /** The tables to start from, by name, each as what is chosen with it. Outputs are compared with those of the start. */
@@ -160,19 +166,19 @@ export function arithmeticOf(norm, { table, statistics, output }, place) {
   return `${above} / ${divisor} ${isExact(result) ? "=" : "≈"} ${written(result)}`;
 }
 
-/** Which outputs moved, in words. Their places show which numbers share a mean. */
+/** Which outputs moved, in a sentence. Their places show which numbers share a mean. */
 export function movedInWords(moved) {
   const places = [...moved.values.keys()].filter((at) => moved.values[at] === 1);
   const rows = [...new Set(places.map((at) => Math.floor(at / moved.columns)))].sort((a, b) => a - b);
   const columns = [...new Set(places.map((at) => at % moved.columns))].sort((a, b) => a - b);
   if (places.length === 0) {
-    return say("No output moved");
+    return say("No output moved.");
   }
   const outputs = places.length === 1 ? say("1 output moved") : say("{count} outputs moved", { count: places.length });
   if (rows.length === 1) {
-    return say("{outputs}, in row {row}", { outputs, row: rows[0] });
+    return say("{outputs}, in row {row}.", { outputs, row: rows[0] });
   }
   return columns.length === 1
-    ? say("{outputs}, in column {column}", { outputs, column: columns[0] })
-    : say("{outputs}, in {count} rows", { outputs, count: rows.length });
+    ? say("{outputs}, in column {column}.", { outputs, column: columns[0] })
+    : say("{outputs}, in {count} rows.", { outputs, count: rows.length });
 }

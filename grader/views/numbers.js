@@ -126,7 +126,7 @@ export function term(value, digits = 3) {
   return text.startsWith("−") ? `(${text})` : text;
 }
 
-/** Labels of `count` rows or columns, from 0: "key 0", "key 1". */
-export function numbered(count, word = "") {
-  return Array.from({ length: count }, (_, at) => `${word}${at}`);
+/** Labels of `count` rows or columns, from 0, each as `named` says it. */
+export function numbered(count, named = String) {
+  return Array.from({ length: count }, (_, at) => named(at));
 }

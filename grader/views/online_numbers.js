@@ -36,11 +36,6 @@ function after({ maximum, sum, mixed }, block, values, rescaling) {
   return { counts, maximum: top, factor, before: sum, sum: total, mixed: next, output };
 }
 
-const FINAL =
-  "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is the final one.";
-const AWAY =
-  "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is up to {error} away from the final one.";
-
 /** The view in a sentence. */
 export function inWords(model, { scores, final, states }) {
   const [step, rescaling] = [model.get("step"), model.get("rescaling")];
@@ -54,7 +49,15 @@ export function inWords(model, { scores, final, states }) {
     seen: end - first === 1 ? say("key {first}", { first }) : say("keys {first} to {last}", { first, last: end - 1 }),
     rescaling: rescaling ? say("with rescaling") : say("without rescaling"),
   };
-  return error < SAME ? say(FINAL, now) : say(AWAY, { ...now, error: fixed(error, 2) });
+  return error < SAME
+    ? say(
+        "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is the final one.",
+        now,
+      )
+    : say(
+        "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is up to {error} away from the final one.",
+        { ...now, error: fixed(error, 2) },
+      );
 }
 
 /** The first key of block `step` (from 1), and the key after its last. */
@@ -94,6 +97,13 @@ export function arithmeticOf({ scores, states }, step, size, rescaling, query) {
       `${written(before)} · ${written(factor)} + ${counts.join(" + ")} ≈ ${written(entry(now.sum, query, 0))}`,
     ],
   ];
+}
+
+/** How far an output is from the final one. */
+export function distanceInWords(away) {
+  return away < SAME
+    ? say("Output so far: equal to the final one.")
+    : say("Output so far: up to {distance} away from the final one.", { distance: written(away) });
 }
 
 /** The largest difference between an output and the final one. */

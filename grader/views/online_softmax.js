@@ -3,31 +3,41 @@
 import { captioned, make, SIGN_WIDTH, Stepper, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { numbered, range, written } from "./numbers.js";
-import { arithmeticOf, blockEnds, distance, inWords, keysInWords, memoryInWords, numbersOf } from "./online_numbers.js";
+import {
+  arithmeticOf,
+  blockEnds,
+  distance,
+  distanceInWords,
+  inWords,
+  keysInWords,
+  memoryInWords,
+  numbersOf,
+} from "./online_numbers.js";
+import { say, together } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
 const TITLES = {
-  scores: "scores",
-  maximum: "maximum",
-  factor: "factor",
-  sum: "sum",
-  output: "output so far",
-  final: "final output",
+  scores: say("scores"),
+  maximum: say("maximum"),
+  factor: say("factor"),
+  sum: say("sum"),
+  output: say("output so far"),
+  final: say("final output"),
 };
 const NARROW = 400; // pixels
-const STORY =
-  "Only the coloured scores exist now. Hatched ones were read and thrown away, and empty ones haven't been computed " +
-  "yet. In the output so far, arrow keys or taps choose a query.";
+const STORY = say(
+  "Only the coloured scores exist now. Hatched ones were read and thrown away, and empty ones haven't been computed yet. In the output so far, arrow keys or taps choose a query.",
+);
 
 class OnlineSoftmax extends Picture {
   constructor(model, element) {
-    super("Online softmax", model, element);
+    super(say("Online softmax"), model, element);
     this.begin({ step: 1, rescaling: true });
     this.matrices = numbersOf(model);
     this.size = model.get("block_size");
-    this.queries = numbered(this.matrices.scores.rows, "query ");
+    this.queries = numbered(this.matrices.scores.rows, (query) => say("query {query}", { query }));
     this.headings = {
-      scores: numbered(this.matrices.scores.columns, "key "),
+      scores: numbered(this.matrices.scores.columns, (key) => say("key {key}", { key })),
       output: numbered(this.matrices.final.columns),
     };
     this.blocks = this.matrices.states.length;
@@ -69,7 +79,7 @@ class OnlineSoftmax extends Picture {
   #buildSwitch() {
     const onchange = () => this.choose({ rescaling: this.check.checked });
     this.check = make("input", { type: "checkbox", onchange });
-    const text = "Rescale: when the maximum rises, multiply the sums so far by the factor";
+    const text = say("Rescale: when the maximum rises, multiply the sums so far by the factor");
     return make("label", { class: "att-switch" }, this.check, text);
   }
 
@@ -90,7 +100,7 @@ class OnlineSoftmax extends Picture {
   }
 
   words() {
-    return this.#lines().join(" ");
+    return together(...this.#lines());
   }
 
   sentence() {
@@ -100,7 +110,8 @@ class OnlineSoftmax extends Picture {
   #show() {
     this.check.checked = this.rescaling;
     this.stepper.show(this.step);
-    this.announcer.say([`Block ${this.step} of ${this.blocks}, ${this.#keys(this.step)}.`, ...this.#lines()].join(" "));
+    const now = { step: this.step, blocks: this.blocks, keys: this.#keys(this.step) };
+    this.announcer.say(together(say("Block {step} of {blocks}, {keys}.", now), ...this.#lines()));
     this.schedule();
   }
 
@@ -110,8 +121,7 @@ class OnlineSoftmax extends Picture {
     const { row } = this.selected;
     const lines = arithmeticOf(matrices, step, size, rescaling, row).map(([name, text]) => `${name}: ${text}.`);
     const away = distance(matrices.states[step - 1].output, matrices.final);
-    const progress = away < 5e-4 ? "equal to the final one" : `up to ${written(away)} away from the final one`;
-    return [`${this.queries[row]}.`, ...lines, `Output so far: ${progress}.`];
+    return [`${this.queries[row]}.`, ...lines, distanceInWords(away)];
   }
 
   /** The matrices by name, each with the ends of its colour scale and its column labels. */
@@ -153,7 +163,10 @@ class OnlineSoftmax extends Picture {
       const picture = { matrix, low, high, cell, rowLabels: labels(name), columnLabels, ...marks };
       this.maps[name].draw({ ...picture, look: name === "scores" ? look : short }, style);
     }
-    const name = `Output so far, ${this.queries.length} rows. Arrow keys choose a query and read out its arithmetic, and Tab leaves.`;
+    const name = say(
+      "Output so far, {rows} rows. Arrow keys choose a query and read out its arithmetic, and Tab leaves.",
+      { rows: this.queries.length },
+    );
     this.maps.output.element.setAttribute("aria-label", name);
   }
 
@@ -178,7 +191,7 @@ class OnlineSoftmax extends Picture {
       const columns = Array.from({ length: end - first }, (_, at) => first + at);
       const values = this.queries.flatMap((_, row) => columns.map((at) => matrix.values[row * matrix.columns + at]));
       const block = { rows: matrix.rows, columns: columns.length, values };
-      return table("scores of the block", block, this.queries, headings.slice(first, end));
+      return table(say("scores of the block"), block, this.queries, headings.slice(first, end));
     });
   }
 }

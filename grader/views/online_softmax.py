@@ -55,19 +55,20 @@ from the final one.
         keys = self._scores.shape[1]
         ends = range(self.block_size, keys + self.block_size, self.block_size)[:BLOCKS_DRAWN]
         states = [self._state(end) for end in ends]
-        queries, columns = [f"query {at}" for at in range(len(self._scores))], names(keys)
+        queries, columns = [say("query {query}", query=at) for at in range(len(self._scores))], names(keys)
         width = len(states) * (extent(states[0].shape[1]) + 0.6) + 0.6
         figure = sheet(width, 2 * (extent(len(queries)) + 0.8))
         grid = figure.add_gridspec(2, len(states))
         top = figure.add_subplot(grid[0, :])
-        title = f"scores, in blocks of {self.block_size}"
+        title = say("scores, in blocks of {size}", size=self.block_size)
         heatmap(top, self._scores, title, queries, columns, text="{:.2f}".format)
         for edge in range(self.block_size, keys, self.block_size):
             top.axvline(edge - 0.5, color="white", linewidth=4)
-        columns = ["max", "sum", *(f"out {at}" for at in range(self._value.shape[1]))]
+        columns = [say("max"), say("sum"), *(say("out {at}", at=at) for at in range(self._value.shape[1]))]
         for block, state in enumerate(states):
             axes, rows = figure.add_subplot(grid[1, block]), queries if block == 0 else ()
-            heatmap(axes, state, f"after block {block + 1}", rows, columns, text="{:.2f}".format, colours=False)
+            title = say("after block {block}", block=block + 1)
+            heatmap(axes, state, title, rows, columns, text="{:.2f}".format, colours=False)
         return figure
 
     def _state(self, keys: int) -> Tensor:
@@ -88,17 +89,18 @@ from the final one.
             "seen": say("key {first}", first=0) if seen == 1 else say("keys {first} to {last}", first=0, last=seen - 1),
             "rescaling": say("with rescaling"),
         }
-        return say(FINAL, **now) if error < 5e-4 else say(AWAY, **now, error=f"{error:.2f}")
-
-
-FINAL = (
-    "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is the "
-    "final one."
-)
-AWAY = (
-    "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far is up "
-    "to {error} away from the final one."
-)
+        if error < 5e-4:
+            return say(
+                "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so "
+                "far is the final one.",
+                **now,
+            )
+        return say(
+            "Online softmax, {queries}, {keys} keys, block {step} of {blocks} ({seen}), {rescaling}: the output so far "
+            "is up to {error} away from the final one.",
+            **now,
+            error=f"{error:.2f}",
+        )
 
 
 def _check_shapes(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> None:

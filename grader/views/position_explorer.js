@@ -5,6 +5,7 @@ import { cellSize, Heatmap } from "./heatmap.js";
 import { entry, numbered, range, written } from "./numbers.js";
 import {
   inWords,
+  KINDS,
   lineOfColumn,
   linesByOffset,
   numbersOf,
@@ -12,18 +13,18 @@ import {
   path,
   productsInWords,
 } from "./position_numbers.js";
+import { pieces, say } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
 const PLOT = { width: 330, height: 150 };
 const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
-const STORY =
-  "Rows are positions, and columns are the components of an encoding. Arrow keys or taps choose a cell. The upper " +
-  "curve is the selected column. The lower one shows the products of the selected position by distance, and its " +
-  "thin lines belong to all other positions.";
+const STORY = say(
+  "Rows are positions, and columns are the components of an encoding. Arrow keys or taps choose a cell. The upper curve is the selected column. The lower one shows the products of the selected position by distance, and its thin lines belong to all other positions.",
+);
 
 class PositionExplorer extends Picture {
   constructor(model, element) {
-    super("Position explorer", model, element);
+    super(say("Position explorer"), model, element);
     this.#build();
     this.#receive();
     const chosen = () => this.#receive();
@@ -35,9 +36,9 @@ class PositionExplorer extends Picture {
   }
 
   #build() {
-    this.kinds = new Choice("Positions", this.model.get("kinds"), (kind) => this.choose({ kind }));
-    const widths = this.model.get("widths").map(String);
-    this.widths = new Choice("Width", widths, (width) => this.choose({ d_model: Number(width) }));
+    this.kinds = new Choice(say("Positions"), Object.entries(KINDS), (kind) => this.choose({ kind }));
+    const widths = this.model.get("widths").map((width) => [width, String(width)]);
+    this.widths = new Choice(say("Width"), widths, (width) => this.choose({ d_model: width }));
     this.map = new Heatmap((to, how) => this.select(to, how));
     this.wave = make("div", { class: "att-plot", "data-plot": "column" });
     this.curve = make("div", { class: "att-plot", "data-plot": "products" });
@@ -60,7 +61,12 @@ class PositionExplorer extends Picture {
     const oninput = () => this.choose({ base: bases[Number(this.slider.value)] });
     this.slider = make("input", { type: "range", min: 0, max: bases.length - 1, step: 1, oninput });
     this.base = make("output", { class: "att-base" });
-    return make("div", { class: "att-slide" }, make("label", {}, "Base ", this.slider), this.base);
+    return make(
+      "div",
+      { class: "att-slide" },
+      make("label", {}, ...pieces(say("Base {slider}"), { slider: this.slider })),
+      this.base,
+    );
   }
 
   #receive() {
@@ -68,10 +74,10 @@ class PositionExplorer extends Picture {
     const base = this.model.get("base");
     this.selected.column = Math.min(this.selected.column, this.rows.columns - 1);
     this.kinds.show(this.kind);
-    this.widths.show(String(this.model.get("d_model")));
+    this.widths.show(this.model.get("d_model"));
     this.slider.value = this.model.get("bases").indexOf(base);
     this.slider.disabled = this.kind === "random table";
-    this.slider.setAttribute("aria-valuetext", `base ${base}`);
+    this.slider.setAttribute("aria-valuetext", say("base {base}", { base }));
     this.base.textContent = String(base);
     this.announcer.say(this.sentence());
     this.schedule();
@@ -90,13 +96,17 @@ class PositionExplorer extends Picture {
     const { row, column } = this.selected;
     const origin = originOf(this.kind, this.model.get("base"), this.rows.columns, this.selected);
     const number = written(entry(this.rows, row, column));
-    return [`Position ${row}, column ${column}: ${number}, ${origin}`, productsInWords(this.kind, this.products, row)];
+    const values = { row, column, number, origin };
+    return [
+      say("Position {row}, column {column}: {number}, {origin}", values),
+      productsInWords(this.kind, this.products, row),
+    ];
   }
 
   writeTexts() {
     const [number, products] = this.#lines();
     this.sum.replaceChildren(...sumParts(number, [products]));
-    this.legend.replaceChildren(...colourScale("the numbers", this.#ends()));
+    this.legend.replaceChildren(...colourScale(say("the numbers"), this.#ends()));
   }
 
   #ends() {
@@ -112,11 +122,11 @@ class PositionExplorer extends Picture {
     const [low, high] = this.#ends();
     const marks = { selected: this.selected, row, column };
     this.map.draw({ matrix: this.rows, low, high, cell, rowLabels, columnLabels, ...marks }, style);
-    const size = `${this.rows.rows} positions, ${this.rows.columns} columns`;
-    this.map.element.setAttribute(
-      "aria-label",
-      `Encoding, ${size}. Arrow keys move from number to number, and Tab leaves.`,
+    const name = say(
+      "Encoding, {positions} positions, {columns} columns. Arrow keys move from number to number, and Tab leaves.",
+      { positions: this.rows.rows, columns: this.rows.columns },
     );
+    this.map.element.setAttribute("aria-label", name);
     this.#drawWave([low, high]);
     this.#drawCurve();
   }
@@ -124,9 +134,9 @@ class PositionExplorer extends Picture {
   #drawWave(ys) {
     const { row, column } = this.selected;
     const line = lineOfColumn(this.rows, column);
-    const axes = { xs: [0, this.rows.rows - 1], ys, below: "position" };
+    const axes = { xs: [0, this.rows.rows - 1], ys, below: say("position") };
     this.wave.replaceChildren(
-      make("span", { class: "att-caption", text: `Column ${column}, from position to position` }),
+      make("span", { class: "att-caption", text: say("Column {column}, from position to position", { column }) }),
       plot(axes, [line], 0, line[row]),
     );
   }
@@ -135,9 +145,9 @@ class PositionExplorer extends Picture {
     const { row } = this.selected;
     const lines = linesByOffset(this.products);
     const far = this.products.columns - 1;
-    const axes = { xs: [-far, far], ys: range(this.products), below: "offset: other position − this one" };
+    const axes = { xs: [-far, far], ys: range(this.products), below: say("offset: other position − this one") };
     this.curve.replaceChildren(
-      make("span", { class: "att-caption", text: `Products of position ${row} with all positions` }),
+      make("span", { class: "att-caption", text: say("Products of position {row} with all positions", { row }) }),
       plot(axes, lines, row, lines[row][row]),
     );
   }
@@ -145,8 +155,8 @@ class PositionExplorer extends Picture {
   tablesOf() {
     const places = numbered(this.rows.rows);
     return [
-      table("Encoding", this.rows, places, numbered(this.rows.columns)),
-      table("Products", this.products, places, places),
+      table(say("Encoding"), this.rows, places, numbered(this.rows.columns)),
+      table(say("Products"), this.products, places, places),
     ];
   }
 }

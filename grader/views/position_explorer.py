@@ -56,14 +56,15 @@ offset 0, 3.54 at offset 1 and 1.70 at offset 10; at equal offsets, products dif
         figure = sheet(8.4, 4.6)
         left, right = figure.subplots(1, 2, width_ratios=[self.d_model, POSITIONS])
         every = [str(at) if at % 4 == 0 else "" for at in range(POSITIONS)]
-        heatmap(left, rows, f"{self.kind}: a row for each position", every, every[: self.d_model])
-        heatmap(right, products, "products of position with position", every, every)
+        heatmap(left, rows, say("{kind}: a row for each position", kind=say(self.kind)), every, every[: self.d_model])
+        heatmap(right, products, say("products of position with position"), every, every)
         return figure
 
     def sentence(self) -> str:
         _, products = encoded(self.kind, self.d_model, self.base)
-        template = "{product} at offset {offset}"
-        further = (say(template, product=f"{float(products[0, at]):.2f}", offset=at) for at in FURTHER)
+        further = (
+            say("{product} at offset {offset}", product=f"{float(products[0, at]):.2f}", offset=at) for at in FURTHER
+        )
         shown = {
             "kind": say(self.kind),
             "positions": POSITIONS,
@@ -72,17 +73,18 @@ offset 0, 3.54 at offset 1 and 1.70 at offset 10; at equal offsets, products dif
             "further": Several(further),
             "spread": f"{spread(products):.2f}",
         }
-        return say(WITHOUT_BASE, **shown) if self.kind == "random table" else say(WITH_BASE, **shown, base=self.base)
-
-
-WITHOUT_BASE = (
-    "Position explorer, {kind}, {positions} positions, width {width}: from position 0 the products are {first} at "
-    "offset 0, {further}; at equal offsets, products differ by at most {spread}."
-)
-WITH_BASE = (
-    "Position explorer, {kind}, {positions} positions, width {width}, base {base}: from position 0 the products are "
-    "{first} at offset 0, {further}; at equal offsets, products differ by at most {spread}."
-)
+        if self.kind == "random table":
+            return say(
+                "Position explorer, {kind}, {positions} positions, width {width}: from position 0 the products are "
+                "{first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.",
+                **shown,
+            )
+        return say(
+            "Position explorer, {kind}, {positions} positions, width {width}, base {base}: from position 0 the "
+            "products are {first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.",
+            **shown,
+            base=self.base,
+        )
 
 
 def encoded(kind: str, d_model: int, base: float) -> tuple[Tensor, Tensor]:

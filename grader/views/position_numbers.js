@@ -32,24 +32,34 @@ function turned(row, angles) {
   });
 }
 
-const WITHOUT_BASE =
-  "Position explorer, {kind}, {positions} positions, width {width}: from position 0 the products are {first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.";
-const WITH_BASE =
-  "Position explorer, {kind}, {positions} positions, width {width}, base {base}: from position 0 the products are {first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.";
+/** What the kinds of positions are called. */
+export const KINDS = {
+  sinusoidal: say("sinusoidal"),
+  rotary: say("rotary"),
+  "random table": say("random table"),
+};
 
 /** The view in a sentence. */
 export function inWords(model, { products }) {
   const kind = model.get("kind");
   const at = (offset) => ({ product: fixed(entry(products, 0, offset), 2), offset });
   const shown = {
-    kind: say(kind),
+    kind: KINDS[kind],
     positions: products.rows,
     width: model.get("d_model"),
     first: fixed(entry(products, 0, 0), 2),
     further: several(FURTHER.map((offset) => say("{product} at offset {offset}", at(offset)))),
     spread: fixed(spread(products), 2),
   };
-  return kind === "random table" ? say(WITHOUT_BASE, shown) : say(WITH_BASE, { ...shown, base: model.get("base") });
+  return kind === "random table"
+    ? say(
+        "Position explorer, {kind}, {positions} positions, width {width}: from position 0 the products are {first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.",
+        shown,
+      )
+    : say(
+        "Position explorer, {kind}, {positions} positions, width {width}, base {base}: from position 0 the products are {first} at offset 0, {further}; at equal offsets, products differ by at most {spread}.",
+        { ...shown, base: model.get("base") },
+      );
 }
 
 /** The largest difference between two products at the same offset. */

@@ -2,7 +2,7 @@
 // what came out has been seen. On a page, `att-answer` tells that it may be shown.
 
 import { make } from "./frame.js";
-import { say } from "./say.js";
+import { say, together } from "./say.js";
 import { rendering, View } from "./view.js";
 
 /** A text whose `code` in backquotes is code. */
@@ -31,18 +31,18 @@ let count = 0; // of the groups of radio buttons, whose names must differ
 
 class Prediction extends View {
   constructor(model, element) {
-    super("Prediction", model, element);
+    super(say("Prediction"), model, element);
     count += 1;
     this.choices = model.get("choices");
     this.inputs = this.choices.length ? this.choices.map((_, at) => this.#radio(at)) : [this.#field()];
     this.complaint = make("p", { class: "att-complaint", role: "alert" });
-    this.button = make("button", { type: "submit", text: "This is my guess" });
-    this.look = make("button", { type: "button", text: "Show me without a guess", onclick: () => this.#look() });
+    this.button = make("button", { type: "submit", text: say("This is my guess") });
+    this.look = make("button", { type: "button", text: say("Show me without a guess"), onclick: () => this.#look() });
     const buttons = make("p", { class: "att-buttons" }, this.button, this.look);
     this.form = make("form", { novalidate: true }, this.#group(), this.#slider(), buttons, this.complaint);
     this.form.addEventListener("submit", (event) => this.#guess(event));
     this.guessed = make("p", { class: "att-sum", tabindex: -1 });
-    this.again = make("button", { type: "button", text: "Guess again", onclick: () => this.#open() });
+    this.again = make("button", { type: "button", text: say("Guess again"), onclick: () => this.#open() });
     this.done = make("div", { class: "att-guessed" }, this.#heading(), this.guessed, this.again);
     this.lay(this.form, this.done);
     const draw = () => this.#draw();
@@ -68,7 +68,7 @@ class Prediction extends View {
 
   /** How sure one is; nothing is kept of it until it is moved. */
   #slider() {
-    this.said = make("span", { text: "not said" });
+    this.said = make("span", { text: say("not said") });
     this.sure = make("input", {
       type: "range",
       min: 0,
@@ -83,29 +83,30 @@ class Prediction extends View {
     return make(
       "label",
       { class: "att-sure" },
-      make("span", { text: "How sure are you? (optional)" }),
+      make("span", { text: say("How sure are you? (optional)") }),
       this.sure,
       this.said,
     );
   }
 
   #wanted() {
-    return `${wanted(this.model.get("low"), this.model.get("high"))} ${this.model.get("unit")}`.trim();
+    return `${wanted(this.model.get("low"), this.model.get("high"))} ${say(this.model.get("unit"))}`.trim();
   }
 
   #heading() {
     return make(
       "p",
       { class: "att-question" },
-      make("strong", { text: "Predict: " }),
-      ...inline(this.model.get("question")),
+      make("strong", { text: say("Predict:") }),
+      " ",
+      ...inline(say(this.model.get("question"))),
     );
   }
 
   #group() {
     const legend = make("legend", {}, this.#heading());
     const lines = this.choices.length
-      ? this.choices.map((text, at) => make("label", {}, this.inputs[at], make("span", {}, ...inline(text))))
+      ? this.choices.map((text, at) => make("label", {}, this.inputs[at], make("span", {}, ...inline(say(text)))))
       : [make("label", {}, this.inputs[0], make("span", { "aria-hidden": true, text: this.#wanted() }))];
     return make("fieldset", {}, legend, ...lines);
   }
@@ -167,19 +168,21 @@ class Prediction extends View {
       this.choices.forEach((text, at) => {
         this.inputs[at].checked = text === guess;
       });
-      const unit = this.choices.length ? "" : ` ${this.model.get("unit")}`.trimEnd();
-      this.guessed.replaceChildren("Your guess: ", ...inline(`${guess}${unit}`), `. ${this.#then(isSeen)}`);
+      const told = this.choices.length ? say(guess) : `${guess} ${say(this.model.get("unit"))}`.trimEnd();
+      this.guessed.replaceChildren(
+        ...inline(together(say("Your guess: {guess}.", { guess: told }), this.#then(isSeen))),
+      );
     } else if (isDone) {
-      this.guessed.textContent = `You chose to look without a guess. ${this.#then(false)}`;
+      this.guessed.textContent = together(say("You chose to look without a guess."), this.#then(false));
     }
     this.finish();
   }
 
   #then(isSeen) {
     if (this.model.get("on_page")) {
-      return "Now read on.";
+      return say("Now read on.");
     }
-    return isSeen ? "You have seen what came out, so your guess stays." : "Now run the next cells.";
+    return isSeen ? say("You have seen what came out, so your guess stays.") : say("Now run the next cells.");
   }
 }
 

@@ -15,16 +15,6 @@ from grader.views.base import KernelView, module, style
 Keep = Callable[[str | float | None, int | None], object]
 
 
-CHOOSE = (
-    "You haven't guessed yet. Run the cell and choose; where no buttons appear, add your guess: "
-    "predict(..., guess={example})."
-)
-TYPE = (
-    "You haven't guessed yet. Run the cell and type a number; where no buttons appear, add your guess: "
-    "predict(..., guess={example})."
-)
-
-
 class Prediction(KernelView):
     """Takes a guess: one of `choices`, or, without any, a number from `low` to `high` in some `unit`.
 
@@ -152,11 +142,24 @@ class Prediction(KernelView):
         if self.guess is None:
             self._keep(None, None)
 
+    def _how(self) -> str:
+        if self.choices:
+            return say(
+                "You haven't guessed yet. Run the cell and choose; where no buttons appear, add your guess: "
+                "predict(..., guess={example}).",
+                example=self.example,
+            )
+        return say(
+            "You haven't guessed yet. Run the cell and type a number; where no buttons appear, add your guess: "
+            "predict(..., guess={example}).",
+            example=self.example,
+        )
+
     def _in_words(self) -> str:
         lines = [say("Predict: {question}", question=say(self.question))]
         lines += [f"  {letter}. {shown(text)}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
         if self.guess is None:
-            lines.append(say(CHOOSE if self.choices else TYPE, example=self.example))
+            lines.append(self._how())
         else:
             lines.append(say("Your guess: {guess}.", guess=self.written(self.guess)))
         return "\n".join(map(shown, lines))

@@ -1,11 +1,24 @@
 // A learner's progress: a table and a bar for each lesson, updated while it is visible.
 
 import { make } from "./frame.js";
+import { say } from "./say.js";
 import { rendering, View } from "./view.js";
 
 const SECONDS = 2;
 
-/** Rows of [lesson, exercise, state, points, tries] by lesson: its rows, and how many passed. */
+const HEADS = [say("exercise"), say("state"), say("points"), say("tries")];
+
+/** What the states of an exercise are called, as `grader/learner/progress.py` has them. */
+const STATES = {
+  passed: say("passed"),
+  "passed-seen": say("passed, solution seen"),
+  started: say("started"),
+  "started-seen": say("started, solution seen"),
+  "not-tried": say("not tried"),
+  "not-tried-seen": say("not tried, solution seen"),
+};
+
+/** Rows of [lesson, exercise, state, points reached, points, tries] by lesson: its rows, and how many passed. */
 export function byLesson(rows) {
   const lessons = new Map();
   for (const [lesson, ...row] of rows) {
@@ -14,7 +27,7 @@ export function byLesson(rows) {
     }
     const entry = lessons.get(lesson);
     entry.rows.push(row);
-    entry.passed += row[1].startsWith("passed") ? 1 : 0;
+    entry.passed += row[1] === "passed" || row[1] === "passed-seen" ? 1 : 0;
   }
   return [...lessons.values()];
 }
@@ -25,30 +38,30 @@ export function title(lesson) {
   return `${number} · ${words.join(" ")}`;
 }
 
-function line([exercise, state, points, tries]) {
-  const kind = state.split(/[ ,]/)[0];
+function line([exercise, state, reached, points, tries]) {
   return make(
     "tr",
-    { class: `att-${kind}` },
+    { class: `att-${state}` },
     make("th", { scope: "row" }, make("code", { text: exercise })),
-    make("td", { text: state }),
-    make("td", { text: points }),
+    make("td", { text: STATES[state] }),
+    make("td", { text: points ? say("{reached} of {points}", { reached, points }) : reached }),
     make("td", { text: tries }),
   );
 }
 
 function lessonTable({ lesson, rows, passed }, open) {
-  const head = ["exercise", "state", "points", "tries"].map((text) => make("th", { scope: "col", text }));
+  const head = HEADS.map((text) => make("th", { scope: "col", text }));
   const meter = make("span", { class: "att-meter", "aria-hidden": "true" }, make("span"));
   meter.firstChild.style.width = `${(100 * passed) / rows.length}%`;
-  const summary = make("summary", { text: `${title(lesson)}: ${passed} of ${rows.length} passed` }, meter);
+  const values = { lesson: title(lesson), passed, count: rows.length };
+  const summary = make("summary", { text: say("{lesson}: {passed} of {count} passed", values) }, meter);
   const body = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows.map(line)));
   return make("details", { open, "data-lesson": lesson }, summary, body);
 }
 
 class ProgressTable extends View {
   constructor(model, element) {
-    super("Your progress", model, element);
+    super(say("Your progress"), model, element);
     this.lessons = make("div", { class: "att-progress" });
     this.told = make("p", { class: "att-sum" });
     this.lay(this.lessons, this.told);

@@ -10,14 +10,14 @@ import traitlets
 from grader.sentences import say, together
 from grader.views.base import KernelView, module, style
 
-Rows = list[list[str]]
+PASSED = "passed"  # how the id of such a state begins
 
 
 class ProgressTable(KernelView):
-    """A table of lesson, exercise, state, points and tries. `read` gives the rows, `tell` a sentence about guesses at
-    predictions, every two seconds while the table is in sight.
+    """A table of lesson, exercise, state, points and tries. `read` gives rows as `grader.learner.progress.rows` does,
+    `tell` a sentence about guesses at predictions, every two seconds while the table is in sight.
 
-    >>> ProgressTable(lambda: [["00_start_here", "first_steps", "passed", "1 of 1", "2"]])
+    >>> ProgressTable(lambda: [["00_start_here", "first_steps", "passed", "1", "1", "2"]])
     Progress, 1 exercises: 1 passed.
     """
 
@@ -43,6 +43,6 @@ class ProgressTable(KernelView):
             self.summary = self._in_words()
 
     def _in_words(self) -> str:
-        passed = sum(row[2].startswith("passed") for row in self.rows)
+        passed = sum(row[2].partition("-")[0] == PASSED for row in self.rows)
         said = say("Progress, {count} exercises: {passed} passed.", count=len(self.rows), passed=passed)
         return together(said, self.told)

@@ -3,19 +3,20 @@
 import { keepKeys, make, textTable } from "./frame.js";
 import { unpack, written } from "./numbers.js";
 import { distributions, drawn, joined, percent, ranked, said, shown, wordsOf } from "./sampler_numbers.js";
+import { say, together } from "./say.js";
 import { Picture, rendering } from "./view.js";
 
 const ROWS = 12; // words with a bar
 const MANY = 40;
-const STORY =
-  "Words are drawn from the bars; the thin line on each bar shows its length without temperature, top-k and top-p. " +
-  "Draw a word, or press one to choose it yourself. Words that the model doesn't know are left out.";
+const STORY = say(
+  "Words are drawn from the bars; the thin line on each bar shows its length without temperature, top-k and top-p. Draw a word, or press one to choose it yourself. Words that the model doesn't know are left out.",
+);
 
 class Sampler extends Picture {
   #left = 0; // words still to be drawn
 
   constructor(model, element) {
-    super("Sampler", model, element);
+    super(say("Sampler"), model, element);
     this.words = model.get("words");
     this.#build();
     this.#receive();
@@ -27,21 +28,27 @@ class Sampler extends Picture {
   #build() {
     const oninput = () => this.#read(this.text.value);
     const onchange = () => this.#write(this.text.value);
-    this.text = make("textarea", { rows: 5, spellcheck: "false", "aria-label": "The text so far", oninput, onchange });
+    this.text = make("textarea", {
+      rows: 5,
+      spellcheck: "false",
+      "aria-label": say("The text so far"),
+      oninput,
+      onchange,
+    });
     keepKeys(this.text);
     const button = (text, onclick) => make("button", { type: "button", text, onclick });
     const buttons = [
-      button("Draw one", () => this.#draw(1)),
-      button(`Draw ${MANY}`, () => this.#draw(MANY)),
-      button("Take back the last word", () => this.#write(joined(wordsOf(this.model.get("text")).slice(0, -1)))),
-      button("Start again", () => this.#write(this.model.get("prompt"))),
+      button(say("Draw one"), () => this.#draw(1)),
+      button(say("Draw {count}", { count: MANY }), () => this.#draw(MANY)),
+      button(say("Take back the last word"), () => this.#write(joined(wordsOf(this.model.get("text")).slice(0, -1)))),
+      button(say("Start again"), () => this.#write(this.model.get("prompt"))),
     ];
     this.sliders = [
-      this.#slider("Temperature", "temperature", { min: 0, max: 2, step: 0.1 }),
-      this.#slider("Top-k", "top_k", { min: 1, max: this.words.length, step: 1 }),
-      this.#slider("Top-p", "top_p", { min: 0.05, max: 1, step: 0.05 }),
+      this.#slider(say("Temperature"), "temperature", { min: 0, max: 2, step: 0.1 }),
+      this.#slider(say("Top-k"), "top_k", { min: 1, max: this.words.length, step: 1 }),
+      this.#slider(say("Top-p"), "top_p", { min: 0.05, max: 1, step: 0.05 }),
     ];
-    this.bars = make("ol", { class: "att-bars", "aria-label": "The likeliest next words" });
+    this.bars = make("ol", { class: "att-bars", "aria-label": say("The likeliest next words") });
     this.figure.append(this.bars);
     this.lay(
       this.text,
@@ -62,7 +69,7 @@ class Sampler extends Picture {
       const value = this.model.get(trait);
       const all = trait !== "temperature" && value >= range.max;
       input.value = value;
-      output.textContent = all ? "all" : written(value);
+      output.textContent = all ? say("all") : written(value);
       input.setAttribute("aria-valuetext", `${name} ${output.textContent}`);
     };
     return { element: make("label", {}, name, input, output), show };
@@ -83,7 +90,7 @@ class Sampler extends Picture {
     if (this.#left > 0) {
       this.#draw(this.#left);
     } else if (this.pressed) {
-      this.announcer.say(`${this.pressed}. ${this.#likeliest()}`);
+      this.announcer.say(together(this.pressed, this.#likeliest()));
       this.pressed = "";
     }
     this.schedule();
@@ -114,8 +121,9 @@ class Sampler extends Picture {
       .slice(0, 3)
       .filter((at) => this.found.final[at] > 0);
     const named = first.map((at) => `${said(this.words[at])} ${percent(this.found.final[at])}`).join(", ");
-    const who = stay === 1 ? "1 word stays" : `${stay} words stay`;
-    return `${who}: ${named}`;
+    return stay === 1
+      ? say("1 word stays: {words}", { words: named })
+      : say("{stay} words stay: {words}", { stay, words: named });
   }
 
   /** Draws a word when the model has read the text, and then the next one, until `count` are drawn. */
@@ -125,12 +133,12 @@ class Sampler extends Picture {
       return;
     }
     const at = drawn(this.found.final, Math.random());
-    this.pressed = `Drawn: ${said(this.words[at])}`;
+    this.pressed = say("Drawn: {word}.", { word: said(this.words[at]) });
     this.#write(joined([...wordsOf(this.read), this.words[at]]), count - 1);
   }
 
   #take(at) {
-    this.pressed = `Taken: ${said(this.words[at])}`;
+    this.pressed = say("Taken: {word}.", { word: said(this.words[at]) });
     this.#write(joined([...wordsOf(this.read), this.words[at]]));
   }
 
@@ -164,7 +172,7 @@ class Sampler extends Picture {
   writeTexts() {
     const after = this.read.slice(-30).replaceAll("\n", "↵");
     this.sum.replaceChildren(
-      make("span", { class: "att-place", text: `What comes after “${after}”?` }),
+      make("span", { class: "att-place", text: say("What comes after “{text}”?", { text: after }) }),
       make("code", { text: this.#likeliest() }),
     );
   }
@@ -188,19 +196,30 @@ class Sampler extends Picture {
       number.textContent = percent(final[at]);
       bar.firstChild.style.width = `${100 * final[at]}%`;
       bar.lastChild.style.left = `${100 * plain[at]}%`;
-      const label = `Take ${said(this.words[at])}: ${percent(final[at])}, by softmax alone ${percent(plain[at])}`;
+      const label = say("Take {word}: {share}, by softmax alone {plain}", {
+        word: said(this.words[at]),
+        share: percent(final[at]),
+        plain: percent(plain[at]),
+      });
       row.firstChild.setAttribute("aria-label", label);
     });
   }
 
   tablesOf(order) {
     const { plain, tempered, afterK, final } = this.found;
-    const heads = ["word", "logit", "softmax", "with temperature", "after top-k", "after top-p"];
+    const heads = [
+      say("word"),
+      say("logit"),
+      say("softmax"),
+      say("with temperature"),
+      say("after top-k"),
+      say("after top-p"),
+    ];
     const rows = order.map((at) => {
       const numbers = [plain, tempered, afterK, final].map((distribution) => percent(distribution[at]));
       return [said(this.words[at]), written(this.logits[at]), ...numbers];
     });
-    return [textTable("All words, with the likeliest first", heads, rows)];
+    return [textTable(say("All words, with the likeliest first"), heads, rows)];
   }
 }
 

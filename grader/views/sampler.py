@@ -124,7 +124,8 @@ class Sampler(KernelView):
         axes.set_yticks(range(len(order)), [self.words[at].replace("\n", "↵") for at in order])
         axes.invert_yaxis()
         after = self.read[-TAIL:].replace("\n", "↵")
-        axes.set(title=f"after “{after}”, {self._settings()}", xlabel="% (marks: softmax alone)", xlim=(0, 102))
+        title = say("after “{text}”, {settings}", text=after, settings=self._settings())
+        axes.set(title=title, xlabel=say("% (marks: softmax alone)"), xlim=(0, 102))
         return figure
 
     def _settings(self) -> str:

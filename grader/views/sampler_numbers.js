@@ -1,6 +1,7 @@
 // From logits to a distribution, and from there to a word. Nothing here needs a page or a kernel.
 
 import { normalised, softmax } from "./numbers.js";
+import { say } from "./say.js";
 
 const WORD = /[\p{L}\p{N}_']+|[^\p{L}\p{N}_\s]|\n/gu;
 
@@ -63,13 +64,13 @@ export function shown(word) {
 /** A word as it is said. */
 export function said(word) {
   const names = {
-    "\n": "end of the line",
-    ".": "full stop",
-    ",": "comma",
-    "?": "question mark",
-    "!": "exclamation mark",
+    "\n": say("end of the line"),
+    ".": say("full stop"),
+    ",": say("comma"),
+    "?": say("question mark"),
+    "!": say("exclamation mark"),
   };
-  const marks = { ":": "colon", "“": "opening quotation mark", "”": "closing quotation mark" };
+  const marks = { ":": say("colon"), "“": say("opening quotation mark"), "”": say("closing quotation mark") };
   return names[word] ?? marks[word] ?? word;
 }
 
@@ -79,7 +80,7 @@ export function percent(probability) {
     return "0 %";
   }
   if (probability < 0.001) {
-    return "under 0.1 %";
+    return say("under 0.1 %");
   }
   return `${probability < 0.0995 ? (100 * probability).toFixed(1) : Math.round(100 * probability)} %`;
 }

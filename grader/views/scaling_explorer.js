@@ -3,22 +3,22 @@
 import { colourScale, make, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { entry, numbered, range, written } from "./numbers.js";
+import { pieces, say, together } from "./say.js";
 import { inWords, MEASURES, measuresInWords, numbersOf, SIDES, toDecimals, way } from "./scaling_numbers.js";
 import { Picture, rendering } from "./view.js";
 
-const STORY =
-  "Both sides have the same queries and keys. Entropy measures how widely a query spreads its weights. Slope is w " +
-  "(1 − w) summed over a query's row, and measures how much a small change in its scores would move its weights. " +
-  "Both are means over all queries.";
+const STORY = say(
+  "Both sides have the same queries and keys. Entropy measures how widely a query spreads its weights. Slope is w (1 − w) summed over a query's row, and measures how much a small change in its scores would move its weights. Both are means over all queries.",
+);
 
 class ScalingExplorer extends Picture {
   constructor(model, element) {
-    super("Scaling explorer", model, element);
+    super(say("Scaling explorer"), model, element);
     this.widths = model.get("widths");
     this.begin({ d_k: this.widths[0] });
     this.matrices = numbersOf(model);
-    this.rowLabels = numbered(this.matrices.raw.rows, "query ");
-    this.columnLabels = numbered(this.matrices.raw.columns, "key ");
+    this.rowLabels = numbered(this.matrices.raw.rows, (query) => say("query {query}", { query }));
+    this.columnLabels = numbered(this.matrices.raw.columns, (key) => say("key {key}", { key }));
     this.#build();
     this.#showWidth();
     this.follow({ "change:d_k": () => this.#showWidth() });
@@ -47,25 +47,29 @@ class ScalingExplorer extends Picture {
     const oninput = () => this.choose({ d_k: this.widths[Number(this.slider.value)] });
     this.slider = make("input", { type: "range", min: 0, max: this.widths.length - 1, step: 1, oninput });
     this.widthText = make("output", { class: "att-width" });
-    return make("div", { class: "att-slide" }, make("label", {}, "Width d_k ", this.slider), this.widthText);
+    return make(
+      "div",
+      { class: "att-slide" },
+      make("label", {}, ...pieces(say("Width d_k {slider}"), { slider: this.slider })),
+      this.widthText,
+    );
   }
 
   #buildSide(side) {
     const kinds = [
-      ["Scores", side.scores],
-      ["Weights", side.weights],
+      ["scores", say("Scores")],
+      ["weights", say("Weights")],
     ];
-    const maps = kinds.map(([kind, name]) => {
+    const maps = kinds.map(([kind]) => {
       const map = new Heatmap((to, how) => this.select(to, how));
-      const label = `${kind}, ${side.title.toLowerCase()}. Arrow keys move from number to number, and Tab leaves.`;
-      map.element.setAttribute("aria-label", label);
-      map.element.dataset.matrix = name;
+      map.element.setAttribute("aria-label", side.heard[kind]);
+      map.element.dataset.matrix = side[kind];
       return map;
     });
-    const gauges = ["Entropy", "Slope"].map(gauge);
+    const gauges = [say("Entropy"), say("Slope")].map(gauge);
     const caption = make("div", { class: "att-side-title" }, `${side.title}: `, make("code", { text: side.formula }));
     const pictures = maps.flatMap(({ element }, at) => [
-      make("span", { class: "att-caption", text: kinds[at][0] }),
+      make("span", { class: "att-caption", text: kinds[at][1] }),
       element,
     ]);
     const element = make("div", { class: "att-side" }, caption, ...pictures, ...gauges.map((bar) => bar.element));
@@ -80,12 +84,12 @@ class ScalingExplorer extends Picture {
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", text);
     this.widthText.textContent = text;
-    this.announcer.say(`${text}. ${measuresInWords(this.matrices.measures, this.at)}`);
+    this.announcer.say(together(`${text}.`, measuresInWords(this.matrices.measures, this.at)));
     this.schedule();
   }
 
   words() {
-    return this.#lines().join(" ");
+    return together(...this.#lines());
   }
 
   sentence() {
@@ -104,7 +108,7 @@ class ScalingExplorer extends Picture {
   }
 
   writeTexts(ends) {
-    this.legend.replaceChildren(...colourScale("all scores", ends), ", of all weights: 0 to 1");
+    this.legend.replaceChildren(...colourScale(say("all scores"), ends), say(", of all weights: 0 to 1"));
     const [where, ...lines] = this.#lines();
     this.sum.replaceChildren(...sumParts(where, lines, { class: "att-way" }));
   }
@@ -131,12 +135,11 @@ class ScalingExplorer extends Picture {
     const { rowLabels, columnLabels } = this;
     const named = SIDES.flatMap((side) =>
       ["scores", "weights"].map((kind) => {
-        const caption = `${side.title}: ${kind}`;
-        return table(caption, this.matrices[side[kind]], rowLabels, columnLabels);
+        return table(side.captions[kind], this.matrices[side[kind]], rowLabels, columnLabels);
       }),
     );
     const widths = this.widths.map((width) => `d_k = ${width}`);
-    return [table("Means at every width", this.matrices.measures, widths, MEASURES), ...named];
+    return [table(say("Means at every width"), this.matrices.measures, widths, MEASURES), ...named];
   }
 }
 
@@ -146,7 +149,7 @@ function gauge(name) {
   const number = make("span", { class: "att-gauge-number" });
   const show = (value, most) => {
     bar.firstChild.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
-    number.textContent = `${value.toFixed(2)} of at most ${most.toFixed(2)}`;
+    number.textContent = say("{value} of at most {most}", { value: value.toFixed(2), most: most.toFixed(2) });
   };
   return { element: make("div", { class: "att-gauge" }, make("span", { text: name }), bar, number), show };
 }

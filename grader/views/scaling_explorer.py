@@ -55,12 +55,12 @@ slope 0.24 and 0.24.
         chosen = sorted({0, len(self.widths) // 2, len(self.widths) - 1})
         figure = sheet(3.6 * len(chosen), 4.4)
         places = figure.subplots(2, len(chosen), squeeze=False)
-        for line, side in zip(places, ("not scaled", "scaled"), strict=True):
-            for axes, at in zip(line, chosen, strict=True):
-                weights = both_weights(self._drawn[at], self.widths[at])[side == "scaled"]
-                title = f"d_k = {self.widths[at]}, {side}"
+        for axes, at in zip(places.T, chosen, strict=True):
+            width = self.widths[at]
+            titles = say("d_k = {width}, not scaled", width=width), say("d_k = {width}, scaled", width=width)
+            for place, weights, title in zip(axes, both_weights(self._drawn[at], width), titles, strict=True):
                 rows, columns = map(names, weights.shape)
-                heatmap(axes, weights, title, rows, columns, ends=(0, 1), text="{:.2f}".format)
+                heatmap(place, weights, title, rows, columns, ends=(0, 1), text="{:.2f}".format)
         return figure
 
     def sentence(self) -> str:

@@ -3,13 +3,38 @@
 import { entry, fixed, mapped, softmaxOf, unpack, written } from "./numbers.js";
 import { say } from "./say.js";
 
-/** The two sides of the picture, and the names of their matrices. */
+/** The two sides of the picture: the names of their matrices, and what is said of each. */
 export const SIDES = [
-  { scores: "raw", weights: "raw_weights", title: "Not scaled", formula: "softmax(q·k)" },
-  { scores: "scaled", weights: "scaled_weights", title: "Scaled", formula: "softmax(q·k ÷ √d_k)" },
+  {
+    scores: "raw",
+    weights: "raw_weights",
+    title: say("Not scaled"),
+    formula: "softmax(q·k)",
+    heard: {
+      scores: say("Scores, not scaled. Arrow keys move from number to number, and Tab leaves."),
+      weights: say("Weights, not scaled. Arrow keys move from number to number, and Tab leaves."),
+    },
+    captions: { scores: say("Not scaled: scores"), weights: say("Not scaled: weights") },
+  },
+  {
+    scores: "scaled",
+    weights: "scaled_weights",
+    title: say("Scaled"),
+    formula: "softmax(q·k ÷ √d_k)",
+    heard: {
+      scores: say("Scores, scaled. Arrow keys move from number to number, and Tab leaves."),
+      weights: say("Weights, scaled. Arrow keys move from number to number, and Tab leaves."),
+    },
+    captions: { scores: say("Scaled: scores"), weights: say("Scaled: weights") },
+  },
 ];
 
-export const MEASURES = ["entropy, not scaled", "entropy, scaled", "slope, not scaled", "slope, scaled"];
+export const MEASURES = [
+  say("entropy, not scaled"),
+  say("entropy, scaled"),
+  say("slope, not scaled"),
+  say("slope, scaled"),
+];
 
 /** Scores and weights at the chosen width; `measures` has a row for each width. */
 export function numbersOf(model) {
@@ -20,9 +45,6 @@ export function numbersOf(model) {
   return { raw, raw_weights: softmaxOf(raw), scaled, scaled_weights: softmaxOf(scaled), measures };
 }
 
-const SENTENCE =
-  "Scaling explorer, d_k = {width} (range {least} to {most}), {queries} queries and {keys} keys: entropy {entropy} unscaled, {scaled_entropy} scaled; slope {slope} and {scaled_slope}.";
-
 /** The view in a sentence. */
 export function inWords(model, { raw, measures }) {
   const [widths, width] = [model.get("widths"), model.get("d_k")];
@@ -30,7 +52,7 @@ export function inWords(model, { raw, measures }) {
   const [entropy, scaledEntropy, slope, scaledSlope] = MEASURES.map((_, column) =>
     fixed(entry(measures, at, column), 2),
   );
-  return say(SENTENCE, {
+  const now = {
     width,
     least: widths[0],
     most: widths.at(-1),
@@ -40,7 +62,11 @@ export function inWords(model, { raw, measures }) {
     scaled_entropy: scaledEntropy,
     slope,
     scaled_slope: scaledSlope,
-  });
+  };
+  return say(
+    "Scaling explorer, d_k = {width} (range {least} to {most}), {queries} queries and {keys} keys: entropy {entropy} unscaled, {scaled_entropy} scaled; slope {slope} and {scaled_slope}.",
+    now,
+  );
 }
 
 /** Block `at` of a matrix in blocks of `count` rows. */

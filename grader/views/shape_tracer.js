@@ -1,12 +1,13 @@
 // The nineteen steps of a Transformer: the place of each in the model, what goes in, what comes out.
 
 import { make, textTable } from "./frame.js";
-import { inWords, mark, shapesInWords, verdictInWords } from "./shape_words.js";
+import { pieces, say } from "./say.js";
+import { inWords, mark, shapesInWords, VERDICTS, verdictInWords } from "./shape_words.js";
 import { Picture, rendering } from "./view.js";
 
 class ShapeTracer extends Picture {
   constructor(model, element) {
-    super("Shape tracer", model, element);
+    super(say("Shape tracer"), model, element);
     this.#build();
     this.#showStep();
     const changed = () => this.#showStep();
@@ -32,8 +33,8 @@ class ShapeTracer extends Picture {
   #buildWalk() {
     const count = this.model.get("steps").length;
     const button = (text, by) => make("button", { type: "button", text, onclick: () => this.#go(this.at + by) });
-    this.back = button("Back", -1);
-    this.next = button("Next", 1);
+    this.back = button(say("Back"), -1);
+    this.next = button(say("Next"), 1);
     this.slider = make("input", {
       type: "range",
       min: 1,
@@ -41,7 +42,7 @@ class ShapeTracer extends Picture {
       step: 1,
       oninput: () => this.#go(Number(this.slider.value)),
     });
-    const label = make("label", {}, "Step ", this.slider);
+    const label = make("label", {}, ...pieces(say("Step {slider}"), { slider: this.slider }));
     return make("div", { class: "att-scale" }, label, this.back, this.next);
   }
 
@@ -67,12 +68,13 @@ class ShapeTracer extends Picture {
     const steps = this.model.get("steps");
     const step = steps[this.at - 1];
     this.slider.value = this.at;
-    this.slider.setAttribute("aria-valuetext", `${this.at} of ${steps.length}, ${step.title}`);
+    const now = { at: this.at, count: steps.length, title: say(step.title) };
+    this.slider.setAttribute("aria-valuetext", say("{at} of {count}, {title}", now));
     this.back.disabled = this.at === 1;
     this.next.disabled = this.at === steps.length;
-    this.heading.textContent = `Step ${this.at}: ${step.title}`;
-    this.story.textContent = step.story;
-    this.shapes.replaceChildren(...this.#list("goes in", step.into), ...this.#list("comes out", step.out));
+    this.heading.textContent = say("Step {at}: {title}", { at: this.at, title: now.title });
+    this.story.textContent = say(step.story);
+    this.shapes.replaceChildren(...this.#list(say("goes in"), step.into), ...this.#list(say("comes out"), step.out));
     this.sum.textContent = verdictInWords(step);
     this.sum.hidden = !this.sum.textContent;
     this.announcer.say(inWords(this.at, steps));
@@ -87,9 +89,14 @@ class ShapeTracer extends Picture {
     const lines = pieces.map((piece) => {
       const shape = make("code", { text: `${piece.axes} = ${piece.shape}` });
       const mine = piece.mine
-        ? [make("span", { class: "trace-mine", text: `${piece.agrees ? "✓" : "✗"} yours ${piece.mine}` })]
+        ? [
+            make("span", {
+              class: "trace-mine",
+              text: say("{sign} yours {shape}", { sign: piece.agrees ? "✓" : "✗", shape: piece.mine }),
+            }),
+          ]
         : [];
-      return make("li", {}, make("span", { class: "trace-name", text: piece.name }), shape, ...mine);
+      return make("li", {}, make("span", { class: "trace-name", text: say(piece.name) }), shape, ...mine);
     });
     return [make("div", { class: "att-caption", text: title }), make("ul", {}, ...lines)];
   }
@@ -105,18 +112,24 @@ class ShapeTracer extends Picture {
   writeTexts() {
     const verdict = this.model.get("verdict");
     this.verdict.hidden = !verdict;
-    this.verdict.textContent = verdict ? `${verdict[0].toUpperCase()}${verdict.slice(1)}.` : "";
+    this.verdict.textContent = verdict;
   }
 
   tablesOf() {
     const judged = Boolean(this.model.get("verdict"));
-    const heads = ["step", "title", "goes in", "comes out", ...(judged ? ["yours", "verdict"] : [])];
+    const heads = [
+      say("step"),
+      say("title"),
+      say("goes in"),
+      say("comes out"),
+      ...(judged ? [say("yours"), say("verdict")] : []),
+    ];
     const rows = this.model.get("steps").map((step, place) => {
-      const mine = step.out.filter((piece) => piece.mine).map((piece) => `${piece.name} ${piece.mine}`);
-      const cells = [step.title, shapesInWords(step.into), shapesInWords(step.out)];
-      return [String(place + 1), ...cells, ...(judged ? [mine.join(", "), step.verdict] : [])];
+      const mine = step.out.filter((piece) => piece.mine).map((piece) => `${say(piece.name)} ${piece.mine}`);
+      const cells = [say(step.title), shapesInWords(step.into), shapesInWords(step.out)];
+      return [String(place + 1), ...cells, ...(judged ? [mine.join(", "), VERDICTS[step.verdict]] : [])];
     });
-    const table = textTable("The nineteen steps", heads, rows);
+    const table = textTable(say("The nineteen steps"), heads, rows);
     table.classList.add("trace-table");
     return [table];
   }

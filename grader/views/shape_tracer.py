@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 from torch import nn
 
-from grader.sentences import say
+from grader.languages import shown
+from grader.sentences import Several, say, together
 from grader.views.base import KernelView, module, style
 from grader.views.picture import lines_of_text
 from grader.views.shape_steps import LARGE, STEPS, Piece, Step
@@ -37,8 +38,9 @@ class ShapeTracer(KernelView):
 
     step = traitlets.Int(1, min=1, max=len(STEPS)).tag(sync=True, echo_update=False)
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True)
-    map = traitlets.Unicode(svg()).tag(sync=True)
-    verdict = traitlets.Unicode().tag(sync=True)  # of the whole model, one sentence; empty without one
+    map = traitlets.Unicode().tag(sync=True)
+    # On the whole model, a sentence; empty without one.
+    verdict = traitlets.Unicode().tag(sync=True, to_json=lambda text, _view: shown(text))
 
     def __init__(self, model: nn.Module | None = None) -> None:
         if model is not None and not isinstance(model, nn.Module):
@@ -52,7 +54,8 @@ class ShapeTracer(KernelView):
         steps = [_step(step, sizes, trace, verdict) for step, verdict in zip(STEPS, verdicts, strict=True)]
         start = next((i for i, verdict in enumerate(verdicts, 1) if verdict in (DIFFERS, RAISED)), 1)
         self._verdicts, self._error = verdicts, trace.error if trace is not None else ""
-        super().__init__(steps=steps, verdict=self._model_verdict() if trace is not None else "", step=start)
+        told = self._model_verdict() if trace is not None else ""
+        super().__init__(steps=steps, verdict=told, step=start, map=svg())
         self.summary = self._in_words()
 
     @traitlets.observe("step")
@@ -60,37 +63,46 @@ class ShapeTracer(KernelView):
         self.summary = self._in_words()
 
     def _model_verdict(self) -> str:
-        """The verdict on the learner's whole model, in a sentence without its full stop."""
+        """The verdict on the learner's whole model, in a sentence."""
         wrong = [(i, verdict) for i, verdict in enumerate(self._verdicts, 1) if verdict in (DIFFERS, RAISED)]
         seen = sum(verdict in (AS_EXPECTED, DIFFERS) for verdict in self._verdicts)
         if not wrong:
-            return say("your model: {seen} steps seen, all as expected", seen=seen)
+            return say("Your model: {seen} steps seen, all as expected.", seen=seen)
         at, verdict = wrong[0]
         title = say(STEPS[at - 1].title)
         if verdict == RAISED:
-            raises = "your model raises an error at step {step}, {title}: {error}"
-            return say(raises, step=at, title=title, error=self._error)
-        return say("your model differs at step {step}, {title}", step=at, title=title)
+            return say(
+                "Your model raises an error at step {step}, {title}: {error}.", step=at, title=title, error=self._error
+            )
+        return say("Your model differs at step {step}, {title}.", step=at, title=title)
 
     def picture(self) -> Figure:
         """A picture of all steps as a table: what comes out of each."""
         lines = []
         for at, step in enumerate(self.steps, 1):
-            out = ", ".join(f"{piece['name']} {piece['mine'] or piece['shape']}" for piece in step["out"])
-            verdict = f": {step['verdict']}" if step["verdict"] else ""
-            lines.append((str(at), f"{step['title']}{verdict}", out))
+            out = Several((_named(piece, piece["mine"] or piece["shape"]) for piece in step["out"]), ", ")
+            title = say(step["title"])
+            if step["verdict"]:
+                title = say("{title}: {verdict}", title=title, verdict=say(step["verdict"]))
+            lines.append((str(at), title, out))
         return lines_of_text(lines, (0.4, 3.5 if self.verdict else 2.6))
 
     def _in_words(self) -> str:
         if not self.steps:
             return ""
         step = self.steps[self.step - 1]
-        out = ", ".join(f"{piece['name']} {piece['shape']}" for piece in step["out"])
-        now = {"step": self.step, "steps": len(STEPS), "title": say(step["title"]), "shapes": out}
-        if self.verdict:
-            judged = "Shape tracer, step {step} of {steps}, {title}: {shapes}; {verdict}."
-            return say(judged, **now, verdict=say(self.verdict))
-        return say("Shape tracer, step {step} of {steps}, {title}: {shapes}.", **now)
+        first = say(
+            "Shape tracer, step {step} of {steps}, {title}: {shapes}.",
+            step=self.step,
+            steps=len(STEPS),
+            title=say(step["title"]),
+            shapes=Several((_named(piece, piece["shape"]) for piece in step["out"]), ", "),
+        )
+        return together(first, self.verdict)
+
+
+def _named(piece: Mapping[str, str], shape: str) -> str:
+    return say("{name} {shape}", name=say(piece["name"]), shape=shape)
 
 
 def _step(step: Step, sizes: Mapping[str, int], trace: Trace | None, verdict: str) -> dict[str, Any]:

@@ -2,6 +2,15 @@
 
 import { say, together } from "./say.js";
 
+/** What the verdicts on a learner's model are called. */
+export const VERDICTS = {
+  "as expected": say("as expected"),
+  differs: say("differs"),
+  error: say("error"),
+  "not seen": say("not seen"),
+  "not reached": say("not reached"),
+};
+
 /** The sign of a box: the worst of its steps' verdicts. */
 export function mark(verdicts) {
   if (verdicts.some((verdict) => verdict === "differs" || verdict === "error")) {
@@ -18,12 +27,12 @@ export function verdictInWords(step) {
   if (step.verdict === "not seen") {
     return say("Your model here: not seen, because this step happens inside a function or under another name.");
   }
-  return step.verdict ? say("Your model here: {verdict}.", { verdict: say(step.verdict) }) : "";
+  return step.verdict ? say("Your model here: {verdict}.", { verdict: VERDICTS[step.verdict] }) : "";
 }
 
 /** Names and shapes in a row. */
 export function shapesInWords(pieces) {
-  return pieces.map((piece) => `${piece.name} ${piece.shape}`).join(", ");
+  return pieces.map((piece) => `${say(piece.name)} ${piece.shape}`).join(", ");
 }
 
 /** A step as it is read out. */
@@ -34,7 +43,7 @@ export function inWords(at, steps) {
     say("Step {at} of {count}, {title}.", { at, count: steps.length, title: say(step.title) }),
     step.into.length > 0 ? say("In: {shapes}.", { shapes: shapesInWords(step.into) }) : "",
     say("Out: {shapes}.", { shapes: shapesInWords(step.out) }),
-    step.verdict ? say("Your model: {verdict}.", { verdict: say(step.verdict) }) : "",
-    ...wrong.map((piece) => say("Yours: {name} {shape}.", { name: piece.name, shape: piece.mine })),
+    step.verdict ? say("Your model: {verdict}.", { verdict: VERDICTS[step.verdict] }) : "",
+    ...wrong.map((piece) => say("Yours: {name} {shape}.", { name: say(piece.name), shape: piece.mine })),
   );
 }

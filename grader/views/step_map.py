@@ -12,7 +12,8 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.sentences import say
+from grader.languages import shown
+from grader.sentences import Several, say
 from grader.views.picture import drawing, sheet
 from grader.views.shape_steps import LARGE, STEPS
 
@@ -49,39 +50,47 @@ class Path(NamedTuple):
 
 def _attention(left: float, top: float) -> list[Box]:
     """The boxes of the encoder's attention, steps 6 to 12: three in a line, the second line from right to left."""
-    texts = ("Q, K, V", "heads", "scores", "mask", "softmax", "mix", "join, project")
+    texts = (
+        "Q, K, V",
+        say("heads"),
+        say("scores"),
+        say("mask"),
+        "softmax",
+        say("mix"),
+        say("join, project"),
+    )
     columns, lefts, widths = (0, 1, 2, 2, 1, 0), (4, 48, 110), (42, 60, 42)
     at = [(left + lefts[column], top + 17 + 25 * (i // 3), widths[column]) for i, column in enumerate(columns)]
     at.append((left + 4, top + 67, 148))
     inside = [Box((6 + i,), text, *place, 22) for i, (text, place) in enumerate(zip(texts, at, strict=True))]
-    return [Box((2,), "attention, E = H · D", left, top, 156, 95, frame=True), *inside]
+    return [Box((2,), say("attention, E = H · D"), left, top, 156, 95, frame=True), *inside]
 
 
 ENC, DEC, WIDE = 13, 215, 156  # where the boxes of the two columns begin, and how wide they are
 BOXES = (
-    Box((1,), "source ids", ENC, 8, WIDE),
-    Box((4,), "embedding", ENC, 42, WIDE),
-    Box((5,), "+ positions", ENC, 76, WIDE),
-    Box((15,), "the encoder's layers", 4, 116, 176, 213, frame=True),
+    Box((1,), say("source ids"), ENC, 8, WIDE),
+    Box((4,), say("embedding"), ENC, 42, WIDE),
+    Box((5,), say("+ positions"), ENC, 76, WIDE),
+    Box((15,), say("the encoder's layers"), 4, 116, 176, 213, frame=True),
     *_attention(ENC, 140),
-    Box((13,), "add, normalise", ENC, 243, WIDE),
-    Box((14,), "feed-forward", ENC, 270, WIDE),
-    Box((14,), "add, normalise", ENC, 297, WIDE),
-    Box((15,), "memory", ENC, 344, WIDE),
-    Box((3,), "masks", 171, 8, 42, 42),
-    Box((1,), "target ids", DEC, 8, WIDE),
-    Box((4,), "embedding", DEC, 42, WIDE),
-    Box((5,), "+ positions", DEC, 76, WIDE),
-    Box((18,), "the decoder's layers", 204, 116, 176, 213, frame=True),
-    Box((16,), "masked self-attention", DEC, 140, WIDE),
-    Box((16,), "add, normalise", DEC, 167, WIDE),
-    Box((17,), "cross-attention", DEC, 203, WIDE, 28),
-    Box((17,), "add, normalise", DEC, 243, WIDE),
-    Box((17,), "feed-forward", DEC, 270, WIDE),
-    Box((17,), "add, normalise", DEC, 297, WIDE),
-    Box((18,), "fc_out: scores of words", DEC, 344, WIDE),
-    Box((18, 19), "logits", DEC, 378, WIDE),
-    Box((19,), "the whole: Transformer(src, trg)", 4, 418, 376, 26),
+    Box((13,), say("add, normalise"), ENC, 243, WIDE),
+    Box((14,), say("feed-forward"), ENC, 270, WIDE),
+    Box((14,), say("add, normalise"), ENC, 297, WIDE),
+    Box((15,), say("memory"), ENC, 344, WIDE),
+    Box((3,), say("masks"), 171, 8, 42, 42),
+    Box((1,), say("target ids"), DEC, 8, WIDE),
+    Box((4,), say("embedding"), DEC, 42, WIDE),
+    Box((5,), say("+ positions"), DEC, 76, WIDE),
+    Box((18,), say("the decoder's layers"), 204, 116, 176, 213, frame=True),
+    Box((16,), say("masked self-attention"), DEC, 140, WIDE),
+    Box((16,), say("add, normalise"), DEC, 167, WIDE),
+    Box((17,), say("cross-attention"), DEC, 203, WIDE, 28),
+    Box((17,), say("add, normalise"), DEC, 243, WIDE),
+    Box((17,), say("feed-forward"), DEC, 270, WIDE),
+    Box((17,), say("add, normalise"), DEC, 297, WIDE),
+    Box((18,), say("fc_out: scores of words"), DEC, 344, WIDE),
+    Box((18, 19), say("logits"), DEC, 378, WIDE),
+    Box((19,), say("the whole: Transformer(src, trg)"), 4, 418, 376, 26),
 )
 
 
@@ -129,7 +138,7 @@ def _group(box: Box) -> str:
     x, y, anchor = (box.left + 6, box.top + 12, "start") if box.frame else (*_middle(box), "middle")
     kind = "map-frame" if box.frame else "map-box"
     size = f'x="{box.left:g}" y="{box.top:g}" width="{box.width:g}" height="{box.height:g}" rx="3"'
-    text = f'<text x="{x:g}" y="{y + 4 * (not box.frame):g}" text-anchor="{anchor}">{escape(box.text)}</text>'
+    text = f'<text x="{x:g}" y="{y + 4 * (not box.frame):g}" text-anchor="{anchor}">{escape(shown(box.text))}</text>'
     # On the corner: inside a small box it would lie on the text.
     mark = f'<text class="map-mark" x="{box.left + box.width + 2:g}" y="{box.top + 4:g}" text-anchor="end"></text>'
     return f'<g class="{kind}" data-steps="{" ".join(map(str, box.steps))}"><rect {size}/>{text}{mark}</g>'
@@ -206,9 +215,11 @@ class StepMap:
 
 def _in_words(step: int) -> str:
     what = STEPS[step - 1]
-    out = ", ".join(f"{piece.name} {piece.shape(LARGE)}" for piece in what.out)
+    named = (say("{name} {shape}", name=say(piece.name), shape=piece.shape(LARGE)) for piece in what.out)
     steps, title = len(STEPS), say(what.title)
-    return say("Step {step} of {steps}, {title}: {shapes}.", step=step, steps=steps, title=title, shapes=out)
+    return say(
+        "Step {step} of {steps}, {title}: {shapes}.", step=step, steps=steps, title=title, shapes=Several(named, ", ")
+    )
 
 
 def _middle(box: Box) -> tuple[float, float]:

@@ -1,5 +1,7 @@
 // The numbers of a training's curves: scales, ticks and points, and losses as text.
 
+import { say } from "./say.js";
+
 /** The power of ten at or below the smallest loss, and at or above the largest, as exponents. */
 export function decades(losses) {
   const finite = [...losses].filter((loss) => Number.isFinite(loss) && loss > 0);
@@ -38,7 +40,7 @@ export function chosenRows(count, most) {
 
 /** A loss in two digits, as the summary has it: 2.6, 0.0032. */
 export function lossInDigits(loss) {
-  return Number.isFinite(loss) ? String(Number(loss.toPrecision(2))) : "not a number";
+  return Number.isFinite(loss) ? String(Number(loss.toPrecision(2))) : say("not a number");
 }
 
 /** What was written whenever it became another, as [step, text]: the first, and the last ones. */
@@ -49,6 +51,7 @@ export function changes(written, most = 9) {
 
 /** How far a training is. On a page nothing is trained, so an empty monitor says where there is more to see. */
 export function stepsDone(done, total, isOnPage) {
-  const steps = `${done} of ${total} steps`;
-  return isOnPage && done === 0 ? `${steps}. The lesson shows the monitor again below, after training.` : steps;
+  return isOnPage && done === 0
+    ? say("0 of {total} steps. The lesson shows the monitor again below, after training.", { total })
+    : say("{done} of {total} steps", { done, total });
 }

@@ -2,6 +2,7 @@
 
 import { make, textTable } from "./frame.js";
 import { unpack } from "./numbers.js";
+import { say } from "./say.js";
 import {
   between,
   changes,
@@ -20,7 +21,7 @@ const ROWS_IN_TABLE = 24;
 
 class TrainingMonitor extends Picture {
   constructor(model, element) {
-    super("Training monitor", model, element);
+    super(say("Training monitor"), model, element);
     this.announced = 0;
     this.#receive();
     this.#build();
@@ -42,13 +43,16 @@ class TrainingMonitor extends Picture {
     this.bar = make("span", { class: "att-done" });
     this.progress = make(
       "div",
-      { class: "att-progress-bar", role: "progressbar", "aria-label": "Steps", "aria-valuemin": 0 },
+      { class: "att-progress-bar", role: "progressbar", "aria-label": say("Steps"), "aria-valuemin": 0 },
       this.bar,
     );
     this.steps = make("p", { class: "att-steps-done" });
     this.written = make("table", { class: "att-written-so-far" });
-    const score = this.model.get("score");
-    this.charts = ["Loss, where each line is a tenth of the one above", `Fraction of ${score}`].map((title) => {
+    const titles = [
+      say("Loss, where each line is a tenth of the one above"),
+      say("Fraction of {score}", { score: say(this.model.get("score")) }),
+    ];
+    this.charts = titles.map((title) => {
       const canvas = make("canvas", { "aria-hidden": "true" });
       const element = make("div", { class: "att-chart" }, make("span", { class: "att-caption", text: title }), canvas);
       return { canvas, element };
@@ -83,12 +87,15 @@ class TrainingMonitor extends Picture {
     this.written.hidden = lines.length === 0;
     const rows = lines.map(([step, text]) => {
       const characters = [...text].map((character, at) =>
-        character === answer[at] ? character : make("span", { class: "att-wrong", title: "wrong", text: character }),
+        character === answer[at]
+          ? character
+          : make("span", { class: "att-wrong", title: say("wrong"), text: character }),
       );
       const cell = make("td", {}, ...characters, text.length < answer.length ? "…" : "");
-      return make("tr", {}, make("th", { scope: "row", text: `step ${step}` }), cell);
+      return make("tr", {}, make("th", { scope: "row", text: say("step {step}", { step }) }), cell);
     });
-    const caption = make("caption", { text: `“${source}” as the model writes it, with wrong characters underlined` });
+    const text = say("“{source}” as the model writes it, with wrong characters underlined", { source });
+    const caption = make("caption", { text });
     this.written.replaceChildren(caption, ...rows);
   }
 
@@ -116,7 +123,8 @@ class TrainingMonitor extends Picture {
       const share = at.has(step) ? `${Math.round(100 * at.get(step))} %` : "";
       return [String(step), lossInDigits(this.losses[step - 1]), share];
     });
-    return [textTable("The training so far", ["step", "loss", this.model.get("score")], rows)];
+    const heads = [say("step"), say("loss"), say(this.model.get("score"))];
+    return [textTable(say("The training so far"), heads, rows)];
   }
 }
 
@@ -167,7 +175,8 @@ function drawFrame(context, { ticks, total, place }, style) {
   for (const share of [0, 0.5, 1]) {
     const [x, y] = place([share, 0]);
     context.textAlign = share === 1 ? "right" : share === 0 ? "left" : "center";
-    context.fillText(`${share === 0 ? "step " : ""}${Math.round(share * total)}`, x, y + 16);
+    const step = Math.round(share * total);
+    context.fillText(share === 0 ? say("step {step}", { step }) : String(step), x, y + 16);
   }
 }
 

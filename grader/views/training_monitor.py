@@ -83,15 +83,18 @@ class TrainingMonitor(KernelView):
         left.set_yscale("log")
         left.yaxis.set_major_formatter("{x:g}")
         left.yaxis.set_minor_formatter(LogFormatter())  # has names only where there are few powers of ten
-        left.set(title="loss", xlabel="step", xlim=(0, self.steps))
+        left.set(title=say("loss"), xlabel=say("step"), xlim=(0, self.steps))
         right.plot(list(scores), [100 * share for share in scores.values()], marker="o")
-        right.set(title=f"{self.score}, %", xlabel="step", xlim=(0, self.steps), ylim=(0, 102))
+        right.set(
+            title=say("{score}, %", score=say(self.score)), xlabel=say("step"), xlim=(0, self.steps), ylim=(0, 102)
+        )
         for axes in text:
             axes.axis("off")
-            axes.set(title=f"{self.watched[0]}, as it writes it", ylim=(len(written) + 0.5, -0.5), xlim=(0, 1))
+            title = say("{source}, as it writes it", source=self.watched[0])
+            axes.set(title=title, ylim=(len(written) + 0.5, -0.5), xlim=(0, 1))
             for row, (step, what) in enumerate(written):
-                axes.text(0.1, row, f"step {step}")
-                axes.text(0.5, row, what or "(nothing)", family="monospace")
+                axes.text(0.1, row, say("step {step}", step=step))
+                axes.text(0.5, row, what or say("(nothing)"), family="monospace")
         return figure
 
     def _in_words(self, losses: Sequence[float], shares: Mapping[int, float]) -> str:

@@ -1,6 +1,7 @@
 // The base of every view: a named frame, listeners until it is closed, and at most one drawing for each picture.
 
 import { Announcer, keepKeys, make, pageStyle, tableSwitch } from "./frame.js";
+import { say } from "./say.js";
 
 /** The default export of a view's module. anywidget calls `render`, and its return value when the view is removed. */
 export function rendering(Kind) {
@@ -153,7 +154,7 @@ function scrollByKeyboard(figure) {
     keepKeys(figure);
     figure.tabIndex = 0;
     figure.setAttribute("role", "group");
-    figure.setAttribute("aria-label", "Figure");
+    figure.setAttribute("aria-label", say("Figure"));
   } else {
     for (const name of ["tabindex", "role", "aria-label"]) {
       figure.removeAttribute(name);

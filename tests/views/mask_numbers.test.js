@@ -3,11 +3,11 @@ import { test } from "node:test";
 import {
   cellInWords,
   emptyRow,
-  HIDDEN,
   inConvention,
   painted,
   rowInWords,
   seenBy,
+  WAYS,
   weightInWords,
 } from "../../grader/views/mask_numbers.js";
 import { matrix } from "./matrices.js";
@@ -65,7 +65,7 @@ test("a hidden key leaves no trace, whatever stands for its score", () => {
 });
 
 test("an empty row is another story for each way of hiding", () => {
-  const texts = Object.keys(HIDDEN).map((way) => weightInWords(way, all, { row: 2, column: 0 }));
+  const texts = Object.keys(WAYS).map((way) => weightInWords(way, all, { row: 2, column: 0 }));
   assert.match(texts[0], /NaN/);
   assert.match(texts[1], /−1e10, and equal scores give 1\/3 each/);
   assert.match(texts[2], /−1e20, and equal scores give 1\/3 each/);

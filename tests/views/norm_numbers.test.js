@@ -162,9 +162,9 @@ test("a negative mean stands in brackets", () => {
 
 test("where outputs moved says which share a mean", () => {
   const inWords = (...numbers) => movedInWords(matrix(numbers));
-  assert.equal(inWords([0, 0], [0, 0]), "No output moved");
-  assert.equal(inWords([0, 1], [0, 0]), "1 output moved, in row 0");
-  assert.equal(inWords([0, 0], [1, 1]), "2 outputs moved, in row 1");
-  assert.equal(inWords([0, 1], [0, 1]), "2 outputs moved, in column 1");
-  assert.equal(inWords([1, 1], [0, 1]), "3 outputs moved, in 2 rows");
+  assert.equal(inWords([0, 0], [0, 0]), "No output moved.");
+  assert.equal(inWords([0, 1], [0, 0]), "1 output moved, in row 0.");
+  assert.equal(inWords([0, 0], [1, 1]), "2 outputs moved, in row 1.");
+  assert.equal(inWords([0, 1], [0, 1]), "2 outputs moved, in column 1.");
+  assert.equal(inWords([1, 1], [0, 1]), "3 outputs moved, in 2 rows.");
 });

@@ -74,7 +74,10 @@ test("a range looks at finite entries only", () => {
 });
 
 test("rows and columns are numbered from 0", () => {
-  assert.deepEqual(numbered(3, "key "), ["key 0", "key 1", "key 2"]);
+  assert.deepEqual(
+    numbered(3, (at) => `key ${at}`),
+    ["key 0", "key 1", "key 2"],
+  );
   assert.deepEqual(numbered(2), ["0", "1"]);
 });
 

@@ -53,7 +53,7 @@ def test_a_right_model_is_as_expected_wherever_it_can_be_watched(solved):
     by_step = verdicts(tracer)
     assert {number for number, verdict in by_step.items() if verdict == "not seen"} == {7, 8, 9, 11}
     assert set(by_step.values()) == {"as expected", "not seen"}
-    assert tracer.verdict == "your model: 15 steps seen, all as expected"
+    assert tracer.verdict == "Your model: 15 steps seen, all as expected."
     weights = tracer.steps[9]["out"][0]
     assert (weights["shape"], weights["mine"]) == ("(2, 3, 28, 28)", "(2, 3, 28, 28)")
 
@@ -73,7 +73,7 @@ def test_an_error_is_told_at_the_step_where_it_happens(solved):
     solved["DecoderBlock"] = DecoderBlock
     tracer = traced(solved)
     assert tracer.step == 17
-    assert "your model raises an error at step 17, The target asks the source: RuntimeError" in tracer.verdict
+    assert "Your model raises an error at step 17, The target asks the source: RuntimeError" in tracer.verdict
     assert verdicts(tracer)[16] == "as expected"
     assert verdicts(tracer)[18] == "not reached"
 

@@ -1,12 +1,9 @@
 // What the alignment view's Python side answers: the summary.
 
-import { strongest } from "../../grader/views/alignment_words.js";
+import { headInWords, strongest } from "../../grader/views/alignment_words.js";
 import { fixed, unpack } from "../../grader/views/numbers.js";
 import { say } from "../../grader/views/say.js";
 import { isWhole } from "./python.js";
-
-const SENTENCE =
-  'Alignment view, "{source}" to "{answer}", {moment}, {head}; character {at} of {count}, "{character}": guessed "{guess}", looks most at "{most}" ({weight}).';
 
 export function answer(state) {
   const { sources, answers, moments, heads, guesses } = state;
@@ -19,17 +16,22 @@ export function answer(state) {
   const row = last(state.row, written);
   const matrix = unpack(state.layout_of_weights, state.weights)[`${key}/${heads[head]}`];
   const [{ column, weight }] = strongest(matrix, row, 1);
-  const summary = say(SENTENCE, {
+  const now = {
     source,
     answer: written.slice(0, -1).join(""),
     moment: say(moments[moment]),
-    head: say(heads[head]),
+    head: headInWords(heads[head], head),
     at: row + 1,
     count: written.length,
     character: written[row],
     guess: guesses[key][row],
     most: [...source][column],
     weight: fixed(weight, 2),
-  });
-  return { summary };
+  };
+  return {
+    summary: say(
+      'Alignment view, "{source}" to "{answer}", {moment}, {head}; character {at} of {count}, "{character}": guessed "{guess}", looks most at "{most}" ({weight}).',
+      now,
+    ),
+  };
 }

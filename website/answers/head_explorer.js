@@ -4,9 +4,6 @@ import { fixed } from "../../grader/views/numbers.js";
 import { say } from "../../grader/views/say.js";
 import { isWhole } from "./python.js";
 
-const SENTENCE =
-  'Head explorer, {kind}, layer {layer} of {layers}, head {head} of {heads}, {queries} by {keys}: most like "{pattern}" ({share} of the weight); entropy {entropy}.';
-
 export function answer({ kinds, measures, kind, layer, head }) {
   const about = kinds.find(({ name }) => name === kind);
   if (!about || !isWhole(layer, -Infinity) || !isWhole(head, -Infinity)) {
@@ -16,7 +13,7 @@ export function answer({ kinds, measures, kind, layer, head }) {
   const within = (at, count) => Math.max(0, Math.min(at, count - 1));
   const chosen = { layer: within(layer, layers), head: within(head, heads) };
   const { pattern, share, entropy } = measures[`${kind}/${chosen.layer}/${chosen.head}`];
-  const summary = say(SENTENCE, {
+  const now = {
     kind: say(kind),
     ...chosen,
     layers,
@@ -26,6 +23,10 @@ export function answer({ kinds, measures, kind, layer, head }) {
     pattern: say(pattern),
     share: fixed(share, 2),
     entropy: fixed(entropy, 2),
-  });
+  };
+  const summary = say(
+    'Head explorer, {kind}, layer {layer} of {layers}, head {head} of {heads}, {queries} by {keys}: most like "{pattern}" ({share} of the weight); entropy {entropy}.',
+    now,
+  );
   return { ...chosen, summary };
 }

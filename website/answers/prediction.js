@@ -12,8 +12,8 @@ export function answer({ question, choices, low, high, unit, guess }) {
   if (!isPossible) {
     return {};
   }
-  const lines = choices.map((text, at) => `  ${LETTERS[at]}. ${text}`);
-  const written = choices.length ? guess : `${general(guess, 4)} ${unit}`.trimEnd();
+  const lines = choices.map((text, at) => `  ${LETTERS[at]}. ${say(text)}`);
+  const written = choices.length ? say(guess) : `${general(guess, 4)} ${say(unit)}`.trimEnd();
   return {
     summary: [
       say("Predict: {question}", { question: say(question) }),

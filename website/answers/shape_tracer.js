@@ -1,6 +1,7 @@
 // What the shape tracer's Python side answers: the summary.
 
-import { say } from "../../grader/views/say.js";
+import { say, together } from "../../grader/views/say.js";
+import { shapesInWords } from "../../grader/views/shape_words.js";
 import { isWhole } from "./python.js";
 
 export function answer({ step, steps, verdict }) {
@@ -8,11 +9,6 @@ export function answer({ step, steps, verdict }) {
     return {};
   }
   const { title, out } = steps[step - 1];
-  const shapes = out.map(({ name, shape }) => `${name} ${shape}`).join(", ");
-  const now = { step, steps: steps.length, title: say(title), shapes };
-  return {
-    summary: verdict
-      ? say("Shape tracer, step {step} of {steps}, {title}: {shapes}; {verdict}.", { ...now, verdict: say(verdict) })
-      : say("Shape tracer, step {step} of {steps}, {title}: {shapes}.", now),
-  };
+  const now = { step, steps: steps.length, title: say(title), shapes: shapesInWords(out) };
+  return { summary: together(say("Shape tracer, step {step} of {steps}, {title}: {shapes}.", now), verdict) };
 }

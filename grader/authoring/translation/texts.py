@@ -70,7 +70,8 @@ def _words(root: Path) -> list[Entry]:
     modules = [path for path in modules if path.relative_to(package).as_posix() not in FOR_TEACHERS]
     modules += [path for inside in WORDS_ELSEWHERE if (path := package / inside).exists()]
     found = list(_of_modules(root, modules))
-    found += _of_modules(root, sorted(package.glob("authoring/prose.py")), only_said=True)
+    beside = [*package.glob("authoring/prose.py"), *sorted(package.glob("subject/*.py"))]
+    found += _of_modules(root, beside, only_said=True)
     for path in sorted((package / "feedback").glob("*.html")):
         found += [Entry(text, _shown(root, path), "") for text, _line in said.of_template(path)]
     return found
@@ -78,7 +79,8 @@ def _words(root: Path) -> list[Entry]:
 
 def _views(root: Path) -> list[Entry]:
     found = list(_of_modules(root, sorted((root / "grader" / "views").glob("*.py"))))
-    scripts = [*(root / "grader" / "views").glob("*.js"), *(root / "website" / "answers").glob("*.js")]
+    website = root / "website"
+    scripts = [*(root / "grader" / "views").glob("*.js"), *(website / "answers").glob("*.js"), *website.glob("host.js")]
     for path in sorted(scripts):
         found += [Entry(text, _shown(root, path), "") for text, _line in said.of_javascript(path)]
     return found
