@@ -34,6 +34,8 @@ from grader.authoring.model_solutions import model_solution
 from grader.exercises.registry import exercises
 from grader.models.robot import ENDING, Layer, Reader, percent_right, robot_sentences
 from grader.models.sweeps import STORED, Measured, sweep
+from scripts.train_dates import run_lesson
+from scripts.train_gpt import LESSON as SMALL_GPT
 
 STARTS = range(3)
 Model = Callable[..., Tensor]
@@ -48,6 +50,8 @@ class Task:
     loss: Callable[[Model, Batch], Tensor]  # of one copy, on its part of the batch
     figure: Callable[[Names, Model, float], float]  # of one trained copy, whose last loss is given
     more_is_better: bool
+    # The part of the rate that a step takes, by the share of the steps that are done.
+    schedule: Callable[[float], float] = lambda done: 1.0
 
 
 @dataclass(frozen=True)
@@ -78,15 +82,16 @@ def train_together(
     def loss(weights: dict[str, Tensor], buffers: dict[str, Tensor], *batch: Tensor) -> Tensor:
         return task.loss(lambda *given: torch.func.functional_call(one, (weights, buffers), given), batch)
 
-    for _ in range(steps):
+    for step in range(steps):
         losses = torch.func.vmap(loss, randomness="different")(weights, buffers, *draw())
         adam.zero_grad()
         losses.sum().backward()
         before = {name: weight.detach().clone() for name, weight in weights.items()}
         adam.step()
+        taken = factor * task.schedule(step / steps)
         with torch.no_grad():
             for name, weight in weights.items():
-                weight.sub_(before[name]).mul_(factor.to(weight.dtype).view(-1, *[1] * (weight.ndim - 1)))
+                weight.sub_(before[name]).mul_(taken.to(weight.dtype).view(-1, *[1] * (weight.ndim - 1)))
                 weight.add_(before[name])
 
     def copy_of(i: int) -> Model:
@@ -218,6 +223,35 @@ LETTERS = Task(
 )
 
 
+def _pieces(names: Names, copies: int) -> Batch:
+    places = torch.randint(len(names["train_ids"]) - 96, (copies, 8, 1)) + torch.arange(97)
+    pieces = names["train_ids"][places]
+    return pieces[..., :-1], pieces[..., 1:]
+
+
+def _next_token_loss(model: Model, batch: Batch) -> Tensor:
+    return F.cross_entropy(model(batch[0]).flatten(0, 1), batch[1].flatten())
+
+
+@torch.no_grad()
+def _held_out(names: Names, model: Model, loss: float) -> float:
+    return float(_next_token_loss(model, (names["test_inputs"], names["test_labels"])))
+
+
+TALES = Task(
+    _pieces,
+    _next_token_loss,
+    _held_out,
+    more_is_better=False,
+    schedule=lambda done: min(24 * done + 0.02, 1.04 * (1 - done)),  # as lesson 11's loop, up for 50 of 1200 steps
+)
+
+
+def gpt(width: int) -> Callable[[Names], nn.Module]:
+    """Lesson 11's model of the tales, of some width."""
+    return lambda names: names["GPT"](names["V"], width, 2, 2, 2 * width)
+
+
 def knows(losses: Sequence[float]) -> list[bool]:
     """At which rates lesson 05's rhyme is learnt, by the largest losses of the starts."""
     return [loss < 0.3 for loss in losses]
@@ -259,6 +293,23 @@ SWEEPS = {
         (0.001, 0.003, 0.01, 0.03, 0.1),
         600,
         lambda found: max(found.at_best("1 head(s)")) < 99.9 < min(found.at_best("2 head(s)")),
+    ),
+    "tales": Sweep(
+        "at their best rates, width 32 ends hardly lower than 16, and 64 a quarter lower than 32; with "
+        "RMSNorm and SwiGLU each start of width 64 ends higher",
+        lambda: run_lesson(until="of_2026", lesson=SMALL_GPT),
+        {
+            **{f"width {width}": gpt(width) for width in (16, 32, 64)},
+            "width 64, RMSNorm and SwiGLU": lambda names: names["of_2026"](gpt(64)(names), **names["SIZES"]),
+        },
+        TALES,
+        (0.001, 0.003, 0.006, 0.012, 0.03),
+        1200,
+        lambda found: (
+            max(found.at_best("width 64")) < 0.75 * min(found.at_best("width 32"))
+            and 0.95 < min(found.at_best("width 32")) / max(found.at_best("width 16")) < 1
+            and max(found.at_best("width 64")) < min(found.at_best("width 64, RMSNorm and SwiGLU"))
+        ),
     ),
     "reads": Sweep(
         "one layer with one head reads half of the sentences at most; two layers read all, and so do two heads, with a "

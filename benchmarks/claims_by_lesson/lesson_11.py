@@ -149,6 +149,12 @@ CLAIMS = {
         exceptions={"half the steps": lambda without, other, followed, kept: without < other and followed < 0.7},
         any_rate="one trained model, looked into",
     ),
+    "two_lines_of_2026": Claim(
+        "nats of the model on held-out tales, as it is and with RMSNorm and SwiGLU",
+        lambda names: [names["my_other"], names["my_loss"]],
+        lambda plain, modern: abs(plain - modern) < 0.15,
+        sweep="tales",
+    ),
     "few_tales_overfit": Claim(
         "held out at its lowest and at the end, without dropout and with it; training at the end",
         lambda names: [

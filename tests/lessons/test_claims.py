@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -132,6 +133,23 @@ def test_a_comparison_turned_round_does_not_hold():
     stored = sweep("deep_towers")
     turned = Measured(stored.ways, stored.rates, stored.steps, stored.figures[::-1], stored.more_is_better)
     assert not sweeps.SWEEPS["deep_towers"].holds(turned)
+
+
+def test_a_schedule_is_a_part_of_the_rate():
+    names = sweeps.of_solutions("context_vectors")()
+    ids, nouns, *_ = robot_sentences()
+    batch = ids[:8].expand(1, 8, 12), nouns[:8].expand(1, 8)
+
+    def last_loss(rate: float, schedule: Callable[[float], float]) -> float:
+        torch.manual_seed(0)
+        reader = Reader(Layer(names["context_vectors"]))
+        task = replace(sweeps.ROBOT, schedule=schedule)
+        return sweeps.train_together([reader], [rate], lambda: batch, task, 4)[1][0]
+
+    assert last_loss(0.03, lambda done: 0.1) == pytest.approx(last_loss(0.003, lambda done: 1), abs=1e-6)
+    # The loss is that before the last of the four steps, at which three quarters are done.
+    assert last_loss(0.03, lambda done: float(done < 0.75)) == last_loss(0.03, lambda done: 1)
+    assert last_loss(0.03, lambda done: float(done < 0.5)) != last_loss(0.03, lambda done: 1)
 
 
 def test_training_side_by_side_is_training_one_after_another():
