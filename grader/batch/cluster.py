@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import itertools
 import logging
 import warnings
@@ -103,17 +104,28 @@ def _local_cluster(workers: int) -> LocalCluster:
         raise CommandFailed(f"The workers can't be started: {error.__cause__ or error}") from error
 
 
+def _plugin_names(dask_scheduler: Any) -> list[str]:
+    """The names of the workers' plug-ins; runs on the scheduler, which gives itself by this parameter's name."""
+    return [*dask_scheduler.worker_plugins]
+
+
 class Judges:
     """The judges on a client's workers; a context manager, at whose end they are ended and the secret is forgotten.
     `CommandFailed` if one can't start."""
 
-    def __init__(self, client: Client, settings: GradingSettings, release: Release) -> None:
+    def __init__(self, client: Client, lesson: str, settings: GradingSettings, release: Release) -> None:
         self._client = client
         # The same settings, the same name: after a run that was killed its judges are found again and taken over.
+        # Those with other settings would stay, and the secret with them.
+        whose = hmac.new(settings.secret, lesson.encode(), hashlib.sha256).hexdigest()
         released = hashlib.sha256(repr(release).encode()).hexdigest()
-        self._name = f"attention-course-{settings.fingerprint[:16]}-{released[:16]}"
+        of_lesson = f"attention-course-{whose[:16]}-"
+        self._name = f"{of_lesson}{settings.fingerprint[:16]}-{released[:16]}"
         plugin = JudgePlugin(settings, release, version_for(settings.outline))
         try:
+            for name in client.run_on_scheduler(_plugin_names):
+                if name.startswith(of_lesson) and name != self._name:
+                    client.unregister_worker_plugin(name)
             client.register_plugin(plugin, name=self._name)
         except Exception as error:
             self._forget()

@@ -304,7 +304,7 @@ class ClassRun:
         workers = self.options.workers or min(len(os.sched_getaffinity(0)), count // SUBMISSIONS_A_WORKER + 1)
         with (
             connected(self.options.scheduler, workers) as client,
-            Judges(client, self.settings, book.release) as judges,
+            Judges(client, self.course.lesson, self.settings, book.release) as judges,
             click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
         ):
             try:

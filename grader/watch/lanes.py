@@ -71,7 +71,7 @@ class Lanes:
         if lesson in self._judges and self._judges[lesson][0] != form:
             self._end(lesson)
         if lesson not in self._judges:
-            self._judges[lesson] = form, Judges(self._client, settings, release)
+            self._judges[lesson] = form, Judges(self._client, lesson, settings, release)
         self._judges[lesson] = self._judges.pop(lesson)  # the last one used is the last one to go
         busy = {slow.lesson for slow in self._slow} | {lesson}
         for other in [name for name in self._judges if name not in busy][: max(0, len(self._judges) - LESSONS)]:

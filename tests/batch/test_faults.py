@@ -363,10 +363,20 @@ def test_secret_is_forgotten_by_the_workers_when_a_run_ends(room, workers, monke
     with (room.root / "nbgrader_config.py").open("a") as file:
         file.write("\nc.JudgingExporter.limits = {'check_seconds': 8}\n")
     monkeypatch.setattr(clusters.Judges, "__exit__", workers.forget)
-    before = set(workers.scheduler.worker_plugins)
     room.grade()
     assert room.marks() == {"ann": 1}
-    assert set(workers.scheduler.worker_plugins) == before
+    assert not [name for name in workers.scheduler.worker_plugins if name.startswith("attention-course-")]
+
+
+def test_a_run_that_was_killed_leaves_no_secret_behind_the_next_one(room, workers):
+    """Here no run ends its judges, as one that is killed doesn't. The next has other settings."""
+    room.submit("ann", answered(RIGHT))
+    for seconds in (11, 12):
+        with (room.root / "nbgrader_config.py").open("a") as file:
+            file.write(f"\nc.JudgingExporter.limits = {{'check_seconds': {seconds}}}\n")
+        room.grade(force=True)
+        assert len([name for name in workers.scheduler.worker_plugins if name.startswith("attention-course-")]) == 1
+    assert room.marks() == {"ann": 1}
 
 
 def test_without_bubblewrap_every_result_says_so(room, tmp_path, monkeypatch):
