@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from grader.course.class_directory import ClassDirectory
@@ -26,7 +27,14 @@ from grader.handed_in.came_from import note_name
 from grader.handed_in.collected import NAMED, Collected
 from grader.handed_in.earlier import archive_hand_in, kept_hand_ins, put, put_time
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
-from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
+from grader.handed_in.hand_in import (
+    MODULE_BYTES,
+    MOST_MODULES,
+    answers_in,
+    handed_out,
+    lesson_held,
+    with_modules,
+)
 from grader.handed_in.reading import Reading
 from grader.handed_in.times import HandInTimes, times_of_a_download
 from grader.handed_in.whose import Owner, Whose, by_student, claim
@@ -112,6 +120,8 @@ class _Sorting:
         self.theirs: defaultdict[str, list[Found]] = defaultdict(list)
         self.waiting: defaultdict[tuple[str, tuple[str, ...]], list[Found]] = defaultdict(list)
         self.others: defaultdict[str, list[str]] = defaultdict(list)
+        self._shown: dict[str, tuple[str, str]] = {}  # by the names of such files: whose it is, and how it is listed
+        self._platforms = {platform.key: platform for platform in platforms()}
         self._listings = {platform.listing for platform in platforms() if platform.listing}
         # Not in a loop: nbgrader's class takes a while to make.
         self._checks_owners = CollectRegularFiles(coursedir=course.layout, config=course.config).check_owner
@@ -119,6 +129,7 @@ class _Sorting:
     def sort(self, source: Path, archive: Archive) -> None:
         """Sort the files of one source."""
         outcome, claims = self._outcome, defaultdict[str, list[str]](list)
+        modules = self._modules(archive)
         strange: defaultdict[str, list[tuple[Author, str]]] = defaultdict(list)
         named: set[str] = set()
         for entry in archive.entries:
@@ -133,7 +144,8 @@ class _Sorting:
                     outcome.unknown[entry.name] = owner.why
                     named.add(path.parts[0])
                     if owner.may_be:
-                        self.waiting[entry.author.label, owner.may_be].append(entry)
+                        beside = modules[entry.author.label, whole.parent]
+                        self.waiting[entry.author.label, owner.may_be].append(self._with_modules(entry, beside))
                 elif not is_list:
                     strange[path.parts[0]].append((entry.author, inside))
                 continue
@@ -142,15 +154,51 @@ class _Sorting:
             if refused := self._not_theirs(source, entry, path, owner.who):
                 outcome.odd[entry.name] = refused
             elif is_work:
-                self.theirs[owner.who].append(entry)
+                beside = modules[owner.who, whole.parent]
+                self.theirs[owner.who].append(self._with_modules(entry, beside))
             elif not is_list:
                 self.others[owner.who].append(inside or str(whole))
+                self._shown[entry.name] = owner.who, inside or str(whole)
             if archive.is_nobodys and is_work and owner.who not in outcome.by_zip:
                 outcome.by_zip.append(owner.who)
         outcome.odd.update(by_student(claims))
         self._name(archive.name, {top: files for top, files in strange.items() if top not in named})
         for top in strange.keys() & named:
             self.others[top] += [inside for _author, inside in strange[top] if inside]
+
+    def _modules(self, archive: Archive) -> defaultdict[tuple[str, PurePosixPath], dict[str, Found]]:
+        """The students' own modules in a source, by owner (or, if that isn't known, the work's label) and folder, and
+        by their names. Of several of one name the latest counts."""
+        modules: defaultdict[tuple[str, PurePosixPath], dict[str, Found]] = defaultdict(dict)
+        for entry in sorted(archive.entries, key=lambda entry: entry.time):
+            whole, platform = archive.below(entry.whole_path), self._platforms.get(entry.author.platform)
+            name = PurePosixPath(platform.own_name(whole.name) if platform and not whole.parts[1:] else whole.name)
+            if name.suffix == ".py" and entry.size <= MODULE_BYTES:
+                modules[self._owners[entry.author].who or entry.author.label, whole.parent][name.stem] = entry
+        return modules
+
+    def _with_modules(self, notebook: Found, beside: Mapping[str, Found]) -> Found:
+        """A notebook that, when it is read, has in it what it imports of the modules that lie beside it: these are then
+        no longer among `others`."""
+        if not beside:
+            return notebook
+        reads = {name: partial(self._module, entry) for name, entry in beside.items()}
+        size = sum(sorted(entry.size for entry in beside.values())[-MOST_MODULES:])
+        return replace(
+            notebook,
+            size=notebook.size + size,
+            read=lambda: with_modules(notebook.read(), reads, self._course.limits()),
+        )
+
+    def _module(self, entry: Found) -> bytes:
+        who, shown = self._shown.pop(entry.name, ("", ""))
+        if who:
+            self.others[who].remove(shown)
+            if not self.others[who]:
+                del self.others[who]
+        with contextlib.suppress(Unreadable, OSError):
+            return entry.read()
+        return b""
 
     def _name(self, source: str, strange: Mapping[str, list[tuple[Author, str]]]) -> None:
         """Note work that is nobody's, or may be several people's, and has no notebook in it. `strange` has such files

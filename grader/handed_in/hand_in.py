@@ -6,9 +6,9 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import PurePath
 from typing import Any
 
@@ -125,41 +125,44 @@ def hand_in(submission: Submission, lesson: HandedOut, limits: Limits) -> HandIn
             if chosen not in counts or counts[path] > counts[chosen]:
                 chosen, kept = path, found
     if counts:
-        kept = _with_modules(kept, submission.folder, chosen, files, limits)
+        beside = (path for path in files if path.suffix == ".py" and path.parent == chosen.parent)
+        modules = {path.stem: partial(_read, submission.folder, path, limits) for path in beside}
+        kept = with_modules(kept, modules, limits)
         return HandIn(kept, remarks=tuple(_remarks(own, chosen, counts, len(digests), unreadable, files)))
     if unreadable:
         return HandIn(data, unreadable if files == [own] else f"{unreadable} {_listed(files)}")
     return HandIn(data, remarks=(f"{own} has none of this lesson's exercises. {_listed(files)}",), of_lesson=False)
 
 
-def _with_modules(
-    data: bytes, folder: UntrustedFolder, notebook: PurePath, files: Sequence[PurePath], limits: Limits
-) -> bytes:
-    """A notebook that can be read, with a cell at its top for each of the student's own modules that lies beside it and
-    that it imports: the cell writes the module's file. Stock nbgrader runs a notebook where these files are."""
-    beside = {path.stem: path for path in files if path.suffix == ".py" and path.parent == notebook.parent}
-    if not beside:
-        return data
-    text = "\n".join(cell.source for cell in read(data, limits.notebook_bytes, limits.cells) if cell.kind == "code")
-    for name in WRITTEN.findall(text):
-        beside.pop(name, None)
-    modules: dict[str, str] = {}
+def with_modules(data: bytes, modules: Mapping[str, Callable[[], bytes]], limits: Limits) -> bytes:
+    """A notebook's bytes with a cell at its top for each of the student's own `modules` that it imports: the cell
+    writes the module's file. `modules` are those that lie beside it, which are read (b"" if that can't be done) by
+    their names. Stock nbgrader runs a notebook where these files are. What can't be read stays as it is."""
+    try:
+        cells = read(data, limits.notebook_bytes, limits.cells) if modules else ()
+    except Unreadable:
+        cells = ()
+    text = "\n".join(cell.source for cell in cells if cell.kind == "code")
+    beside = {name: module for name, module in modules.items() if name not in WRITTEN.findall(text)}
+    found: dict[str, str] = {}
     texts = [text]
     for source in texts:  # a module may import another one
         words = {word for line in IMPORTS.findall(source) for word in re.findall(r"\w+", line)}
-        for name in sorted(words & beside.keys() - modules.keys())[: MOST_MODULES - len(modules)]:
-            found = _read(folder, beside[name], limits)
+        for name in sorted(words & beside.keys() - found.keys())[: MOST_MODULES - len(found)]:
+            module = beside[name]()
             with contextlib.suppress(UnicodeDecodeError):
-                modules[name] = found.decode("utf-8-sig") if len(found) <= MODULE_BYTES else ""
-                texts.append(modules[name])
+                found[name] = module.decode("utf-8-sig") if len(module) <= MODULE_BYTES else ""
+                texts.append(found[name])
     code: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     first = [
         {**code, "id": f"module-{name}", "source": f"%%writefile {name}.py\n{source}"}
-        for name, source in modules.items()
+        for name, source in found.items()
         if source
     ]
+    if not first:
+        return data
     document = json.loads(data.decode("utf-8-sig"))
-    if not first or not isinstance(document.get("cells"), list):
+    if not isinstance(document.get("cells"), list):
         return data
     document["cells"] = [*first, *document["cells"]]
     whole = json.dumps(document).encode()

@@ -16,7 +16,7 @@ from grader.errors import CourseError
 from grader.lesson_names import choose
 from grader.platforms.platform import Author, ClassMarks, MarksFile, Platform, Row, Source, number
 
-NAME = re.compile(r"(?P<name>[^_]+)_(?P<late>(?i:LATE)_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
+NAME = re.compile(r"(?P<name>[^_]+)_(?P<late>(?i:LATE)_)?(?P<user>\d+)_(?P<number>\d+)_(?P<file>.+)", re.DOTALL)
 COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 KEYS = {"ID": "canvas_id", "SIS Login ID": "sis_login_id", "SIS User ID": "sis_user_id"}
 ASSIGNMENT = re.compile(r"(?P<title>.*) \((?P<number>\d+)\)")
@@ -70,6 +70,14 @@ class Canvas(Platform):
         """The person's name and number in Canvas, and the number."""
         match = NAME.fullmatch(given)
         return (f"{match['name']}_{match['user']}", match["user"]) if match else ("", "")
+
+    def own_name(self, given: str) -> str:
+        """Without the number that Canvas puts behind the name of what is handed in once more.
+
+        >>> PLATFORM.own_name("leeann_501_9001_helper-1.py")
+        'helper.py'
+        """
+        return re.sub(r"-\d+(?=\.\w+$)", "", super().own_name(given))
 
     def marks(self, marks: ClassMarks, exported: Sequence[Row], where: str) -> MarksFile:
         """The rows and the columns of a gradebook that was exported there, with our marks. `CourseError` if that has no

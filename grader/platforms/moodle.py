@@ -15,7 +15,9 @@ from typing import ClassVar
 from grader.platforms.moodle_languages import in_english
 from grader.platforms.platform import Author, ClassMarks, MarksFile, Platform, Row, Source, number, splits
 
-NAME = re.compile(r"(?P<folder>(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?).*", re.DOTALL)
+NAME = re.compile(
+    r"(?P<folder>(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?)(?P<file>.*)", re.DOTALL
+)
 # Moodle's words for whoever is hidden; a class of people of one name that nobody has is known without them.
 HIDDEN = ("participant", "participante", "partecipante", "teilnehmer/in", "teilnehmer", "deelnemer", "deltagare")
 IDENTIFIER = re.compile(r"\D*\b(\d+)")  # "Participant 601"

@@ -130,6 +130,11 @@ class Platform:
         twice "" where it has no such keys."""
         return "", ""
 
+    def own_name(self, given: str) -> str:
+        """The name that a student gave to a file, in the one that the platform made of it where it has no folders."""
+        match = self.pattern.fullmatch(given) if self.pattern else None
+        return (match.groupdict().get("file") if match else "") or given
+
     def worksheet(self, rows: Sequence[Row]) -> Mapping[str, Author]:
         """Who is who in a list of the platform's about one assignment, by `Author.key`; empty if it is no such list."""
         return {}

@@ -117,6 +117,24 @@ def _set_filters(filters: tuple[Any, ...]) -> None:
     warnings.filters.extend(filters)  # type: ignore[attr-defined]
 
 
+COMPILER, AS_WRITTEN, NOT_IMPORTED = "torch._dynamo.eval_frame", "force_eager", "not imported"
+
+
+def _compiling() -> Any:
+    """What torch does where code that was given to `torch.compile` is called: its "stance", where the compiler is
+    imported and torch has such a thing (since 2.6)."""
+    stance = getattr(sys.modules.get(COMPILER), "_stance", NOT_IMPORTED)
+    return AS_WRITTEN if getattr(stance, "stance", "") == AS_WRITTEN else stance
+
+
+def _set_compiling(found: Any) -> None:
+    compiler: Any = sys.modules.get(COMPILER)
+    if hasattr(compiler, "_stance"):
+        kind = compiler.DynamoStance
+        stance = {AS_WRITTEN: kind(AS_WRITTEN), NOT_IMPORTED: kind()}
+        compiler._set_stance(stance[found] if isinstance(found, str) else found)
+
+
 # --- all of them ------------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +203,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("denormals", _flushes, torch.set_flush_denormal, _always(False)),
     *_pair("oneDNN", "_get_mkldnn_enabled", "_set_mkldnn_enabled", True),
     *(s for k in SDP_KERNELS for s in _pair(f"{k} attention", f"_get_{k}_sdp_enabled", f"_set_sdp_use_{k}", True)),
+    # Compiling takes seconds, and a C++ compiler that the judge's machine need not have.
+    Setting("compiling", _compiling, _set_compiling, _always(AS_WRITTEN)),
     # Whether `.to` exchanges a module's parameters or what they hold.
     *(
         Setting(f"{how} on conversion", *_functions(future, f"{how}_module_params_on_conversion"), _always(False))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from datetime import date
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -17,6 +19,7 @@ import torch
 import grader.subject.settings as own
 from grader import check
 from grader.exercises.registry import exercises
+from grader.spec.evaluate import evaluate
 from tests.exercises.process_settings import EXERCISES, Set, answer, differing, made, problems, readings, settings
 
 # Modes that raise for whatever torch is asked, so that nothing can be set after them.
@@ -51,9 +54,14 @@ def test_the_settings_that_are_known_are_found():
 
 
 def test_a_model_solution_passes_under_each_setting():
-    """Another one for each: all under each take minutes, by `python -m tests.exercises.process_settings`."""
-    found = {code: problems([one], [EXERCISES[i % len(EXERCISES)]]) for i, (code, one) in enumerate(settings().items())}
-    assert {code: wrong for code, wrong in found.items() if wrong} == {}
+    """Another one for each, and in each week another one, so that in time all meet: all under each at once take
+    minutes, by `python -m tests.exercises.process_settings`. `TURN=NUMBER` repeats one week's."""
+    turn = int(os.environ.get("TURN", date.today().toordinal() // 7))
+    found = {
+        code: problems([one], [EXERCISES[(i + turn) % len(EXERCISES)]])
+        for i, (code, one) in enumerate(settings().items())
+    }
+    assert {code: wrong for code, wrong in found.items() if wrong} == {}, f"TURN={turn}"
 
 
 def test_every_model_solution_passes_under_all_settings_together():
@@ -67,8 +75,28 @@ def test_torchs_own_are_those_of_a_fresh_process():
         "print([s.name for s, value in found if s.own(value) is not value and s.own(value) != value])"
     )
     said = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
-    # Numbers of threads differ between machines, and NumPy's generator is exchanged for another.
-    assert set(eval(said)) <= {"threads", "NumPy's generator"}
+    # Numbers of threads differ between machines, NumPy's generator is exchanged for another, and code runs as written.
+    assert set(eval(said)) <= {"threads", "NumPy's generator", "compiling"}
+
+
+COMPILED = """
+import torch
+def refusing(_graph, _inputs):
+    raise RuntimeError("it is compiled")
+@torch.compile(backend=refusing)
+def attention_scores(query, key):
+    return query @ key.mT
+"""
+
+
+@pytest.mark.skipif(not hasattr(torch.compiler, "set_stance"), reason="before torch 2.6 code can't be left as written")
+def test_code_given_to_torch_compile_runs_as_it_is_written_in_a_check_and_only_there(subject_of):
+    assert evaluate(exercises()["attention_scores"], subject_of(COMPILED)).score == 1
+    names: dict[str, Any] = {}
+    exec(COMPILED, names)
+    assert check(names["attention_scores"], practice=True).passed
+    with pytest.raises(Exception, match="it is compiled"):
+        names["attention_scores"](torch.ones(2, 3), torch.ones(2, 3))
 
 
 BREAKS_OFF = "import torch\ndef attention_scores(q, k):\n    torch.set_default_dtype(torch.float64)\n    {}"

@@ -3,6 +3,8 @@ without a course."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import zipfile
 from datetime import UTC, datetime, timedelta
@@ -15,6 +17,7 @@ from grader.course.roster import Person, Roster, save
 from grader.course.withdraw import withdraw
 from grader.errors import CourseError
 from grader.handed_in import collect as module
+from grader.handed_in import hand_in
 from grader.handed_in.archive import Archive
 from grader.handed_in.collect import (
     _Collecting,
@@ -426,6 +429,111 @@ def test_work_without_answers_is_passed_over_for_work_with_some(whole):
         "given: ann/a.ipynb": "it has no answers; the one collected earlier is taken",
         "given: ann/c.ipynb": "it has none of this lesson's exercises; the one collected earlier is taken",
     }
+
+
+# --- a student's own modules ------------------------------------------------------------------------------------------
+
+IMPORTING = nb.dump([nb.code("import helper, left_out"), *nb.solved(LESSON)])
+IN_CANVAS, IN_MOODLE = "roeann_501_{}_", "Ann Roe_12_assignsubmission_file_"
+
+
+def zipped(folder, files: dict[str, bytes], at=(2026, 11, 22, 12, 0, 0)):
+    with zipfile.ZipFile(folder / "given.zip", "w") as archive:
+        for path, data in files.items():
+            archive.writestr(zipfile.ZipInfo(path, at), data, zipfile.ZIP_DEFLATED)
+    return folder / "given.zip"
+
+
+def first_cells(course, student: str = "ann") -> list[str]:
+    """The cells that were put in front of what a student handed in."""
+    notebook = json.loads((course.root / "submitted" / student / LESSON / f"{LESSON}.ipynb").read_bytes())
+    return [cell["source"] for cell in notebook["cells"][: -len(json.loads(IMPORTING)["cells"])]]
+
+
+def in_a_zip(**files: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("_PY", ".py").replace("_NB", ".ipynb"), content)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"{IN_MOODLE}/w.ipynb": IMPORTING, f"{IN_MOODLE}/helper.py": b"x = 1", f"{IN_MOODLE}/other.py": b"y = 2"},
+        {f"{IN_MOODLE}w.ipynb": IMPORTING, f"{IN_MOODLE}helper.py": b"x = 1", f"{IN_MOODLE}other.py": b"y = 2"},
+        {
+            f"{IN_CANVAS.format(9001)}w.ipynb": IMPORTING,
+            f"{IN_CANVAS.format(9002)}helper-2.py": b"x = 1",
+            f"{IN_CANVAS.format(9003)}other.py": b"y = 2",
+        },
+        {"01-ann/sub/w.ipynb": IMPORTING, "01-ann/sub/helper.py": b"x = 1", "01-ann/other.py": b"y = 2"},
+        {"ann.zip": in_a_zip(w_NB=IMPORTING, helper_PY=b"x = 1"), "bo/other.py": b"y = 2"},
+    ],
+    ids=["Moodle's folders", "Moodle's files", "Canvas", "GitHub", "a zip within"],
+)
+def test_a_module_beside_the_notebook_goes_with_it(whole, files):
+    source = zipped(whole.root, files)
+    found = collect(whole, [source])
+    assert (found.taken, first_cells(whole)) == (["ann"], ["%%writefile helper.py\nx = 1"])
+    left = {**found.passed_over, **found.no_notebook}
+    assert [name.rpartition("/")[2].rpartition("_")[2] for names in left.values() for name in names] == ["other.py"]
+    again = collect(whole, [source])  # the same work once more
+    assert (again.taken, again.unchanged) == ([], ["ann"])
+
+
+def test_a_module_is_its_own_student_s_and_folder_s(whole):
+    """Of two the later one is taken; none goes from one student's work to another's, nor from another folder."""
+    files = {
+        f"{IN_CANVAS.format(9001)}w.ipynb": IMPORTING,
+        "roebo_502_9004_helper.py": b"bo = 1",
+        "roebo_502_9005_w.ipynb": IMPORTING,
+        "cy/w.ipynb": IMPORTING,
+        "cy/sub/helper.py": b"cy = 1",
+    }
+    assert collect(whole, [zipped(whole.root, files)]).taken == ["ann", "bo", "cy"]
+    assert [first_cells(whole, who) for who in ("ann", "bo", "cy")] == [[], ["%%writefile helper.py\nbo = 1"], []]
+
+
+def test_a_changed_module_is_another_hand_in(whole):
+    path = f"{IN_MOODLE}/w.ipynb"
+    for number in (1, 2):
+        source = zipped(whole.root, {path: IMPORTING, f"{IN_MOODLE}/helper.py": b"x = %d" % number})
+        assert collect(whole, [source]).taken == ["ann"]
+    assert first_cells(whole) == ["%%writefile helper.py\nx = 2"]
+    assert len([*(whole.root / ".grader" / "earlier" / LESSON / "ann").iterdir()]) == 1
+
+
+def test_modules_cost_no_more_than_notebooks_may(whole, monkeypatch):
+    """One that is too large is not even read, and each counts as a part of the notebook that may import it."""
+    read = []
+    monkeypatch.setattr(zipfile.ZipFile, "open", _noting(zipfile.ZipFile.open, read))
+    limits = Limits(notebook_bytes=len(IMPORTING) + 50_000)
+    whole.limits = lambda: limits
+    files = {f"{IN_MOODLE}/{number}.ipynb": IMPORTING for number in range(5)}
+    large = {f"{IN_MOODLE}/left_out.py": b"#" * (hand_in.MODULE_BYTES + 1)}
+    source = zipped(whole.root, {**files, **large, f"{IN_MOODLE}/helper.py": b"#" * 40_000})
+    read.clear()
+    found = collect(whole, [source])
+    assert not [name for name in read if "left_out" in name]
+    assert sum("the notebooks before it are too large" in said for said in found.odd.values()) > 0
+    assert len([name for name in read if "helper" in name]) < 5
+
+
+def _noting(whole, names):
+    def opened(self, name, *what, **more):
+        names.append(getattr(name, "filename", name))
+        return whole(self, name, *what, **more)
+
+    return opened
+
+
+def test_an_unreadable_notebook_stays_as_it_is(whole):
+    source = zipped(whole.root, {f"{IN_MOODLE}/w.ipynb": b"torn", f"{IN_MOODLE}/helper.py": b"x = 1"})
+    found = collect(whole, [source])
+    assert (found.taken, found.passed_over) == (["ann"], {"ann": ["helper.py"]})
+    assert (whole.root / "submitted" / "ann" / LESSON / f"{LESSON}.ipynb").read_bytes() == b"torn"
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------
