@@ -359,7 +359,7 @@ def _once(weight: float) -> Part:
         )
         return Finding("two-passes", together(said, compare.arguments_in_words(case, session.exercise)))
 
-    return Part("reads the keys once, rescaling what it has so far", weight, judge)
+    return Part("reads the keys once", weight, judge)
 
 
 EXERCISE = spec.exercise(

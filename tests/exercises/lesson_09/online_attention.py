@@ -89,6 +89,18 @@ def online_attention(query, key, value, block_size):
     return sum(o * f for o, f in zip(outs, factors)) / total
 
 
+# %% right: the scores of all blocks kept, and exponentials at the end
+def online_attention(query, key, value, block_size):
+    kept, tops = [], []
+    for k in key.split(block_size, -2):
+        kept.append(query @ k.mT / math.sqrt(query.shape[-1]))
+        tops.append(kept[-1].amax(-1, keepdim=True))
+    top = torch.stack(tops).amax(0)
+    counts = [torch.exp(s - top) for s in kept]
+    total = sum(c.sum(-1, keepdim=True) for c in counts)
+    return sum(c @ v for c, v in zip(counts, value.split(block_size, -2))) / total
+
+
 # %% right: a class keeps the state, the maximum starts very low
 class _State:
     def __init__(self, query, width):
