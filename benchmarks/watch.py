@@ -48,14 +48,13 @@ LESSONS = tuple(path.stem for path in sorted((ROOT / "solutions").glob("*.ipynb"
 
 @dataclass
 class HandIn:
-    """One of a student's hand-ins. `at` is when, in seconds since the epoch, `page` where its feedback comes to lie;
-    `loops`: it never ends."""
+    """One of a student's hand-ins."""
 
     student: str
     lesson: str
-    at: float
-    page: Path
-    loops: bool = False
+    at: float  # when, in seconds since the epoch
+    page: Path  # where its feedback comes to lie
+    loops: bool = False  # it never ends
 
 
 class Course:

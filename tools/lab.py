@@ -256,15 +256,13 @@ class Notebook:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A part of a lesson that shows a view: `before` are texts by which its code cells are known, with that of the
-    view's own cell, `view`, last; `start` is how what is stored of the view begins. With `whole`, the lesson as it
-    is."""
+    """A part of a lesson that shows a view."""
 
     lesson: str
-    start: str
-    view: str
-    before: tuple[str, ...] = ()
-    whole: bool = False
+    start: str  # how what is stored of the view begins
+    view: str  # a text by which the view's own cell is known
+    before: tuple[str, ...] = ()  # texts by which the code cells in front of it are known
+    whole: bool = False  # the lesson as it is
 
     def write(self, folder: Path) -> str:
         """Write the excerpt beside the lesson's notebook in `folder`, which stays as it is: JupyterLab saves by itself

@@ -26,15 +26,13 @@ SEEDS = 3  # the practice check, and those of two courses
 
 @dataclass(frozen=True)
 class Mutant:
-    """A model solution with one change. `change` has the lines before and after, and is unique within its exercise;
-    `source` is all that is run. `own`: the files of exercises that aren't the course's. `seeds`: with how many draws of
-    inputs it is checked."""
+    """A model solution with one change."""
 
     exercise: str
-    change: str
-    source: str
-    own: OwnFiles = ()
-    seeds: int = SEEDS
+    change: str  # the lines before and after, unique within the exercise
+    source: str  # all that is run
+    own: OwnFiles = ()  # the files of exercises that aren't the course's
+    seeds: int = SEEDS  # with how many draws of inputs it is checked
 
 
 def derive(exercise: Exercise, context: tuple[str, str] | None = None) -> list[Mutant]:

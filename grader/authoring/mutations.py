@@ -13,14 +13,13 @@ CUT = "cut_gradient"  # what a mutant calls to cut a gradient
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a node stands: the numbers to hard-code, by argument; whether there are gradients to cut; the `arguments`
-    of the function around it; the `names` of these and of its variables; the `attributes` of `self`."""
+    """Where a node stands."""
 
-    numbers: dict[str, int | float]
-    differentiable: bool
-    arguments: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    attributes: tuple[str, ...] = ()
+    numbers: dict[str, int | float]  # to hard-code, by argument
+    differentiable: bool  # whether there are gradients to cut
+    arguments: tuple[str, ...] = ()  # of the function around it
+    names: tuple[str, ...] = ()  # of these and of its variables
+    attributes: tuple[str, ...] = ()  # of `self`
 
 
 SIBLINGS = (

@@ -51,15 +51,13 @@ MAY_BE_ONE = ("B", *TOKENS)
 
 @dataclass(frozen=True)
 class Occasion:
-    """What an exercise's calls give occasion for: its arguments, by name, the axes of its results in letters, and the
-    right results of the cases that are called. `unknown`: it has no cases, so nobody knows. `is_module`: results have a
-    gradient, that of its parameters."""
+    """What an exercise's calls give occasion for."""
 
-    args: dict[str, Any]
-    axes: tuple[str, ...]
-    results: tuple[Tensor, ...]
-    unknown: bool
-    is_module: bool
+    args: dict[str, Any]  # by name
+    axes: tuple[str, ...]  # of its results, in letters
+    results: tuple[Tensor, ...]  # the right ones of the cases that are called
+    unknown: bool  # it has no cases, so nobody knows
+    is_module: bool  # results have a gradient, that of its parameters
 
     def takes(self, fits: Callable[[Tensor], bool]) -> bool:
         return self.unknown or any(map(fits, tensors_in(list(self.args.values()))))

@@ -44,14 +44,13 @@ class ExerciseChange:
 
 @dataclass(frozen=True)
 class StudentChange:
-    """One student's mark of the lesson in points: before and after an acceptance, and after one with `--also-down`.
-    `exercises` are those whose points differ."""
+    """One student's mark of the lesson, in points."""
 
     student: str
-    before: float
-    after: float
-    also_down: float
-    exercises: tuple[ExerciseChange, ...]
+    before: float  # the mark as it is
+    after: float  # as it would be after an acceptance
+    also_down: float  # after one with `--also-down`
+    exercises: tuple[ExerciseChange, ...]  # those whose points differ
 
     @property
     def moves(self) -> bool:

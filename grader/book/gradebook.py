@@ -116,14 +116,13 @@ def release_of(notebook: Any) -> Release:
 
 @dataclass(frozen=True)
 class GradebookEntry:
-    """What is stored of one submission. `own` has the teacher's own cells by grade_id; `timestamp` is when it was
-    handed in, None if that isn't known; `kept` is as in `record`."""
+    """What is stored of one submission."""
 
     student: str
     result: SubmissionResult
-    own: Mapping[str, OwnCell]
-    timestamp: datetime | None = None
-    kept: tuple[str, ...] | None = None
+    own: Mapping[str, OwnCell]  # the teacher's own cells, by grade_id
+    timestamp: datetime | None = None  # when it was handed in; None if that isn't known
+    kept: tuple[str, ...] | None = None  # as in `record`
 
 
 class LessonGradebook:

@@ -43,15 +43,13 @@ _UNITS = (
 
 @dataclass(frozen=True)
 class LateDays:
-    """How late one hand-in is. `since`: by how much, an extension included; `days`: those begun after the grace, of
-    which `free` cost nothing. `moved`: by how much an extension has moved the due date (None: not at all), `why` its
-    reason."""
+    """How late one hand-in is."""
 
-    since: timedelta = field(default=timedelta())
-    days: int = 0
-    free: int = 0
-    moved: timedelta | None = None
-    why: str = ""
+    since: timedelta = field(default=timedelta())  # by how much, an extension included
+    days: int = 0  # those begun after the grace
+    free: int = 0  # of these, the ones that cost nothing
+    moved: timedelta | None = None  # by how much an extension has moved the due date; None: not at all
+    why: str = ""  # the extension's reason
 
     def words(self, rule: CourseSettings, penalty: float = 0.0) -> str:
         """How late a hand-in is, in words for a student and for an export; "" if there is nothing to say. `penalty` is

@@ -28,14 +28,13 @@ from grader.printable import joined, printable
 
 @dataclass
 class FeedbackReport:
-    """What became of whose feedback: the ids of students whose pages were made, stayed as they were, or couldn't be
-    made since nothing is graded. `problems` are sentences."""
+    """What became of whose feedback."""
 
     lesson: str
-    made: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    not_graded: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)  # the ids of students whose pages were made
+    unchanged: list[str] = field(default_factory=list)  # of those whose pages stayed as they were
+    not_graded: list[str] = field(default_factory=list)  # of those who have none, since nothing is graded
+    problems: list[str] = field(default_factory=list)  # in sentences
 
     def as_text(self, called: Called = BY_ID) -> str:
         """What was written and what wasn't, as text for a terminal, in which people are `called` so."""

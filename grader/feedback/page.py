@@ -62,14 +62,13 @@ class MarkRow:
 
 @dataclass(frozen=True)
 class Block:
-    """A cell as the page shows it, or several between the cells with marks. One with a `label`, which says what it is,
-    has a box and belongs to a `row` of the summary. `first`: the summary links to it. `marked`: it has the mark."""
+    """A cell as the page shows it, or several between the cells with marks."""
 
     html: Markup
-    label: str = ""
-    row: MarkRow | None = None
-    first: bool = False
-    marked: bool = False
+    label: str = ""  # what it is; such a block has a box
+    row: MarkRow | None = None  # of the summary, for a block with a label
+    first: bool = False  # the summary links to it
+    marked: bool = False  # it has the mark
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,13 @@ WAITING = frozenset({"the judge", "torch", "the limits", "the sandbox", "carry_f
 
 @dataclass(frozen=True)
 class GradingSettings:
-    """How a lesson is graded. `outline` is of the instructor's notebook; the `secret` stays out of logs and messages.
-    `unsafe`: without confinement. `carry_forward`, a key of `CARRY_FORWARD`, says what a second check gives for work
-    that builds on an earlier exercise that fails."""
+    """How a lesson is graded."""
 
-    outline: Outline
-    secret: bytes
+    outline: Outline  # of the instructor's notebook
+    secret: bytes  # stays out of logs and messages
     limits: Limits
-    unsafe: bool = False
+    unsafe: bool = False  # without confinement
+    # What a second check gives for work that builds on an earlier exercise that fails: a key of `CARRY_FORWARD`.
     carry_forward: str = "none"
 
     def __repr__(self) -> str:

@@ -21,15 +21,14 @@ EXAMPLES = ("example", "", *SKIPPED)
 
 @dataclass(frozen=True)
 class Outline:
-    """What grading needs of the instructor's notebook: its code cells, and the text cells that nbgrader knows. `own`
-    are the files of the course's own exercises among them; `metadata` is the notebook's, `cell_metadata` that of each
-    cell. `digest` is the SHA-256, in hex, of what a mark depends on: the cells' texts, ids and marks of nbgrader's and
-    the course's, and the `own` files. What an editor writes besides when it saves a notebook makes no other digest."""
+    """What grading needs of the instructor's notebook."""
 
-    cells: tuple[NotebookCell, ...]
-    own: OwnFiles = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    cell_metadata: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, repr=False)
+    cells: tuple[NotebookCell, ...]  # those of code, and the text cells that nbgrader knows
+    own: OwnFiles = ()  # the files of the course's own exercises among them
+    metadata: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)  # the notebook's
+    cell_metadata: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, repr=False)  # that of each cell
+    # The SHA-256, in hex, of what a mark depends on: the cells' texts, ids and marks of nbgrader's and the course's,
+    # and the own files. What an editor writes besides when it saves a notebook makes no other digest.
     digest: str = ""
 
     @classmethod

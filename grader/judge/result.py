@@ -17,14 +17,13 @@ CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
 
 @dataclass(frozen=True)
 class TestResult:
-    """A test cell of the teacher's own. `value` is the number that it ends with, the points it then gives; None if it
-    ends with none. `broken`: it could not be run, by a fault of ours."""
+    """A test cell of the teacher's own."""
 
     grade_id: str
     passed: bool
-    value: float | None = None
+    value: float | None = None  # the number that it ends with, the points it then gives; None if it ends with none
     message: str = ""
-    broken: bool = False
+    broken: bool = False  # it could not be run, by a fault of ours
 
     def mark(self, points: float) -> float:
         """The points earned, to two decimals, where the cell is worth `points`."""
@@ -35,15 +34,13 @@ class TestResult:
 
 @dataclass(frozen=True)
 class SubmissionMark:
-    """What one submission earns in the gradebook, in points. `cells` has, by exercise or by a teacher's own cell, the
-    points earned and possible; `score` is their sum before the late `penalty` is taken off; `by_hand` are the cells
-    that wait for a teacher."""
+    """What one submission earns in the gradebook, in points."""
 
-    score: float
+    score: float  # the sum of all cells, before the late penalty is taken off
     points: float
-    cells: Mapping[str, tuple[float, float]]
-    penalty: float = 0.0
-    by_hand: tuple[str, ...] = ()
+    cells: Mapping[str, tuple[float, float]]  # earned and possible, by exercise or by a teacher's own cell
+    penalty: float = 0.0  # for being late
+    by_hand: tuple[str, ...] = ()  # the cells that wait for a teacher
 
 
 @dataclass(frozen=True)

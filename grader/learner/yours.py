@@ -157,14 +157,13 @@ def _aside() -> Iterator[None]:
 
 @dataclass
 class _Notebook:
-    """A learner's notebook: `file` is its name, `cells` its code cells, `unreadable` why it has none, "" if it was
-    read. `space`: what it defined; `wrong`: by name, why something isn't defined."""
+    """A learner's notebook."""
 
-    file: str
-    cells: list[str] = field(default_factory=list)
-    unreadable: str = ""
-    space: dict[str, Any] = field(default_factory=dict)
-    wrong: dict[str, str] = field(default_factory=dict)
+    file: str  # its name
+    cells: list[str] = field(default_factory=list)  # of code
+    unreadable: str = ""  # why it has no cells; "" if it was read
+    space: dict[str, Any] = field(default_factory=dict)  # what it defined
+    wrong: dict[str, str] = field(default_factory=dict)  # by name, why something isn't defined
 
     @property
     def unwritten(self) -> int:

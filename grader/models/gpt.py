@@ -94,14 +94,13 @@ class PlainGPT:
 
 @dataclass(frozen=True)
 class TrainedGPT(PlainGPT):
-    """A trained model. `words`: the tokens by id; `loss`: in nats, on the tales held out; `right`: the share of names
-    named before that it guesses there; `samples`: what it wrote after so many steps, each time from `prompt`."""
+    """A trained model."""
 
-    words: list[str]
-    loss: float
-    right: float
-    prompt: str
-    samples: dict[int, str]
+    words: list[str]  # the tokens by id
+    loss: float  # in nats, on the tales held out
+    right: float  # the share of names named before that it guesses there
+    prompt: str  # from which each sample was written
+    samples: dict[int, str]  # what it wrote after so many steps
 
 
 def as_gpt(model: Any, tokens: Tensor) -> PlainGPT | None:

@@ -24,15 +24,13 @@ from grader.subject import Opaque, Outcome, Request
 
 @dataclass(frozen=True)
 class Question:
-    """One key of the dict. `right` returns whether an answer is right, or a sentence if its type is wrong. `hint` is
-    for any wrong answer; `wrong` maps the normalised text of plausible ones to hints of their own. `cut_off` returns
-    whether a wrong answer is the right one with its last digits cut off."""
+    """One key of the dict."""
 
     key: str
-    right: Callable[[Any], bool | str]
-    hint: str
-    wrong: Mapping[str, str] = field(default_factory=dict)
-    cut_off: Callable[[Any], bool] = lambda _answer: False
+    right: Callable[[Any], bool | str]  # whether an answer is right, or a sentence if its type is wrong
+    hint: str  # for any wrong answer
+    wrong: Mapping[str, str] = field(default_factory=dict)  # hints for plausible ones, by their normalised text
+    cut_off: Callable[[Any], bool] = lambda _answer: False  # whether it is the right one with its last digits cut off
 
 
 def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **more: Any) -> Question:

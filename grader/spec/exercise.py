@@ -57,14 +57,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a part did not pass. `kind` is a stable id, such as "wrong-shape". `message`, made by
-    `grader.sentences.say` where it has values, holds no secrets; `got` and
-    `expected`, the first wrong tensor and the right one, are for the learner's kernel only (None: nothing to show)."""
+    """Why a part did not pass."""
 
-    kind: str
-    message: str
-    got: Tensor | None = None
-    expected: Tensor | None = None
+    kind: str  # a stable id, such as "wrong-shape"
+    message: str  # made by `grader.sentences.say` where it has values; it holds no secrets
+    got: Tensor | None = None  # the first wrong tensor, for the learner's kernel only; None: nothing to show
+    expected: Tensor | None = None  # the right one, likewise
     hints: tuple[str, ...] = ()
 
 
@@ -87,17 +85,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known mistake: a stable id, one sentence about what happens, and hints that say more and more.
+    """A known mistake."""
 
-    `variants`, wrong on purpose, run on the same cases, and their outputs are compared with the student's. `recognise`
-    is for mistakes that outputs alone don't show; None if they do.
-    """
-
-    id: str
-    symptom: str
-    hints: tuple[str, ...]
-    variants: tuple[Callable[..., Any], ...] = ()
-    recognise: Callable[[Session], bool] | None = None
+    id: str  # a stable one
+    symptom: str  # one sentence about what happens
+    hints: tuple[str, ...]  # which say more and more
+    variants: tuple[Callable[..., Any], ...] = ()  # wrong on purpose; run on the same cases, and outputs are compared
+    recognise: Callable[[Session], bool] | None = None  # for a mistake that outputs alone don't show
 
 
 @dataclass(frozen=True)

@@ -69,14 +69,13 @@ class WatchOptions:
 
 @dataclass
 class Pending:
-    """A student whose turn will come: waiting `since` then; not before `due`, by `time.monotonic`; for the `entries` in
-    the exchange of these names. `failed` counts the tries; `urgent`: before others."""
+    """A student whose turn will come."""
 
-    since: datetime
-    urgent: bool
-    entries: set[str] = field(default_factory=set)
-    due: float = 0.0
-    failed: int = 0
+    since: datetime  # waiting since then
+    urgent: bool  # before others
+    entries: set[str] = field(default_factory=set)  # the names in the exchange that are waited for
+    due: float = 0.0  # not before, by `time.monotonic`
+    failed: int = 0  # tries so far
 
     def again(self, seconds: float | None = None) -> None:
         """Put this turn off for so many seconds, or, after a failure, for longer each time."""

@@ -29,14 +29,13 @@ QUOTATION = re.compile(r"\s*> ?")
 
 @dataclass(frozen=True)
 class Unit:
-    """A text to translate. `kind`: heading, paragraph, item, row or summary; `first` and `after`: its first line and
-    the line after its last, from 0; `mark`: what stands before it on its first line, such as `## ` or `- `."""
+    """A text to translate."""
 
-    kind: str
+    kind: str  # heading, paragraph, item, row or summary
     text: str
-    first: int
-    after: int
-    mark: str = ""
+    first: int  # its first line, from 0
+    after: int  # the line after its last
+    mark: str = ""  # what stands before it on its first line, such as `## ` or `- `
 
 
 def units_of(markdown: str) -> list[Unit]:

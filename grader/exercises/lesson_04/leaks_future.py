@@ -35,14 +35,13 @@ Visible = Callable[[int], Tensor]
 
 @dataclass(frozen=True)
 class Weights:
-    """Random projections for tokens of width E, (E, E), float64. `query` and `key` make a likeness, `value` a token's
-    value, `other` what a second token adds in `pair`. `bias`, (E,), so that tokens of zeros work too."""
+    """Random projections for tokens of width E, (E, E), float64."""
 
-    query: Tensor
+    query: Tensor  # makes a likeness, with `key`
     key: Tensor
-    value: Tensor
-    other: Tensor
-    bias: Tensor
+    value: Tensor  # makes a token's value
+    other: Tensor  # makes what a second token adds in `pair`
+    bias: Tensor  # (E,), so that tokens of zeros work too
 
     @classmethod
     @functools.lru_cache(maxsize=4)

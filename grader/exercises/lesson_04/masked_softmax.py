@@ -43,14 +43,13 @@ USUAL = (ONE, ALL, BATCH, KEYS, SENTENCES, FULL)
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """One case: the returned rows (`value`), the right ones and the scores, in float64, and the bool mask, True where a
-    key is visible; all (…, Tq, Tk)."""
+    """One case; all tensors are (…, Tq, Tk), in float64 but for the mask."""
 
     name: str
-    value: Tensor
-    right: Tensor
+    value: Tensor  # the returned rows
+    right: Tensor  # the right ones
     scores: Tensor
-    mask: Tensor
+    mask: Tensor  # bool, True where a key is visible
 
     @property
     def empty(self) -> Tensor:

@@ -30,15 +30,13 @@ def pairwise(column: int, d_model: int) -> float:
 
 @dataclass(frozen=True)
 class SinusoidVariant:
-    """The encoding (seq_len, d_model), entry by entry; right unless a field is changed. `exponent`: from a column and
-    d_model. `waves`: of the even and the odd columns. `start`: the first position. `sign`: of the exponent. `halves`:
-    all even columns come first."""
+    """The encoding (seq_len, d_model), entry by entry; right unless a field is changed."""
 
-    exponent: Exponent = pairwise
-    waves: tuple[Wave, Wave] = (math.sin, math.cos)
-    start: int = 0
-    sign: int = -1
-    halves: bool = False
+    exponent: Exponent = pairwise  # from a column and d_model
+    waves: tuple[Wave, Wave] = (math.sin, math.cos)  # of the even and the odd columns
+    start: int = 0  # the first position
+    sign: int = -1  # of the exponent
+    halves: bool = False  # all even columns come first
 
     def __call__(self, seq_len: int, d_model: int) -> Tensor:
         # The column of the interleaved arrangement that stands at each place.

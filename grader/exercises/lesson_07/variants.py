@@ -246,15 +246,13 @@ MakeMask = Callable[[Tensor, Tensor, int, int], Mask]
 
 @dataclass(frozen=True)
 class Model:
-    """A `Transformer`, right unless a field is changed. `source`, `cross` and `target` make the masks of encoder,
-    cross-attention and decoder; `drops`: whether encoder and decoder get the dropout; `finish`: what becomes of the
-    logits."""
+    """A `Transformer`, right unless a field is changed."""
 
-    source: MakeMask = _source
-    cross: MakeMask | None = None  # by default the source's
-    target: MakeMask = _target
-    drops: tuple[bool, bool] = (True, True)
-    finish: Function = lambda logits: logits
+    source: MakeMask = _source  # the mask of the encoder
+    cross: MakeMask | None = None  # of cross-attention, by default the source's
+    target: MakeMask = _target  # of the decoder
+    drops: tuple[bool, bool] = (True, True)  # whether encoder and decoder get the dropout
+    finish: Function = lambda logits: logits  # what becomes of the logits
 
     def __call__(self, setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
         src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_03.shared import TWO_LEADING, usual
+from grader.exercises.lesson_03.shared import usual
 from grader.exercises.lesson_09 import shared
 from grader.spec import parts
 from grader.spec.draw import Draw
@@ -31,10 +31,6 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
-
-
-def _unscaled(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    return shared.attention(query * math.sqrt(query.shape[-1]), key, value)
 
 
 def _turned(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
@@ -163,11 +159,6 @@ def _batch_cut(session: Session) -> bool:
     )
 
 
-def _full(session: Session) -> bool:
-    right = shared.right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", shared.LONG)
-    return right and any(shared.full_table(session, name) for name in (shared.LONG, shared.LONG_BATCH, shared.ONES))
-
-
 EXERCISE = spec.exercise(
     shared.attention,
     points=3,
@@ -190,7 +181,7 @@ EXERCISE = spec.exercise(
             _blocks_side_by_side,
             _last_block_only,
         ),
-        **by_id(shared.no_scaling(_unscaled), *shared.wrong_scales()),
+        **by_id(shared.no_scaling(shared.unscaled), *shared.wrong_scales()),
         "first-chunk-only": lambda query, key, value, size: shared.attention(query[..., :size, :], key, value),
         "chunks-overlap": (
             _overlapping(lambda length, size: range(length)),
@@ -203,7 +194,7 @@ EXERCISE = spec.exercise(
         **by_id(shared.overflow("entries up to 50")),
         "number-of-chunks": When(_count),
         "batch-cut-instead": When(_batch_cut),
-        "full-matrix-made": When(_full),
+        "full-matrix-made": When(shared.makes_full_table(shared.LONG, shared.LONG_BATCH, shared.ONES)),
     },
     excluded=(FUSED_ATTENTION,),
     seconds=20,  # the largest case takes code that walks over small tiles a while

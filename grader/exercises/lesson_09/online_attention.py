@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_03.shared import TWO_LEADING, usual
+from grader.exercises.lesson_03.shared import usual
 from grader.exercises.lesson_09 import shared
 from grader.sentences import say, together
 from grader.spec import compare, diagnose, parts
@@ -153,11 +153,6 @@ def _softmax_in_walk(query: Tensor, key: Tensor, value: Tensor, block_size: int)
 
 
 LOST = (lambda length, size: length // size * size, lambda length, size: (length - 1) // size * size)
-
-
-def unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-    """A wrong attention, (..., Tq, d_v), whose scores are not divided by the root of D."""
-    return shared.attention(query * math.sqrt(query.shape[-1]), key, value)
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -304,11 +299,6 @@ def _two_passes(session: Session) -> bool:
     return shared.right_on(session, FEW, WIDE) and done > 1.5 * needed
 
 
-def _full(session: Session) -> bool:
-    right = shared.right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", shared.LONG)
-    return right and any(shared.full_table(session, name) for name in (shared.LONG, shared.LONG_BATCH, FEW))
-
-
 def _walks(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
         if not shared.right_on(session, FEW, FEW_LONGER):
@@ -395,7 +385,7 @@ EXERCISE = spec.exercise(
         "nan-from-the-first-block": When(_all_nan),
         "values-not-cut": _first_values,
         "query-length-instead": _until_queries_end,
-        **by_id(shared.no_scaling(unscaled), *shared.wrong_scales()),
+        **by_id(shared.no_scaling(shared.unscaled), *shared.wrong_scales()),
         "underflow": When(_underflow),
         "global-max-underflow": When(_global_top),
         "block-maximum": When(_overflows_as(walk(step(running=False)))),
@@ -404,7 +394,7 @@ EXERCISE = spec.exercise(
         "queries-cut-instead": When(_queries_instead),
         "number-of-blocks": When(_count),
         "two-passes": When(_two_passes),
-        "full-matrix-made": When(_full),
+        "full-matrix-made": When(shared.makes_full_table(shared.LONG, shared.LONG_BATCH, FEW)),
     },
     excluded=(FUSED_ATTENTION,),
     seconds=20,  # the largest case takes code that walks over small tiles a while

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_03.shared import with_leading_axes
+from grader.exercises.lesson_03.shared import TWO_LEADING, with_leading_axes
 from grader.exercises.lesson_08.shared import plain_number
 from grader.sentences import say, together
 from grader.spec import compare, parts
@@ -97,6 +97,17 @@ def full_table(session: Session, name: str) -> bool:
     case = session.cases[name]
     outcome = session.call(case)
     return outcome.ok and outcome.largest >= table_size(case)
+
+
+def makes_full_table(*names: str) -> Callable[[Session], bool]:
+    """A recogniser that says whether the output is right, and the whole matrix of scores was made in one of the named
+    cases."""
+
+    def recognise(session: Session) -> bool:
+        right = right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", LONG)
+        return right and any(full_table(session, name) for name in names)
+
+    return recognise
 
 
 def small_tensors(title: str, weight: float, *names: str) -> Part:
@@ -191,6 +202,11 @@ def overflow(*names: str) -> Mistake:
 def no_scaling(*variants: Attend) -> Mistake:
     """The mistake of scores that aren't divided, as in `variants`."""
     return mistake("no-scaling", variants)
+
+
+def unscaled(query: Tensor, key: Tensor, value: Tensor, _size: int) -> Tensor:
+    """A wrong attention, (..., Tq, d_v), whose scores are not divided by the root of D."""
+    return attention(query * math.sqrt(query.shape[-1]), key, value)
 
 
 def by_hand(

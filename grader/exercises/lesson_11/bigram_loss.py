@@ -76,20 +76,15 @@ def _cases(draw: Draw) -> list[Case]:
 
 @dataclass(frozen=True)
 class Bigrams:
-    """The loss, right unless a field is changed.
+    """The loss, right unless a field is changed."""
 
-    `rows`: what the counts are divided by, the sums of "rows" or "columns", of row j for column j ("across"), of "all"
-    counts, or of rows after swapping the tokens of each pair ("transposed").
-    `added`: what is added to each count; `below`: to each of those in the sum, None for the same.
-    `how`: "counts", "seen" (each pair counts once) or "floor" (1 only where nothing was seen).
-    `reads`: whose pairs are counted, those of "train" or "test".
-    """
-
+    # What the counts are divided by: the sums of "rows" or "columns", of row j for column j ("across"), of "all"
+    # counts, or of rows after swapping the tokens of each pair ("transposed").
     rows: str = "rows"
-    added: float = 1.0
-    below: float | None = None
-    how: str = "counts"
-    reads: str = "train"
+    added: float = 1.0  # to each count
+    below: float | None = None  # added to each count in the sum; None: the same
+    how: str = "counts"  # or "seen" (each pair counts once) or "floor" (1 only where nothing was seen)
+    reads: str = "train"  # whose pairs are counted, or "test"
 
     def table(self, ids: Tensor, vocab: int) -> Tensor:
         """The probabilities, (V, V), by first and second token, from ids (N,); `vocab` is V."""

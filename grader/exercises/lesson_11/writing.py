@@ -268,58 +268,55 @@ def writes(title: str, weight: float, *names: str) -> Part:
     return Part(title, weight, lambda s: next((f for name in names if (f := wrong(s, name))), None))
 
 
-def _after(session: Session, *names: str) -> Finding | None:
-    return None if all(wrong(session, name) is None for name in names) else not_judged("values-first")
+def _leaves(title: str, weight: float, fault: Callable[[Session, Seen, Run], Finding | None], *names: str) -> Part:
+    """A part that passes if no `fault` is found in what the named runs left. It waits until the text of the plainest
+    run is right, since a constant result would leave everything as it was."""
+
+    def judge(session: Session) -> Finding | None:
+        for name in names:
+            seen = observed(session, name)
+            finding = seen if isinstance(seen, Finding) else fault(session, seen, drawn_runs(session)[name])
+            if finding is not None:
+                return finding
+        return None if wrong(session, SURE) is None else not_judged("values-first")
+
+    return Part(title, weight, judge, compares_values=False)
 
 
 def keeps_mode(weight: float) -> Part:
-    """A part that passes if the model is in the mode that it was in. It waits until the text of the plainest run is
-    right."""
+    """A part that passes if the model is in the mode that it was in."""
 
-    def judge(session: Session) -> Finding | None:
-        for name in (TRAINING, SURE):
-            seen, run = observed(session, name), drawn_runs(session)[name]
-            if isinstance(seen, Finding):
-                return seen
-            if seen.training != run.training:
-                left = (
-                    "The model was in eval mode and is left in train mode ({case})."
-                    if seen.training
-                    else "The model was in train mode and is left in eval mode ({case})."
-                )
-                return Finding("mode-changed", say(left, case=say(name)))
-        return _after(session, SURE)
+    def switched(_session: Session, seen: Seen, run: Run) -> Finding | None:
+        if seen.training == run.training:
+            return None
+        left = (
+            "The model was in eval mode and is left in train mode ({case})."
+            if seen.training
+            else "The model was in train mode and is left in eval mode ({case})."
+        )
+        return Finding("mode-changed", say(left, case=say(run.name)))
 
-    return Part("leaves the model in the mode it was in", weight, judge, compares_values=False)
+    return _leaves("leaves the model in the mode it was in", weight, switched, TRAINING, SURE)
 
 
 def records_nothing(weight: float) -> Part:
-    """A part that passes if no gradients are recorded. It waits until the text of the plainest run is right."""
+    """A part that passes if no gradients are recorded."""
 
-    def judge(session: Session) -> Finding | None:
-        seen = observed(session, SURE)
-        if isinstance(seen, Finding):
-            return seen
-        if seen.recorded:
-            message = "Gradients were recorded during generation. That costs memory, and they aren't needed here."
-            return Finding("gradients-recorded", message)
-        return _after(session, SURE)
+    def recorded(_session: Session, seen: Seen, _run: Run) -> Finding | None:
+        message = "Gradients were recorded during generation. That costs memory, and they aren't needed here."
+        return Finding("gradients-recorded", message) if seen.recorded else None
 
-    return Part("records no gradients", weight, judge, compares_values=False)
+    return _leaves("records no gradients", weight, recorded, SURE)
 
 
 def leaves_prompt(weight: float) -> Part:
-    """A part that passes if the prompt isn't changed in place. It waits until the text of the plainest run is right."""
+    """A part that passes if the prompt isn't changed in place."""
 
-    def judge(session: Session) -> Finding | None:
-        seen = observed(session, SURE)
-        if isinstance(seen, Finding):
-            return seen
-        if seen.prompt_changed:
-            return Finding("changes-argument", say("`{name}` changed `prompt` in place.", name=session.exercise.name))
-        return _after(session, SURE)
+    def changed(session: Session, seen: Seen, _run: Run) -> Finding | None:
+        said = say("`{name}` changed `prompt` in place.", name=session.exercise.name)
+        return Finding("changes-argument", said) if seen.prompt_changed else None
 
-    return Part("leaves `prompt` as it was", weight, judge, compares_values=False)
+    return _leaves("leaves `prompt` as it was", weight, changed, SURE)
 
 
 def again(session: Session, run: Run, torch_seed: int) -> Tensor | None:
