@@ -20,40 +20,15 @@ spec = Spec(__name__)
 
 # --- the matrices: sound ones, and ones that break a rule -------------------------------------------------------------
 
-SOUND = ("halves and quarters", "weights of a softmax", "weights with batch and heads", "float64 weights")
-ROUNDED = ("a row whose sum is off in the last digit", "entries of -0.0000002 and 1.0000002")
-NEARLY = ("a row whose sum is off by 0.00005", "an entry of -0.00002", "an entry of 1.00003")
-
-# Matrices that break a rule, by the word that the message must hold, in the order in which the rules are tested.
-BROKEN = {
-    "finite": ("one NaN", "one inf", "one -inf", "a NaN beside a negative weight", "a NaN in one matrix of a batch"),
-    "within": (
-        "a negative weight in a row that sums to one",
-        "a weight of 1.5",
-        "a weight of -0.0005 in a row that sums to one",
-        "a weight of 1.0005",
-        "a negative weight beside a row of zeros",
-    ),
-    "sum": (
-        "a row that sums to 0.9",
-        "a row that sums to 1.0005",
-        "rows that sum to 0.9 and to 1.1",
-        "a row of zeros",
-        "a row that sums to 0.9 in one matrix of a batch",
-    ),
-}
-
-# The last one breaks the rule of the sum as well.
-NEGATIVE, ABOVE_ONE, *_, NEGATIVE_AND_ZEROS = BROKEN["within"]
-
 COLUMNS = "columns that sum to one"
 ONE_ROW, FIRST_ROW = "a single row", "only the first row sums to 0.9"
 ALL_BREAK = {"finite": "NaN everywhere", "within": "every weight -0.25", "sum": "every row sums to 0.9"}
 
 
-def matrices(draw: Draw) -> list[Case]:
-    """A case for every name above, of weights (Tq, Tk) or (B, H, Tq, Tk). Outside the diagnostic cases the first row of
-    a broken matrix is never the only broken one."""
+def _groups(draw: Draw) -> dict[str, dict[str, Tensor]]:
+    """Weights, (Tq, Tk) or (B, H, Tq, Tk), by group and name: those that are sound, those that are so up to rounding,
+    and by rule (the word that the message must hold, in the order in which the rules are tested) those that break it.
+    Outside the diagnostic ones the first row of a broken matrix is never the only broken one."""
     first = draw.integer(2, 4)
     sizes = draw.sizes("Tq", "Tk", B=first, H=5 - first)
     batch, heads, queries, keys = sizes["B"], sizes["H"], sizes["Tq"], sizes["Tk"]
@@ -73,47 +48,69 @@ def matrices(draw: Draw) -> list[Case]:
         weights[-1, -1] = matrix
         return weights
 
-    matrix_of = {
-        "halves and quarters": torch.tensor([[0.5, 0.25, 0.25] + [0.0] * (keys - 3)]).repeat(queries, 1),
-        "weights of a softmax": soft[0, 0],
-        "weights with batch and heads": soft,
-        "float64 weights": torch.softmax(draw.normal((queries, keys)).double(), -1),
-        "a row whose sum is off in the last digit": with_rows([0.5, 0.5000002]),
-        "entries of -0.0000002 and 1.0000002": with_rows([1.0000002, -0.0000002]),
-        "a row whose sum is off by 0.00005": with_rows([0.5, 0.50005]),
-        "an entry of -0.00002": with_rows([0.5, 0.50002, -0.00002]),
-        "an entry of 1.00003": with_rows([1.00003]),
-        "one NaN": with_rows([0.5, math.nan, 0.5]),
-        "one inf": with_rows([0.5, math.inf]),
-        "one -inf": with_rows([1.0, -math.inf]),
-        "a NaN beside a negative weight": with_rows([-0.5, math.nan]),
-        "a NaN in one matrix of a batch": in_a_batch(with_rows([0.5, math.nan, 0.5])),
-        "a negative weight in a row that sums to one": with_rows([0.75, 0.5, -0.25]),
-        "a weight of 1.5": with_rows([1.5]),
-        "a weight of -0.0005 in a row that sums to one": with_rows([0.5005, 0.5, -0.0005]),
-        "a weight of 1.0005": with_rows([1.0005]),
-        "a negative weight beside a row of zeros": with_rows([0.75, 0.5, -0.25], [0.0]),
-        "a row that sums to 0.9": with_rows([0.5, 0.4]),
-        "a row that sums to 1.0005": with_rows([0.5, 0.5005]),
-        "rows that sum to 0.9 and to 1.1": with_rows([0.5, 0.4], [0.5, 0.6]),
-        "a row of zeros": with_rows([0.0]),
-        "a row that sums to 0.9 in one matrix of a batch": in_a_batch(with_rows([0.5, 0.4])),
-        COLUMNS: torch.softmax(draw.normal((queries, keys)), -2),
+    return {
+        "sound": {
+            "halves and quarters": torch.tensor([[0.5, 0.25, 0.25] + [0.0] * (keys - 3)]).repeat(queries, 1),
+            "weights of a softmax": soft[0, 0],
+            "weights with batch and heads": soft,
+            "float64 weights": torch.softmax(draw.normal((queries, keys)).double(), -1),
+        },
+        "rounded": {
+            "a row whose sum is off in the last digit": with_rows([0.5, 0.5000002]),
+            "entries of -0.0000002 and 1.0000002": with_rows([1.0000002, -0.0000002]),
+        },
+        "nearly": {
+            "a row whose sum is off by 0.00005": with_rows([0.5, 0.50005]),
+            "an entry of -0.00002": with_rows([0.5, 0.50002, -0.00002]),
+            "an entry of 1.00003": with_rows([1.00003]),
+        },
+        "finite": {
+            "one NaN": with_rows([0.5, math.nan, 0.5]),
+            "one inf": with_rows([0.5, math.inf]),
+            "one -inf": with_rows([1.0, -math.inf]),
+            "a NaN beside a negative weight": with_rows([-0.5, math.nan]),
+            "a NaN in one matrix of a batch": in_a_batch(with_rows([0.5, math.nan, 0.5])),
+        },
+        "within": {
+            "a negative weight in a row that sums to one": with_rows([0.75, 0.5, -0.25]),
+            "a weight of 1.5": with_rows([1.5]),
+            "a weight of -0.0005 in a row that sums to one": with_rows([0.5005, 0.5, -0.0005]),
+            "a weight of 1.0005": with_rows([1.0005]),
+            "a negative weight beside a row of zeros": with_rows([0.75, 0.5, -0.25], [0.0]),
+        },
+        "sum": {
+            "a row that sums to 0.9": with_rows([0.5, 0.4]),
+            "a row that sums to 1.0005": with_rows([0.5, 0.5005]),
+            "rows that sum to 0.9 and to 1.1": with_rows([0.5, 0.4], [0.5, 0.6]),
+            "a row of zeros": with_rows([0.0]),
+            "a row that sums to 0.9 in one matrix of a batch": in_a_batch(with_rows([0.5, 0.4])),
+        },
+        "columns": {COLUMNS: torch.softmax(draw.normal((queries, keys)), -2)},
+        "diagnostic": {
+            ONE_ROW: soft[0, 0, :1],
+            FIRST_ROW: torch.cat([0.9 * soft[0, 0, :1], soft[0, 0, 1:]]),
+            ALL_BREAK["finite"]: torch.full((queries, keys), math.nan),
+            ALL_BREAK["within"]: torch.full((queries, keys), -0.25),
+            ALL_BREAK["sum"]: torch.full((queries, keys), 0.9 / keys),
+        },
     }
-    diagnostic = {
-        ONE_ROW: soft[0, 0, :1],
-        FIRST_ROW: torch.cat([0.9 * soft[0, 0, :1], soft[0, 0, 1:]]),
-        ALL_BREAK["finite"]: torch.full((queries, keys), math.nan),
-        ALL_BREAK["within"]: torch.full((queries, keys), -0.25),
-        ALL_BREAK["sum"]: torch.full((queries, keys), 0.9 / keys),
-    }
-    return [
-        *(Case(name, {"weights": weights}) for name, weights in matrix_of.items()),
-        *(Case(name, {"weights": weights}, diagnostic=True) for name, weights in diagnostic.items()),
-    ]
 
 
+_NAMES = {group: tuple(made) for group, made in _groups(Draw("names")).items()}
+SOUND, ROUNDED, NEARLY = (_NAMES[group] for group in ("sound", "rounded", "nearly"))
+BROKEN = {rule: _NAMES[rule] for rule in ("finite", "within", "sum")}
 PLAIN = SOUND[0]
+NEGATIVE, ABOVE_ONE, *_, NEGATIVE_AND_ZEROS = BROKEN["within"]  # the last one breaks the rule of the sum as well
+
+
+def matrices(draw: Draw) -> list[Case]:
+    """A case for all weights of `_groups`."""
+    made = _groups(draw)
+    return [
+        Case(name, {"weights": weights}, diagnostic=group == "diagnostic")
+        for group, by_name in made.items()
+        for name, weights in by_name.items()
+    ]
 
 
 def _value_error(outcome: Outcome) -> bool:

@@ -1,3 +1,49 @@
+# %% prelude
+class Model(nn.Module):
+    """A right one in small pieces: most cells below change one of them."""
+
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = self.stack(num_layers, d_model, num_heads, d_ff, dropout)
+        self.norm = nn.LayerNorm(d_model)
+        self.head = self.last(d_model, vocab_size)
+        self.tie(tied)
+
+    def stack(self, num_layers, d_model, num_heads, d_ff, dropout):
+        return nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+
+    def last(self, d_model, vocab_size):
+        return nn.Linear(d_model, vocab_size, bias=False)
+
+    def tie(self, tied):
+        if tied:
+            self.token_embedding.weight = self.head.weight
+
+    def refuse_long(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+
+    def embedded(self, tokens):
+        return self.token_embedding(tokens)
+
+    def through(self, x, cache):
+        for block in self.blocks:
+            x = block(x, cache)
+        return x
+
+    def logits(self, x):
+        return self.head(self.norm(x))
+
+    def result(self, logits, cache):
+        return logits if cache is None else (logits, cache)
+
+    def forward(self, tokens, cache=None):
+        self.refuse_long(tokens)
+        return self.result(self.logits(self.through(self.embedded(tokens), cache)), cache)
+
+
 # %% right: the embedding's weight for both, made small
 class GPT(nn.Module):
     def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
@@ -96,25 +142,10 @@ class GPT(nn.Module):
 
 
 # %% wrong starts-too-large: the embedding's weight for both
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
+class GPT(Model):
+    def tie(self, tied):
         if tied:
             self.head.weight = self.token_embedding.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
 
 
 # %% wrong starts-too-large: registered under both names
@@ -146,134 +177,41 @@ class GPT(nn.Module):
 
 
 # %% wrong always-tied: the line without its condition
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
+class GPT(Model):
+    def tie(self, tied):
         self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
 
 
 # %% wrong always-tied: the embedding for the logits
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.norm(x) @ self.token_embedding.weight.T
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def logits(self, x):
+        return self.norm(x) @ self.token_embedding.weight.T
 
 
 # %% wrong blocks-in-python-list: a comprehension
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = [GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def stack(self, num_layers, d_model, num_heads, d_ff, dropout):
+        return [GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]
 
 
 # %% wrong blocks-in-python-list: a tuple
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = tuple(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def stack(self, num_layers, d_model, num_heads, d_ff, dropout):
+        return tuple(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
 
 
 # %% wrong layers-shared: one block several times
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout)] * num_layers)
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def stack(self, num_layers, d_model, num_heads, d_ff, dropout):
+        return nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout)] * num_layers)
 
 
 # %% wrong layers-shared: the first block in the loop
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             x = self.blocks[0](x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong layers-shared: one block made
@@ -300,194 +238,59 @@ class GPT(nn.Module):
 
 
 # %% wrong head-has-bias: nn.Linear as it is
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def last(self, d_model, vocab_size):
+        return nn.Linear(d_model, vocab_size)
 
 
 # %% wrong head-has-bias: tied the other way
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=True)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def last(self, d_model, vocab_size):
+        return nn.Linear(d_model, vocab_size, bias=True)
 
 
 # %% wrong final-norm-forgotten: head alone
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(x)
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def logits(self, x):
+        return self.head(x)
 
 
 # %% wrong final-norm-forgotten: its result lost
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
+class GPT(Model):
+    def logits(self, x):
         self.norm(x)
-        logits = self.head(x)
-        return logits if cache is None else (logits, cache)
+        return self.head(x)
 
 
 # %% wrong norm-at-the-start: the embedding
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
+class GPT(Model):
+    def embedded(self, tokens):
+        return self.norm(self.token_embedding(tokens))
 
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.norm(self.token_embedding(tokens))
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(x)
-        return logits if cache is None else (logits, cache)
+    def logits(self, x):
+        return self.head(x)
 
 
 # %% wrong norm-at-the-start: at both ends
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.norm(self.token_embedding(tokens))
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def embedded(self, tokens):
+        return self.norm(self.token_embedding(tokens))
 
 
 # %% wrong softmax-applied: softmax
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x)).softmax(-1)
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def logits(self, x):
+        return self.head(self.norm(x)).softmax(-1)
 
 
 # %% wrong softmax-applied: log_softmax
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = F.log_softmax(self.head(self.norm(x)), dim=-1)
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def logits(self, x):
+        return F.log_softmax(self.head(self.norm(x)), dim=-1)
 
 
 # %% wrong only-last-block: from the embedding
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
+class GPT(Model):
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
@@ -499,17 +302,7 @@ class GPT(nn.Module):
 
 
 # %% wrong only-last-block: two names
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
+class GPT(Model):
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
@@ -521,17 +314,7 @@ class GPT(nn.Module):
 
 
 # %% wrong only-first-block: return in the loop
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
+class GPT(Model):
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
@@ -543,285 +326,94 @@ class GPT(nn.Module):
 
 
 # %% wrong only-first-block: no loop
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        x = self.blocks[0](x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def through(self, x, cache):
+        return self.blocks[0](x, cache)
 
 
 # %% wrong blocks-lost: result not kept
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong blocks-lost: another name
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             y = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong residual-around-blocks: plus
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             x = x + block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong residual-around-blocks: in place
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             x += block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong embedding-scaled: root
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens) * self.norm.normalized_shape[0] ** 0.5
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def embedded(self, tokens):
+        return self.token_embedding(tokens) * self.norm.normalized_shape[0] ** 0.5
 
 
 # %% wrong embedding-scaled: math
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         x = x * math.sqrt(x.shape[-1])
         for block in self.blocks:
             x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong full-length-refused: >=
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
+class GPT(Model):
+    def refuse_long(self, tokens):
         if tokens.shape[1] >= self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
 
 
 # %% wrong full-length-refused: not less
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
+class GPT(Model):
+    def refuse_long(self, tokens):
         if not tokens.shape[1] < self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
 
 
 # %% wrong weights-not-tied: forgotten
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def tie(self, tied):
+        pass
 
 
 # %% wrong weights-not-tied: copied
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
+class GPT(Model):
+    def tie(self, tied):
         self.head.weight = nn.Parameter(self.token_embedding.weight.detach().clone())
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
 
 
 # %% wrong weights-not-tied: .data
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
+class GPT(Model):
+    def tie(self, tied):
         self.head.weight.data = self.token_embedding.weight.data
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
 
 
 # %% wrong dropout-not-passed-on: left out
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def stack(self, num_layers, d_model, num_heads, d_ff, dropout):
+        return nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
 
 
 # %% wrong dropout-not-passed-on: only on the embedding
@@ -848,47 +440,15 @@ class GPT(nn.Module):
 
 
 # %% wrong dropout-hard-coded: 0.1
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, 0.1) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def stack(self, num_layers, d_model, num_heads, d_ff, dropout):
+        return nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, 0.1) for _ in range(num_layers))
 
 
 # %% wrong dropout-hard-coded: 0.5
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout=0.5) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def stack(self, num_layers, d_model, num_heads, d_ff, dropout):
+        return nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout=0.5) for _ in range(num_layers))
 
 
 # %% right: asked after the blocks have filled the cache
@@ -916,39 +476,18 @@ class GPT(nn.Module):
 
 
 # %% wrong empty-cache-ignored: if cache
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             x = block(x, cache) if cache else block(x)
-        logits = self.head(self.norm(x))
+        return x
+
+    def result(self, logits, cache):
         return logits if not cache else (logits, cache)
 
 
 # %% wrong empty-cache-ignored: or None
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
+class GPT(Model):
     def forward(self, tokens, cache=None):
         cache = cache or None
         if tokens.shape[1] > self.max_length:
@@ -961,25 +500,11 @@ class GPT(nn.Module):
 
 
 # %% wrong cache-not-passed-on: in the model
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             x = block(x)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong cache-not-passed-on: in the block
@@ -1018,37 +543,13 @@ class GPT(nn.Module):
 
 
 # %% wrong -: no limit
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def refuse_long(self, tokens):
+        pass
 
 
 # %% wrong -: without a cache
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
+class GPT(Model):
     def forward(self, tokens):
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
@@ -1060,113 +561,38 @@ class GPT(nn.Module):
 
 
 # %% wrong -: cache returned always
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
+class GPT(Model):
+    def result(self, logits, cache):
         return logits, cache
 
 
 # %% wrong -: blocks in reverse
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in reversed(self.blocks):
             x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong -: the last token only
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x[:, -1:]))
-        return logits if cache is None else (logits, cache)
+class GPT(Model):
+    def logits(self, x):
+        return self.head(self.norm(x[:, -1:]))
 
 
 # %% wrong cache-not-passed-on: a new one for every block
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
-        if tokens.shape[1] > self.max_length:
-            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
-        x = self.token_embedding(tokens)
+class GPT(Model):
+    def through(self, x, cache):
         for block in self.blocks:
             x = block(x, None if cache is None else {})
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
+        return x
 
 
 # %% wrong -: only the message is wrong
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
-    def forward(self, tokens, cache=None):
+class GPT(Model):
+    def refuse_long(self, tokens):
         if tokens.shape[1] > self.max_length:
             raise ValueError("too many tokens")
-        x = self.token_embedding(tokens)
-        for block in self.blocks:
-            x = block(x, cache)
-        logits = self.head(self.norm(x))
-        return logits if cache is None else (logits, cache)
 
 
 # %% wrong -: default of max_length
@@ -1192,17 +618,7 @@ class GPT(nn.Module):
 
 
 # %% wrong returns-nothing: no return
-class GPT(nn.Module):
-    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256, tied=True):
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model)
-        self.head = nn.Linear(d_model, vocab_size, bias=False)
-        if tied:
-            self.token_embedding.weight = self.head.weight
-
+class GPT(Model):
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")

@@ -1,3 +1,20 @@
+# %% prelude
+class Block(nn.Module):
+    """A right one: most cells below have another `forward`."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
 # %% right: two lines
 class GPTBlock(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
@@ -123,15 +140,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong another-attention: called as lesson 03's
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         normed = self.norm1(x)
         x = x + self.dropout(self.attention(normed, normed, normed, True, cache))
@@ -139,30 +148,14 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong not-causal-with-a-cache: causal only without a cache
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=cache is None, cache=cache))
         return x + self.dropout(self.feed_forward(self.norm2(x)))
 
 
 # %% wrong not-causal-with-a-cache: a branch for the cache
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         normed = self.norm1(x)
         if cache is None:
@@ -174,90 +167,42 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong post-norm-instead: both
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = self.norm1(x + self.dropout(self.attention(x, is_causal=True, cache=cache)))
         return self.norm2(x + self.dropout(self.feed_forward(x)))
 
 
 # %% wrong post-norm-instead: the second
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return self.norm2(x + self.dropout(self.feed_forward(x)))
 
 
 # %% wrong residual-forgotten: both
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return self.dropout(self.feed_forward(self.norm2(x)))
 
 
 # %% wrong residual-forgotten: the attention's
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.dropout(self.feed_forward(self.norm2(x)))
 
 
 # %% wrong residual-forgotten: the feed-forward layers'
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return self.dropout(self.feed_forward(self.norm2(x)))
 
 
 # %% wrong same-norm-twice: norm1
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.dropout(self.feed_forward(self.norm1(x)))
@@ -293,30 +238,14 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong norms-swapped: in forward
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm2(x), is_causal=True, cache=cache))
         return x + self.dropout(self.feed_forward(self.norm1(x)))
 
 
 # %% wrong norms-swapped: step by step
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         y = self.norm2(x)
         x = x + self.dropout(self.attention(y, is_causal=True))
@@ -325,30 +254,14 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong not-causal: is_causal forgotten
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), cache=cache))
         return x + self.dropout(self.feed_forward(self.norm2(x)))
 
 
 # %% wrong not-causal: False
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), False, cache))
         return x + self.dropout(self.feed_forward(self.norm2(x)))
@@ -388,15 +301,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong positions-forgotten: PyTorch's attention with its projections
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         a, y = self.attention, self.norm1(x)
         q, k, v = (split_heads(p(y), a.num_heads) for p in (a.q_proj, a.k_proj, a.v_proj))
@@ -405,15 +310,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong sees-too-little: the diagonal hidden
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         a, y = self.attention, self.norm1(x)
         q, k, v = (split_heads(p(y), a.num_heads) for p in (a.q_proj, a.k_proj, a.v_proj))
@@ -425,15 +322,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong sees-too-little: earlier is before
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         a, y = self.attention, self.norm1(x)
         q, k, v = (split_heads(p(y), a.num_heads) for p in (a.q_proj, a.k_proj, a.v_proj))
@@ -445,15 +334,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong normalised-input-added: overwritten
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = self.norm1(x)
         x = x + self.dropout(self.attention(x, is_causal=True, cache=cache))
@@ -462,15 +343,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong normalised-input-added: the second
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         y = self.norm2(x)
@@ -478,90 +351,42 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong norm-of-the-output: both
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.norm1(self.attention(x, is_causal=True, cache=cache)))
         return x + self.dropout(self.norm2(self.feed_forward(x)))
 
 
 # %% wrong norm-of-the-output: the second
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.norm2(self.dropout(self.feed_forward(x)))
 
 
 # %% wrong norm-forgotten: both
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(x, is_causal=True, cache=cache))
         return x + self.dropout(self.feed_forward(x))
 
 
 # %% wrong norm-forgotten: the second
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.dropout(self.feed_forward(x))
 
 
 # %% wrong second-residual-from-input: one sum
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         y = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.dropout(self.feed_forward(self.norm2(y)))
 
 
 # %% wrong second-residual-from-input: kept at the start
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         start = x
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
@@ -570,15 +395,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong feed-forward-from-input: side by side
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         return (
             x
@@ -588,15 +405,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong feed-forward-from-input: named
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         attended = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         inner = self.feed_forward(self.norm2(x))
@@ -604,90 +413,42 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong dropout-on-the-sum: both
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = self.dropout(x + self.attention(self.norm1(x), is_causal=True, cache=cache))
         return self.dropout(x + self.feed_forward(self.norm2(x)))
 
 
 # %% wrong dropout-on-the-sum: the second
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return self.dropout(x + self.feed_forward(self.norm2(x)))
 
 
 # %% wrong dropout-on-the-input: both
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.attention(self.norm1(self.dropout(x)), is_causal=True, cache=cache)
         return x + self.feed_forward(self.norm2(self.dropout(x)))
 
 
 # %% wrong dropout-on-the-input: the second
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.feed_forward(self.norm2(self.dropout(x)))
 
 
 # %% wrong dropout-forgotten: everywhere
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.attention(self.norm1(x), is_causal=True, cache=cache)
         return x + self.feed_forward(self.norm2(x))
 
 
 # %% wrong dropout-forgotten: the second
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.feed_forward(self.norm2(x))
@@ -709,15 +470,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong dropout-in-eval-mode: training=True
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + F.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache), self.dropout.p, training=True)
         return x + self.dropout(self.feed_forward(self.norm2(x)))
@@ -754,15 +507,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong -: no ReLU
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         f = self.feed_forward
@@ -770,15 +515,7 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong -: everything twice
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + 2 * self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         return x + self.dropout(self.feed_forward(self.norm2(x)))
@@ -800,45 +537,21 @@ class GPTBlock(nn.Module):
 
 
 # %% wrong returns-nothing: no return
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         x = x + self.dropout(self.feed_forward(self.norm2(x)))
 
 
 # %% wrong cache-not-handed-on: forgotten
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True))
         return x + self.dropout(self.feed_forward(self.norm2(x)))
 
 
 # %% wrong cache-not-handed-on: an empty one is taken for none
-class GPTBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.attention = RotaryAttention(d_model, num_heads)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
+class GPTBlock(Block):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache or None))
         return x + self.dropout(self.feed_forward(self.norm2(x)))

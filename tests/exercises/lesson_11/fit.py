@@ -8,6 +8,27 @@ def language_batch(ids, starts, block_size):
     return ids[places], ids[places + 1]
 
 
+# A right one in two pieces: many cells below change one of the two.
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
+
+
+def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
+    was_training = model.training
+    model.train()
+    losses = []
+    for row in starts:
+        inputs, labels = language_batch(ids, row, block_size)
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
+    model.train(was_training)
+    return losses
+
+
 # %% right: a row of starts for each round
 def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     was_training = model.training
@@ -86,206 +107,128 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong gradients-off: the model runs under no_grad
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        with torch.no_grad():
-            logits = model(inputs)
-        loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    with torch.no_grad():
+        logits = model(inputs)
+    loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong gradients-off: the loss is a number too early
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        optimizer.zero_grad()
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y).item()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
-        optimizer.step()
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    optimizer.zero_grad()
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels).item()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    optimizer.step()
+    return float(loss)
 
 
 # %% wrong backward-forgotten: no backward
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong backward-forgotten: neither backward nor step
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        optimizer.zero_grad()
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y)
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    optimizer.zero_grad()
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels)
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    return float(loss)
 
 
 # %% wrong step-forgotten: no step
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return loss.item()
 
 
 # %% wrong step-forgotten: the losses are collected, nobody learns
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        optimizer.zero_grad()
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y)
-        loss.backward()
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    optimizer.zero_grad()
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels)
+    loss.backward()
+    return float(loss)
 
 
 # %% wrong gradients-cleared-too-late: after backward
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        loss.backward()
-        optimizer.zero_grad()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    loss.backward()
+    optimizer.zero_grad()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong gradients-cleared-too-late: just before the step
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
-        optimizer.zero_grad()
-        optimizer.step()
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    optimizer.zero_grad()
+    optimizer.step()
+    return float(loss)
 
 
 # %% wrong step-before-backward: exchanged
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        optimizer.step()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    optimizer.step()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return loss.item()
 
 
 # %% wrong step-before-backward: the step opens the round
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        optimizer.step()
-        optimizer.zero_grad()
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    optimizer.step()
+    optimizer.zero_grad()
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    return float(loss)
 
 
 # %% wrong optimizer-not-used: gradient descent by hand
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        with torch.no_grad():
-            for p in model.parameters():
-                p -= 0.01 * p.grad
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    with torch.no_grad():
+        for p in model.parameters():
+            p -= 0.01 * p.grad
+    return loss.item()
 
 
 # %% wrong optimizer-not-used: gradients added to the data
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        optimizer.zero_grad()
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
-        for p in model.parameters():
-            p.data.add_(p.grad, alpha=-0.3)
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    optimizer.zero_grad()
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    for p in model.parameters():
+        p.data.add_(p.grad, alpha=-0.3)
+    return float(loss)
 
 
 # %% wrong one-step-only: returns inside the loop
@@ -295,12 +238,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
         model.train(was_training)
         return losses
 
@@ -330,12 +268,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts:
         inputs, labels = language_batch(ids, starts[0], block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
     model.train(was_training)
     return losses
 
@@ -364,12 +297,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts.flip(0):
         inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
     model.train(was_training)
     return losses
 
@@ -392,20 +320,13 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong labels-not-shifted: the inputs in place of the labels
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), inputs.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), inputs.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong labels-not-shifted: one name for both
@@ -426,88 +347,55 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong summed: reduction
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten(), reduction="sum")
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten(), reduction="sum")
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong summed: times the labels
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        optimizer.zero_grad()
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y) * y.numel()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
-        optimizer.step()
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    optimizer.zero_grad()
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels) * labels.numel()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    optimizer.step()
+    return float(loss)
 
 
 # %% wrong clipped-after-the-step: clipped in the next line
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return loss.item()
 
 
 # %% wrong clipped-after-the-step: clipped before backward
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    before, losses = model.training, []
-    model.train(True)
-    for step in range(len(starts)):
-        optimizer.zero_grad()
-        x, y = language_batch(ids, starts[step], block_size)
-        logits = model(x)
-        loss = F.cross_entropy(logits.transpose(1, 2), y)
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss))
-    model.train(before)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    optimizer.zero_grad()
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.transpose(1, 2), labels)
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    loss.backward()
+    optimizer.step()
+    return float(loss)
 
 
 # %% wrong max-norm-ignored: 1.0 in the call
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong max-norm-ignored: max_norm set anew
@@ -529,20 +417,13 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong gradients-from-before: cleared after the step
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
 
 
 # %% wrong gradients-from-before: cleared at the end of the round
@@ -563,19 +444,12 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong gradients-add-up: never cleared
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong gradients-add-up: cleared once, before the loop
@@ -596,20 +470,13 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong loss-after-the-step: computed again
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten()).item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten()).item()
 
 
 # %% wrong loss-after-the-step: without gradients
@@ -635,12 +502,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
     return losses
 
 
@@ -667,12 +529,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
     model.train(was_training)
     return losses
 
@@ -701,12 +558,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
     model.train(was_training)
     return losses[-1]
 
@@ -729,20 +581,13 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong keeps-the-graph: a list of tensors
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss)
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss
 
 
 # %% wrong keeps-the-graph: stacked
@@ -769,12 +614,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
     return losses
 
 
@@ -802,12 +642,7 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
     losses = []
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(one_step(model, optimizer, inputs, labels, max_norm))
     model.eval()
     return losses
 
@@ -830,20 +665,13 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong -: the loss of the first piece only
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs)[0], labels[0])
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs)[0], labels[0])
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong -: the last step is left out
@@ -864,22 +692,15 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong -: half of the rate
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        for group in optimizer.param_groups:
-            group["lr"] = 0.1
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    for group in optimizer.param_groups:
+        group["lr"] = 0.1
+    optimizer.step()
+    return loss.item()
 
 
 # %% right: nll_loss of log_softmax
@@ -900,72 +721,44 @@ def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
 
 
 # %% wrong softmax-applied-twice: softmax before the loss
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        logits = model(inputs)
-        loss = F.cross_entropy(logits.softmax(-1).flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.softmax(-1).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong softmax-applied-twice: with the classes on axis 1
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        logits = model(inputs)
-        loss = F.cross_entropy(torch.softmax(logits, 2).mT, labels)
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    logits = model(inputs)
+    loss = F.cross_entropy(torch.softmax(logits, 2).mT, labels)
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong reshaped-instead-of-transposed: view
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        logits = model(inputs)
-        loss = F.cross_entropy(logits.view(logits.shape[0], logits.shape[2], logits.shape[1]), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.view(logits.shape[0], logits.shape[2], logits.shape[1]), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()
 
 
 # %% wrong reshaped-instead-of-transposed: reshape
-def fit(model, optimizer, ids, starts, block_size, max_norm=1.0):
-    was_training = model.training
-    model.train()
-    losses = []
-    for row in starts:
-        inputs, labels = language_batch(ids, row, block_size)
-        logits = model(inputs)
-        loss = F.cross_entropy(logits.reshape(len(logits), -1, labels.shape[1]), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-        optimizer.step()
-        losses.append(loss.item())
-    model.train(was_training)
-    return losses
+def one_step(model, optimizer, inputs, labels, max_norm):
+    logits = model(inputs)
+    loss = F.cross_entropy(logits.reshape(len(logits), -1, labels.shape[1]), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item()

@@ -1,3 +1,23 @@
+# %% prelude
+# A right one in two pieces: many cells below change how one more token is written.
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
+
+
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            tokens = one_more(model, tokens, generator, sampling)
+    model.train(was)
+    return tokens
+
+
 # %% right: appended
 def generate(model, prompt, new_tokens, generator, **sampling):
     was = model.training
@@ -71,10 +91,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens - 1):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens
 
@@ -86,72 +103,41 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens + 1):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens
 
 
 # %% wrong token-without-its-axis: squeezed
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator).squeeze(1)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator).squeeze(1)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong token-without-its-axis: its first column
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)[:, 0]
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)[:, 0]
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong sampling-as-one-argument: without stars
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong sampling-as-one-argument: by the name of the first
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, temperature=sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, temperature=sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong only-one-token: the return inside the loop
@@ -183,17 +169,10 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong context-not-cut: a length of one's own
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -128:])[:, -1]
-            drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -128:])[:, -1]
+    drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong left-in-eval-mode: never put back
@@ -203,10 +182,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     return tokens
 
 
@@ -217,10 +193,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     return tokens
     model.train(was)
 
@@ -232,10 +205,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train()
     return tokens
 
@@ -260,10 +230,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens
 
@@ -273,10 +240,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     return tokens
 
 
@@ -287,10 +251,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens[:, prompt.shape[1] :]
 
@@ -314,19 +275,12 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong beginning-lost: cut under one name
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            tokens = tokens[:, -model.max_length :]
-            logits = model(tokens)[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    tokens = tokens[:, -model.max_length :]
+    logits = model(tokens)[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong beginning-lost: cut at the end
@@ -336,27 +290,17 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens[:, -model.max_length :]
 
 
 # %% wrong context-not-cut: all of it
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens)[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens)[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong context-not-cut: everything so far
@@ -379,18 +323,11 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong first-tokens-kept: the wrong end
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, : model.max_length])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, : model.max_length])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong first-tokens-kept: start stays
@@ -413,18 +350,11 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong reads-first-position: 0
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, 0]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, 0]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong reads-first-position: first of the reversed
@@ -447,18 +377,11 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong forgets-the-text: the last token
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -1:])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -1:])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong forgets-the-text: the prompt again
@@ -477,18 +400,11 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong always-argmax: argmax
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = p.argmax(-1, keepdim=True)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = p.argmax(-1, keepdim=True)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong always-argmax: the largest logit
@@ -511,18 +427,11 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong one-draw-for-all: the first row's
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p[:1], 1, generator=generator).expand(len(p), 1)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p[:1], 1, generator=generator).expand(len(p), 1)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong one-draw-for-all: one threshold
@@ -544,18 +453,11 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong sampling-ignored: not passed on
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong sampling-ignored: softmax
@@ -578,18 +480,11 @@ def generate(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong generator-ignored: torch's own
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(p, 1)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong generator-ignored: one made here
@@ -600,10 +495,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens
 
@@ -631,10 +523,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     if True:
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens
 
@@ -646,57 +535,33 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens - 1):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens
 
 
 # %% wrong -: the most improbable
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = p.argmin(-1, keepdim=True)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = p.argmin(-1, keepdim=True)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong -: temperature always 1.5
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits / 1.5, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits / 1.5, **sampling)
+    drawn = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong -: uniform draws
-def generate(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens = prompt
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(torch.ones_like(p), 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, generator, sampling):
+    logits = model(tokens[:, -model.max_length :])[:, -1]
+    p = next_token_probabilities(logits, **sampling)
+    drawn = torch.multinomial(torch.ones_like(p), 1, generator=generator)
+    return torch.cat([tokens, drawn], dim=1)
 
 
 # %% wrong changes-argument: written into the prompt
@@ -706,10 +571,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt.clone()
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     prompt[:, 0] = 0
     return tokens
@@ -722,10 +584,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     return tokens.tolist()
 
@@ -737,10 +596,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     tokens = prompt
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits = model(tokens[:, -model.max_length :])[:, -1]
-            p = next_token_probabilities(logits, **sampling)
-            drawn = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, drawn], dim=1)
+            tokens = one_more(model, tokens, generator, sampling)
     model.train(was)
     len(tokens)
 

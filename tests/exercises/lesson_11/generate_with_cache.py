@@ -1,3 +1,23 @@
+# %% prelude
+# A right one in two pieces: many cells below change how one more token is written.
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    return torch.cat([tokens, new], dim=1), new, cache
+
+
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
+    model.train(was)
+    return tokens
+
+
 # %% right: new and tokens
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     was = model.training
@@ -66,33 +86,21 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong pair-not-unpacked: indexed as logits
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong pair-not-unpacked: a method of a tensor
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(new, cache)
-            p = next_token_probabilities(logits.select(1, -1), **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits = model(new, cache)
+    p = next_token_probabilities(logits.select(1, -1), **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong one-token-off: too few
@@ -102,10 +110,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens - 1):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens
 
@@ -117,72 +122,45 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens + 1):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens
 
 
 # %% wrong token-without-its-axis: squeezed
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator).squeeze(1)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator).squeeze(1)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong token-without-its-axis: its first column
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)[:, 0]
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)[:, 0]
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong sampling-as-one-argument: without stars
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong sampling-as-one-argument: by the name of the first
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], temperature=sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], temperature=sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong last-token-fed: the model at the end of the loop
@@ -274,48 +252,30 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong cache-not-used: as generate
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits = model(tokens)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits = model(tokens)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong cache-not-used: everything with an empty cache
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(tokens, {})
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(tokens, {})
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong positions-from-zero: a new cache each time
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, _ = model(new, {})
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, _ = model(new, {})
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong positions-from-zero: without a cache from then on
@@ -355,18 +315,12 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong prompt-fed-twice: all tokens and the cache
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(tokens, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(tokens, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong prompt-fed-twice: once before the loop
@@ -377,10 +331,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     with torch.no_grad():
         model(prompt, cache)
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens
 
@@ -408,10 +359,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     return tokens
 
 
@@ -422,10 +370,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
         return tokens
     model.train(was)
     return tokens
@@ -438,10 +383,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train()
     return tokens
 
@@ -471,10 +413,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens
 
@@ -484,10 +423,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     return tokens
 
 
@@ -498,10 +434,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens[:, prompt.shape[1] :]
 
@@ -526,18 +459,12 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong reads-first-position: 0
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, 0], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, 0], **sampling)
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong reads-first-position: first row of the prompt's logits
@@ -560,18 +487,12 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong always-argmax: argmax
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = p.argmax(-1, keepdim=True)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = p.argmax(-1, keepdim=True)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong always-argmax: topk
@@ -594,18 +515,12 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong one-draw-for-all: the first row's
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p[:1], 1, generator=generator).expand(len(p), 1)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p[:1], 1, generator=generator).expand(len(p), 1)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong one-draw-for-all: repeated
@@ -628,18 +543,12 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong sampling-ignored: not passed on
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1])
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1])
+    new = torch.multinomial(p, 1, generator=generator)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong sampling-ignored: softmax
@@ -662,18 +571,12 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
 
 
 # %% wrong generator-ignored: torch's own
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = torch.multinomial(p, 1)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong generator-ignored: one made here
@@ -684,10 +587,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens
 
@@ -700,27 +600,18 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     generator.manual_seed(generator.initial_seed())
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens
 
 
 # %% wrong -: other draws than generate's
-def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
-    was = model.training
-    model.eval()
-    tokens, new, cache = prompt, prompt, {}
-    with torch.no_grad():
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = (p / torch.empty_like(p).exponential_(generator=generator).flip(0)).argmax(-1, keepdim=True)
-            tokens = torch.cat([tokens, new], dim=1)
-    model.train(was)
-    return tokens
+def one_more(model, tokens, new, cache, generator, sampling):
+    logits, cache = model(new, cache)
+    p = next_token_probabilities(logits[:, -1], **sampling)
+    new = (p / torch.empty_like(p).exponential_(generator=generator).flip(0)).argmax(-1, keepdim=True)
+    tokens = torch.cat([tokens, new], dim=1)
+    return tokens, new, cache
 
 
 # %% wrong -: gradients recorded
@@ -730,10 +621,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     if True:
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens
 
@@ -750,10 +638,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt.clone(), prompt.clone(), {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     prompt[:, 0] = 0
     return tokens
@@ -766,10 +651,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     return tokens.tolist()
 
@@ -781,10 +663,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     tokens, new, cache = prompt, prompt, {}
     with torch.no_grad():
         for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            p = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(p, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
+            tokens, new, cache = one_more(model, tokens, new, cache, generator, sampling)
     model.train(was)
     len(tokens)
 

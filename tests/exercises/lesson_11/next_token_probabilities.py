@@ -5,6 +5,41 @@ import torch
 import torch.nn.functional as F
 
 
+# A right one in small pieces: most cells below change one of them.
+def surest(logits):
+    return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+
+
+def ranked(logits, temperature):
+    return (logits / temperature).softmax(-1).sort(-1, descending=True)
+
+
+def first_k(p, top_k):
+    p = p * (torch.arange(p.shape[-1]) < top_k)
+    return p / p.sum(-1, keepdim=True)
+
+
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    p = p * (before < top_p)
+    return p / p.sum(-1, keepdim=True)
+
+
+def in_place(p, order):
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return surest(logits)
+    p, order = ranked(logits, temperature)
+    if top_k is not None:
+        p = first_k(p, top_k)
+    if top_p is not None:
+        p = first_p(p, top_p)
+    return in_place(p, order)
+
+
 # %% right: sorted, scattered back
 def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
     if temperature == 0:
@@ -132,17 +167,14 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong gradient-cut: detached by top-k
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p.detach() * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        p = p * (p.cumsum(-1) - p < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_k(p, top_k):
+    p = p.detach() * (torch.arange(p.shape[-1]) < top_k)
+    return p / p.sum(-1, keepdim=True)
+
+
+def first_p(p, top_p):
+    p = p * (p.cumsum(-1) - p < top_p)
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong gradient-cut: a new tensor for top-k
@@ -164,18 +196,8 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong temperature-multiplied: times
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits * temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def ranked(logits, temperature):
+    return (logits * temperature).softmax(-1).sort(-1, descending=True)
 
 
 # %% wrong temperature-multiplied: no case for zero
@@ -192,64 +214,24 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong temperature-forgotten: not used
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def ranked(logits, temperature):
+    return (logits).softmax(-1).sort(-1, descending=True)
 
 
 # %% wrong temperature-forgotten: result lost
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+def ranked(logits, temperature):
     logits / temperature
-    p, order = logits.softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+    return logits.softmax(-1).sort(-1, descending=True)
 
 
 # %% wrong temperature-on-probabilities: divided after the softmax
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits.softmax(-1) / temperature).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def ranked(logits, temperature):
+    return (logits.softmax(-1) / temperature).sort(-1, descending=True)
 
 
 # %% wrong temperature-on-probabilities: and another softmax
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits.softmax(-1) / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def ranked(logits, temperature):
+    return (logits.softmax(-1) / temperature).softmax(-1).sort(-1, descending=True)
 
 
 # %% wrong divides-by-zero: no case for zero
@@ -341,92 +323,53 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong top-k-above-vocabulary: the k-th column
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (p >= p[..., top_k - 1 : top_k].clone() if top_k <= p.shape[-1] else p[..., top_k])
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_k(p, top_k):
+    p = p * (p >= p[..., top_k - 1 : top_k].clone() if top_k <= p.shape[-1] else p[..., top_k])
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong not-renormalised: neither
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_k(p, top_k):
+    return p * (torch.arange(p.shape[-1]) < top_k)
+
+
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    return p * (before < top_p)
 
 
 # %% wrong not-renormalised: after top-k
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-    if top_p is not None:
-        p = p / p.sum(-1, keepdim=True)
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_k(p, top_k):
+    return p * (torch.arange(p.shape[-1]) < top_k)
+
+
+def first_p(p, top_p):
+    p = p / p.sum(-1, keepdim=True)
+    before = p.cumsum(-1) - p
+    p = p * (before < top_p)
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong not-renormalised: after top-p
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    return p * (before < top_p)
 
 
 # %% wrong top-p-one-too-few: the sum that includes it
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (p.cumsum(-1) <= top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    p = p * (p.cumsum(-1) <= top_p)
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong top-p-one-too-few: at least one
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        keep = p.cumsum(-1) <= top_p
-        keep[..., 0] = True
-        p = p * keep
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    keep = p.cumsum(-1) <= top_p
+    keep[..., 0] = True
+    p = p * keep
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong top-p-one-too-few: not moved by one
@@ -447,19 +390,11 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong top-p-one-too-many: one more
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        stay = (before < top_p).sum(-1, keepdim=True) + 1
-        p = p * (torch.arange(p.shape[-1]) < stay)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    stay = (before < top_p).sum(-1, keepdim=True) + 1
+    p = p * (torch.arange(p.shape[-1]) < stay)
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong top-p-one-too-many: moved twice
@@ -482,35 +417,19 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong top-p-as-threshold: each probability
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (p >= top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    p = p * (p >= top_p)
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong top-p-as-threshold: the largest stays
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        keep = p > top_p
-        keep[..., :1] = True
-        p = p * keep
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    keep = p > top_p
+    keep[..., :1] = True
+    p = p * keep
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong top-p-before-top-k: the other order
@@ -528,31 +447,22 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong top-p-before-top-k: divided at the end
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
+def first_k(p, top_k):
+    return p * (torch.arange(p.shape[-1]) < top_k)
+
+
+def first_p(p, top_p):
+    before = p.cumsum(-1) - p
+    return p * (before < top_p)
+
+
+def in_place(p, order):
     p = p / p.sum(-1, keepdim=True)
     return torch.zeros_like(p).scatter(-1, order, p)
 
 
 # %% wrong sorted-order-returned: always
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
+def in_place(p, order):
     return p
 
 
@@ -589,32 +499,12 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong order-applied-twice: gather
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
+def in_place(p, order):
     return p.gather(-1, order)
 
 
 # %% wrong order-applied-twice: take_along_dim
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
+def in_place(p, order):
     return torch.take_along_dim(p, order, dim=-1)
 
 
@@ -673,79 +563,36 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong smallest-kept: sort from the smallest
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def ranked(logits, temperature):
+    return (logits / temperature).softmax(-1).sort(-1)
 
 
 # %% wrong smallest-kept: largest=False
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+def ranked(logits, temperature):
     p = (logits / temperature).softmax(-1)
     order = p.argsort(-1)
     p = p.gather(-1, order)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+    return p, order
 
 
 # %% wrong top-k-off-by-one: one more
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) <= top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_k(p, top_k):
+    p = p * (torch.arange(p.shape[-1]) <= top_k)
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong top-k-off-by-one: the k-th goes
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k - 1)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_k(p, top_k):
+    p = p * (torch.arange(p.shape[-1]) < top_k - 1)
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong log-probabilities: log
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype).log()
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
+def surest(logits):
+    return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype).log()
+
+
+def in_place(p, order):
     return torch.zeros_like(p).scatter(-1, order, p).log()
 
 
@@ -768,62 +615,23 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% wrong -: softmax over the rows
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(0).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def ranked(logits, temperature):
+    return (logits / temperature).softmax(0).sort(-1, descending=True)
 
 
 # %% wrong -: the mean is taken off the logits and squared
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = ((logits / temperature) ** 2).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def ranked(logits, temperature):
+    return ((logits / temperature) ** 2).softmax(-1).sort(-1, descending=True)
 
 
 # %% wrong -: top-k ignored
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * 1
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
-    return torch.zeros_like(p).scatter(-1, order, p)
+def first_k(p, top_k):
+    p = p * 1
+    return p / p.sum(-1, keepdim=True)
 
 
 # %% wrong -: gradients cut
-def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
-    if temperature == 0:
-        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
-    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
-    if top_k is not None:
-        p = p * (torch.arange(p.shape[-1]) < top_k)
-        p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        before = p.cumsum(-1) - p
-        p = p * (before < top_p)
-        p = p / p.sum(-1, keepdim=True)
+def in_place(p, order):
     p = p.detach()
     return torch.zeros_like(p).scatter(-1, order, p)
 
