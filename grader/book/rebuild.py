@@ -5,6 +5,7 @@ output, no attachment.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +16,10 @@ from grader.errors import Unreadable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.plan import as_code
-from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, read
+from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, language_in, read
 from grader.judge.result import SubmissionResult
 from grader.judge.words import as_html, as_text, footer, preface, test_as_html
-from grader.languages import ENGLISH, known, language_of, set_language
-from grader.plain import dict_in
+from grader.languages import ENGLISH, set_language
 
 RESULT = "course_result"
 GRADERS = ("solution", "check", "given", OWN_ANSWER, OWN_TEST, OWN_TASK)  # roles of the cells that nbgrader knows
@@ -31,11 +31,13 @@ def rebuild(
     outline: Outline, submission: bytes, result: SubmissionResult, release: Release, limits: Limits
 ) -> dict[str, Any]:
     """The autograded notebook, as JSON has it. `outline` is the instructor's, `submission` the student's notebook, of
-    which only the language is taken if it can't be read; `release` has the last word on points and locked text."""
-    try:
-        cells = read(submission, limits.notebook_bytes, limits.cells) if not result.unreadable else ()
-    except Unreadable:
-        cells = ()
+    which nothing is taken if it can't be read; `release` has the last word on points and locked text."""
+    cells: tuple[NotebookCell, ...] = ()
+    language = ENGLISH
+    if not result.unreadable:
+        with contextlib.suppress(Unreadable):
+            cells = read(submission, limits.notebook_bytes, limits.cells)
+            language = language_in(submission, limits.notebook_bytes, limits.cells)
     result = result.worth(release.points())
     made = _Cells(outline, result, release)
     for sentence in preface(result):
@@ -47,19 +49,10 @@ def rebuild(
     for finished in made.cells:
         _as_released(finished, release)
     metadata = {**outline.metadata, RESULT: result.to_plain()}
-    set_language(metadata, _language(submission))
+    set_language(metadata, language)
     if release.kernelspec:
         metadata["kernelspec"] = dict(release.kernelspec)
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": made.cells}
-
-
-def _language(submission: bytes) -> str:
-    """The language in which a student has the lesson, as their notebook says it; English if it says none that there
-    is."""
-    try:
-        return known(language_of(dict_in(json.loads(submission)))) or ENGLISH
-    except (ValueError, RecursionError):
-        return ENGLISH
 
 
 @dataclass(frozen=True)

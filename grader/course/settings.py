@@ -9,7 +9,7 @@ from dataclasses import Field, dataclass, field, fields
 from datetime import timedelta
 from typing import Any
 
-from traitlets import Bool, Dict, Float, Int, TraitType, Unicode
+from traitlets import Bool, Dict, Float, Int, List, TraitType, Unicode
 from traitlets.config import Config, LazyConfigValue
 from traitlets.config.loader import DeferredConfig
 
@@ -17,6 +17,7 @@ from grader.course.folder import SECRET
 from grader.errors import CourseError
 from grader.judge.limits import Limits, limits_from
 from grader.judge.result import CARRY_FORWARD
+from grader.languages import ENGLISH, known, languages
 from grader.nbgrader_settings import CONFIG
 
 BEST = "best"
@@ -32,6 +33,7 @@ _TRAITS: dict[type, type[TraitType[Any, Any]]] = {
     float: Float,
     str: Unicode,
     dict: Dict,
+    list: List,
     Limits: Dict,
     type(None): Float,
 }
@@ -71,6 +73,13 @@ def _one_of(*choices: str) -> Kind:
         return value
 
     return chosen
+
+
+def _languages(value: object) -> list[str]:
+    codes = [known(code) for code in value] if isinstance(value, list | tuple) else []
+    if not codes or not all(codes) or len(set(codes)) < len(codes):
+        raise _not(value, f"a list of one or more of {', '.join(map(repr, languages()))}")
+    return codes
 
 
 def _weights(value: object) -> dict[str, float]:
@@ -137,6 +146,13 @@ class CourseSettings:
     )
     excused: Mapping[str, Sequence[str]] = _key(
         "CourseMarks", _lessons_of_students, {}, "By student the lessons that don't count for them."
+    )
+    languages: Sequence[str] = _key(
+        "CourseRelease",
+        _languages,
+        [ENGLISH],
+        "The languages in which students get the lessons' text. The notebook itself is in the first; for each other "
+        "one there is another in a folder of its code, such as `ko/`. Whichever they hand in is graded alike.",
     )
     limits: Limits = _key(  # noqa: RUF009 (a field like the others)
         "JudgingExporter",

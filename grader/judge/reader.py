@@ -1,7 +1,7 @@
 """Reads a notebook that nobody vouches for: the text of its cells and the marks by which they are known again.
 
-Nothing else is taken. Whatever is broken in a cell costs that cell only; what can't be read at all is an `Unreadable`
-with a sentence for the student. Outputs and attachments are dropped while it is parsed.
+Of its metadata only the language is taken. Whatever is broken in a cell costs that cell only; what can't be read at all
+is an `Unreadable` with a sentence for the student. Outputs and attachments are dropped while it is parsed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from grader.errors import Unreadable
+from grader.languages import ENGLISH, known, language_of, set_language
 from grader.plain import dict_in, list_in
 from grader.sentences import say, together
 
@@ -46,10 +47,20 @@ class NotebookCell:
     exercise: str = ""
 
 
-@lru_cache(maxsize=4)  # it is read to grade it, and once more to give it back
 def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...]:
     """The cells of a notebook, Markdown included, in order. Raises `Unreadable`, with a sentence for the student, for
     more than `max_bytes` or `max_cells`, and for whatever isn't a notebook."""
+    return _read(data, max_bytes, max_cells)[0]
+
+
+def language_in(data: bytes, max_bytes: int, max_cells: int) -> str:
+    """The code of the language in which a notebook says its text is; English where it names none that there is. Raises
+    `Unreadable` as `read` does."""
+    return _read(data, max_bytes, max_cells)[1]
+
+
+@lru_cache(maxsize=4)  # it is read to grade it, and once more to give it back
+def _read(data: bytes, max_bytes: int, max_cells: int) -> tuple[tuple[NotebookCell, ...], str]:
     if len(data) > max_bytes:
         raise too_large(len(data), max_bytes)
     if not data.strip():
@@ -62,7 +73,7 @@ def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...
         raise Unreadable(_not_utf8(data)) from None
     except (ValueError, RecursionError):
         raise Unreadable(_not_json(data)) from None
-    return _known(_raw_cells(document), max_cells)
+    return _known(_raw_cells(document), max_cells), known(language_of(dict_in(document))) or ENGLISH
 
 
 def _not_utf8(data: bytes) -> str:
@@ -93,8 +104,11 @@ def _without_outputs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def small_form(data: bytes, max_bytes: int, max_cells: int) -> bytes:
     """A notebook, as bytes, with nothing in it but what `read` takes of `data`: `read` gives the same for both. It is
     made where the file lies, so that its outputs needn't travel."""
-    cells = [_as_json(cell) for cell in read(data, max_bytes, max_cells)]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}).encode()
+    found, language = _read(data, max_bytes, max_cells)
+    metadata: dict[str, Any] = {}
+    set_language(metadata, language)
+    cells = list(map(_as_json, found))
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}).encode()
 
 
 def too_large(size: int, max_bytes: int) -> Unreadable:

@@ -55,7 +55,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
         os.umask(0o007)  # nbgrader opens to the group what it makes, but not the folder of a student around it
     _make_gradebook(Path(root) / "gradebook.db", shared)
     c.GenerateAssignment.preprocessors = GENERATE
-    c.GenerateAssignment.exporter_class = f"{HERE}.hand_out.WithOwnExercises"
+    c.GenerateAssignment.exporter_class = f"{HERE}.hand_out.HandOut"
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE

@@ -12,7 +12,7 @@ import pytest
 from grader.errors import Unreadable
 from grader.judge import reader
 from grader.judge.limits import MIB, Limits
-from grader.judge.reader import read, small_form
+from grader.judge.reader import language_in, read, small_form
 from grader.judge.result import CONFINED
 from tests.judge.conftest import cells
 from tests.judge.test_fuzz import mutated
@@ -136,7 +136,9 @@ def test_small_form_is_read_as_the_notebook_itself():
     for seed in range(2000):
         data = json.dumps(mutated(json.loads(nb.dump(cells())), random.Random(seed))).encode()
         if isinstance(expected := seen(data), tuple):
-            assert read(small_form(data, 10**6, 1000), 10**6, 1000) == expected
+            small = small_form(data, 10**6, 1000)
+            assert read(small, 10**6, 1000) == expected
+            assert language_in(small, 10**6, 1000) == language_in(data, 10**6, 1000)
 
 
 def test_too_much_text_in_cells_is_refused():
