@@ -47,6 +47,18 @@ def test_the_first_start_lays_every_lesson_and_the_next_one_is_silent(course: Co
     assert course.start() == []
 
 
+def test_other_languages_are_laid_in_their_folders_and_never_overwritten(course: Course):
+    (course.notebooks / "ko").mkdir()
+    course.release("first", f"ko/{NAMES[0]}")
+    course.start()
+    assert (course.mine / "ko" / NAMES[0]).read_text() == f"ko/{NAMES[0]}, first"
+    (course.mine / "ko" / NAMES[0]).write_text("my answers")
+    course.release("second", f"ko/{NAMES[0]}")
+    (said,) = course.start()
+    assert said.endswith("Yours stays as it is, and the new one lies beside it: ko/00_start_here.new.ipynb.")
+    assert (course.mine / "ko" / NAMES[0]).read_text() == "my answers"
+
+
 def test_what_somebody_wrote_stays_and_nothing_is_said_while_the_lesson_is_the_same(course: Course):
     course.start()
     (course.mine / NAMES[1]).write_text("my answers")

@@ -32,22 +32,22 @@ def folder_of(root: Path) -> Path:
 
 
 def lay(notebooks: Path, folder: Path) -> list[str]:
-    """Put each notebook of the folder `notebooks` that isn't in `folder` there. One that is there is only replaced if
-    nobody has changed it since it was laid; otherwise a new version comes beside it, once. Returns what there is to
-    tell, a sentence each."""
+    """Put each notebook that isn't in `folder` there, of the folder `notebooks` and of those in it. One that is there is
+    only replaced if nobody has changed it since it was laid; otherwise a new version comes beside it, once. Returns
+    what there is to tell, a sentence each."""
     folder.mkdir(parents=True, exist_ok=True)
     record = _read(folder / RECORD)
     said = [] if record["laid"] else [BEGUN.format(folder=folder)]
-    for source in sorted(notebooks.glob("*.ipynb")):
-        said += _lay_one(source, folder, record)
+    for source in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob("*/*.ipynb")]):  # those in other languages, too
+        said += _lay_one(source, source.relative_to(notebooks).as_posix(), folder, record)
     text = json.dumps(record, indent=1, sort_keys=True)
     if not (folder / RECORD).exists() or (folder / RECORD).read_text("utf-8") != text:
         _write(folder / RECORD, text.encode())
     return said
 
 
-def _lay_one(source: Path, folder: Path, record: dict[str, dict[str, str]]) -> list[str]:
-    laid, told, name = record["laid"], record["told"], source.name
+def _lay_one(source: Path, name: str, folder: Path, record: dict[str, dict[str, str]]) -> list[str]:
+    laid, told = record["laid"], record["told"]
     content = source.read_bytes()
     new, there = _digest(content), _digest_of(folder / name)
     if there is not None and there not in (new, laid.get(name)):  # it is the learner's own by now
@@ -93,6 +93,7 @@ def _digest(content: bytes) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all, whatever stops it."""
+    path.parent.mkdir(exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     with open(handle, "wb") as file:
         file.write(content)

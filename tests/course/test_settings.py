@@ -68,6 +68,7 @@ RIGHT = {
     "weights": lambda value: isinstance(value, dict) and all(map(RIGHT["grace_minutes"], value.values())),
     "best_of": lambda value: type(value) is int and value >= 0,
     "excused": lambda value: isinstance(value, dict) and all(isinstance(names, list) for names in value.values()),
+    "languages": lambda value: isinstance(value, list) and value == ["en"],
     "limits": lambda value: value == {},  # the others are above
     "carry_forward": lambda value: value in ("none", "half", "full"),
     "add_students": lambda value: type(value) is bool,
