@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
 from grader.authoring import Repository, build, verify
 from grader.authoring.lesson import read_folder
@@ -16,7 +17,7 @@ from grader.authoring.translation import said, translate
 from grader.authoring.translation.built import notebook_in
 from grader.authoring.translation.catalogue import Entry, Written, brought_up_to_date, read, text_of, write
 from grader.authoring.translation.faults import against_glossary, faults, faults_of, quoted_otherwise, unwanted
-from grader.authoring.translation.units import translated, units_of
+from grader.authoring.translation.units import MARKDOWN, translated, units_of
 from grader.authoring.verify import require_built
 from grader.errors import CommandFailed, CourseError
 from grader.exercises.registry import exercises
@@ -408,6 +409,22 @@ def test_notebooks_in_two_languages_differ_in_text_and_language_only():
         assert without_text(notebooks[0]) == without_text(notebooks[1]), other
         assert notebooks[0]["metadata"]["course"]["language"] == other.parent.name
         assert notebooks[0]["cells"] != notebooks[1]["cells"]
+
+
+RENDERERS = {"nbconvert": markdown2html_mistune, "the site": MARKDOWN.render}
+NOT_SHOWN = re.compile(r"<(code|pre)\b.*?</\1>|\$\$.*?\$\$|\$[^$\n]+\$|<[^>]*>", re.DOTALL)
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_no_asterisk_stays_visible_in_another_language(renderer):
+    def asterisks(path: Path) -> list[str]:
+        cells = [cell for cell in loads(path.read_text("utf-8")).cells if cell.cell_type == "markdown"]
+        pages = [NOT_SHOWN.sub(" ", RENDERERS[renderer](cell.source)) for cell in cells]
+        return [line for page in pages for line in page.splitlines() if "*" in line]
+
+    for path in sorted((ROOT / "notebooks").glob("*/*.ipynb")):
+        assert len(asterisks(path)) == len(asterisks(ROOT / "notebooks" / path.name)), asterisks(path)
+    assert "*" in NOT_SHOWN.sub(" ", RENDERERS[renderer]("**어텐션(attention)**은"))
 
 
 FRENCH = {  # a third language is a catalogue, and no code

@@ -23,7 +23,8 @@ LOWER = re.compile(r"[a-z]{3}")
 UNREAD = {"compile", "search", "match", "fullmatch", "sub", "findall", "finditer", "Draw", "startswith", "endswith"}
 # Of a view's source, what is prose by its form alone: names of classes, queries of CSS.
 STYLE = re.compile(r"^\[|prefers-|\batt-")
-LABEL = re.compile(r"[A-Za-z][A-Za-z][A-Za-z ,'’-]*[.?!]?")  # of a table that `say` gets, in contrast to names in code and axes
+# Of a table that `say` gets, in contrast to names in code, and to axes.
+LABEL = re.compile(r"[A-Za-z][A-Za-z][A-Za-z ,'’-]*[.?!]?")
 AXES = re.compile(r"[A-Z][a-z]?(?: [A-Z][a-z]?)*")
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 NOT_SAID = {"NOTATION"}  # tables in capitals whose words lessons have in rows of their own
