@@ -25,7 +25,7 @@ from grader.spec.diagnose import right
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Mistake
 from grader.spec.session import Session
-from grader.spec.spec import Spec, by_id
+from grader.spec.spec import Spec, When, by_id
 
 spec = Spec(__name__)
 
@@ -84,30 +84,6 @@ def _tokens_mixed(x: Tensor, u_query: Tensor, u_key: Tensor, _u_value: Tensor) -
     return weights @ x, weights
 
 
-NOT_TRANSPOSED = spec.mistake(
-    "weights-not-transposed", tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n))
-)
-
-WEIGHTS_RESHAPED = spec.mistake(
-    "weights-reshaped", (lambda x, *u: attention(*(x @ key_reshaped(weight) for weight in u)),)
-)
-
-BY_D_MODEL = spec.mistake(
-    "scaled-by-d_model",
-    (
-        _divided(lambda x: math.sqrt(x.shape[-1])),
-        _divided(lambda x: x.shape[-1]),
-        _divided(lambda x: math.sqrt(x.shape[1])),  # of a batch it is the number of tokens
-    ),
-)
-
-IN_COLUMNS = spec.mistake("tokens-in-columns", (_in_columns(-2), _in_columns(-1)))
-
-FACTORS_SWAPPED = spec.mistake("factors-swapped", (lambda x, *u: attention(*(weight @ x for weight in u)),))
-
-NO_VALUES = spec.mistake("no-value-projection", (_tokens_mixed,))
-
-
 def _unused(session: Session) -> bool:
     """Whether none of the three matrices has a part in the result: no gradient reaches them, and the values are
     wrong."""
@@ -116,9 +92,6 @@ def _unused(session: Session) -> bool:
     if not outcome.ok or right(session, case) or outcome.gradients is None:
         return False
     return all(outcome.gradients.get(str(place)) is None for place in (1, 2, 3))
-
-
-WEIGHTS_UNUSED = spec.mistake("weights-unused", recognise=_unused)
 
 
 def _inherited(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pair]]) -> tuple[Mistake, ...]:
@@ -138,21 +111,24 @@ EXERCISE = spec.exercise(
     cases=_trained_cases,
     parts=usual("attends in one sequence", 4, leading=1.5),
     mistakes={
+        "weights-unused": When(_unused),
+        "weights-not-transposed": tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n)),
+        "weights-reshaped": lambda x, *u: attention(*(x @ key_reshaped(weight) for weight in u)),
+        "no-value-projection": _tokens_mixed,
         **by_id(
-            WEIGHTS_UNUSED,
-            NOT_TRANSPOSED,
-            WEIGHTS_RESHAPED,
-            NO_VALUES,
             *_inherited(
                 tuple(m for m in PROJECTION_MISTAKES if m.id in ("value-from-key", "same-projection")), _projecting
             ),
             *_inherited((ROLES_SWAPPED,), lambda variant: lambda x, *u: variant(x, *(weight.mT for weight in u))),
-            BY_D_MODEL,
-            *_inherited((*ATTENTION_MISTAKES, *MORE_ATTENTION_MISTAKES, SWAPPED), _attending),
-            IN_COLUMNS,
-            FACTORS_SWAPPED,
-            TWO_AXES_ONLY,
-            BATCH_ONLY,
         ),
+        "scaled-by-d_model": (
+            _divided(lambda x: math.sqrt(x.shape[-1])),
+            _divided(lambda x: x.shape[-1]),
+            _divided(lambda x: math.sqrt(x.shape[1])),  # of a batch it is the number of tokens
+        ),
+        **by_id(*_inherited((*ATTENTION_MISTAKES, *MORE_ATTENTION_MISTAKES, SWAPPED), _attending)),
+        "tokens-in-columns": (_in_columns(-2), _in_columns(-1)),
+        "factors-swapped": lambda x, *u: attention(*(weight @ x for weight in u)),
+        **by_id(TWO_AXES_ONLY, BATCH_ONLY),
     },
 )

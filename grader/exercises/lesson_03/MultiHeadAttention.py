@@ -210,81 +210,6 @@ def _one_length(session: Session) -> bool:
     return right and session.call(session.cases["two sequences"]).raised is not None
 
 
-ARGUMENT_MISTAKES = (
-    spec.mistake(
-        "key-used-as-value",
-        tuple(of_module(shared.core(), value=source) for source in ((1, "v_proj"), (2, "k_proj"), (1, "k_proj"))),
-    ),
-    spec.mistake(
-        "query-used-as-key",
-        tuple(of_module(shared.core(), key=source) for source in ((0, "k_proj"), (1, "q_proj"), (0, "q_proj"))),
-    ),
-)
-
-INPUTS_MIXED_UP = (
-    spec.mistake(
-        "self-attention-only",
-        tuple(of_module(shared.core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2)),
-    ),
-    spec.mistake(
-        "value-used-as-key",
-        tuple(of_module(shared.core(), key=source) for source in ((2, "k_proj"), (1, "v_proj"), (2, "v_proj"))),
-    ),
-    spec.mistake(
-        "arguments-in-another-order",
-        tuple(
-            of_module(shared.core(), (q, "q_proj"), (k, "k_proj"), (v, "v_proj"))
-            for q, k, v in ((2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1))
-        ),
-    ),
-)
-
-MASK_MISTAKES = (
-    spec.mistake(
-        "mask-inverted",
-        tuple(
-            of_module(shared.core(hide=lambda scores, mask, fill=fill: scores.masked_fill(mask, fill)))  # type: ignore[misc]
-            for fill in (-math.inf, -1e9)
-        ),
-    ),
-    spec.mistake("mask-ignored", (of_module(shared.core(hide=_unmasked)),)),
-)
-
-FURTHER_MASK_MISTAKES = (
-    spec.mistake(
-        "mask-after-softmax",
-        tuple(of_module(shared.core(hide=_unmasked, after=late)) for late in (_struck_out, _minus_infinity_late)),
-    ),
-    spec.mistake(
-        "zero-instead-of-minus-infinity",
-        (
-            of_module(shared.core(hide=_multiplied)),
-            of_module(shared.core(hide=lambda scores, mask: scores.masked_fill(mask, 0.0))),
-        ),
-    ),
-    spec.mistake(
-        "mask-added",
-        (
-            of_module(shared.core(hide=_added)),
-            of_module(shared.core(hide=lambda scores, mask: scores - mask.logical_not().to(scores))),
-        ),
-    ),
-    spec.mistake(
-        "zero-times-infinity", (of_module(shared.core(hide=lambda scores, mask: scores + ~mask * -math.inf)),)
-    ),
-    spec.mistake("small-negative-fill", recognise=_leaks),
-    spec.mistake("mask-as-condition", recognise=_mask_as_condition),
-    spec.mistake("mask-always-expected", recognise=_mask_expected),
-    spec.mistake("mask-reshaped", recognise=_mask_reshaped),
-)
-
-
-BIASES_FORGOTTEN = spec.mistake(
-    "biases-forgotten",
-    tuple(of_module(shared.core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])),
-)
-
-
 def _one_layer(session: Session) -> bool:
     """Whether the numbers that were given to one of the projections are found in another as well."""
     setup = session.cases["two sequences"].setup
@@ -293,11 +218,6 @@ def _one_layer(session: Session) -> bool:
     state = session.ask(Request("state", "@layers")) if built.ok else built
     held = [state.value["parameters"].get(f"{name}.weight") for name in PROJECTIONS] if state.ok else []
     return any(isinstance(a, Tensor) and same(a, b) for a, b in itertools.combinations(held, 2))
-
-
-ONE_LAYER = spec.mistake("one-layer-for-all", recognise=_one_layer)
-
-ONE_LENGTH_ONLY = spec.mistake("one-length-only", recognise=_one_length)
 
 
 # --- the exercise -----------------------------------------------------------------------------------------------------
@@ -347,10 +267,19 @@ EXERCISE = spec.exercise(
         replace(parts.gradients("a mask for all", weight=0.5), name="lets gradients flow where a mask hides keys"),
     ),
     mistakes={
+        "one-layer-for-all": When(_one_layer),
+        "mask-inverted": tuple(
+            of_module(shared.core(hide=lambda scores, mask, fill=fill: scores.masked_fill(mask, fill)))  # type: ignore[misc]
+            for fill in (-math.inf, -1e9)
+        ),
+        "mask-ignored": of_module(shared.core(hide=_unmasked)),
+        "key-used-as-value": tuple(
+            of_module(shared.core(), value=source) for source in ((1, "v_proj"), (2, "k_proj"), (1, "k_proj"))
+        ),
+        "query-used-as-key": tuple(
+            of_module(shared.core(), key=source) for source in ((0, "k_proj"), (1, "q_proj"), (0, "q_proj"))
+        ),
         **by_id(
-            ONE_LAYER,
-            *MASK_MISTAKES,
-            *ARGUMENT_MISTAKES,
             *shared.wrapped(of_module, shared.SCALED_BY_D_MODEL, shared.NO_SCALING),
             *shared.wrapped(
                 of_module,
@@ -360,12 +289,38 @@ EXERCISE = spec.exercise(
                 shared.ONE_HEAD_ONLY,
                 *shared.FURTHER,
             ),
-            *INPUTS_MIXED_UP,
-            *FURTHER_MASK_MISTAKES,
-            shared.VIEW_WITHOUT_CONTIGUOUS,
-            BIASES_FORGOTTEN,
-            ONE_LENGTH_ONLY,
         ),
+        "self-attention-only": tuple(
+            of_module(shared.core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2)
+        ),
+        "value-used-as-key": tuple(
+            of_module(shared.core(), key=source) for source in ((2, "k_proj"), (1, "v_proj"), (2, "v_proj"))
+        ),
+        "arguments-in-another-order": tuple(
+            of_module(shared.core(), (q, "q_proj"), (k, "k_proj"), (v, "v_proj"))
+            for q, k, v in ((2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1))
+        ),
+        "mask-after-softmax": tuple(
+            of_module(shared.core(hide=_unmasked, after=late)) for late in (_struck_out, _minus_infinity_late)
+        ),
+        "zero-instead-of-minus-infinity": (
+            of_module(shared.core(hide=_multiplied)),
+            of_module(shared.core(hide=lambda scores, mask: scores.masked_fill(mask, 0.0))),
+        ),
+        "mask-added": (
+            of_module(shared.core(hide=_added)),
+            of_module(shared.core(hide=lambda scores, mask: scores - mask.logical_not().to(scores))),
+        ),
+        "zero-times-infinity": of_module(shared.core(hide=lambda scores, mask: scores + ~mask * -math.inf)),
+        "small-negative-fill": When(_leaks),
+        "mask-as-condition": When(_mask_as_condition),
+        "mask-always-expected": When(_mask_expected),
+        "mask-reshaped": When(_mask_reshaped),
+        **by_id(shared.VIEW_WITHOUT_CONTIGUOUS),
+        "biases-forgotten": tuple(
+            of_module(shared.core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])
+        ),
+        "one-length-only": When(_one_length),
         "num-heads-not-kept": When(parts.not_kept("num_heads", 1, "two sequences")),
     },
     excluded=(MULTIHEAD_ATTENTION,),

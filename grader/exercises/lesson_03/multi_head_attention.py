@@ -14,7 +14,7 @@ from grader.exercises.lesson_03 import shared
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case
 from grader.spec.session import Session
-from grader.spec.spec import Spec, by_id
+from grader.spec.spec import Spec, When, by_id
 
 spec = Spec(__name__)
 
@@ -79,9 +79,6 @@ def _split_first(session: Session) -> bool:
     return raised is not None and re.search(meet, raised.message) is not None
 
 
-SPLIT_FIRST = spec.mistake("split-before-projection", recognise=_split_first)
-
-
 # --- the exercise -----------------------------------------------------------------------------------------------------
 
 INPUTS = {"x": "... T E", "w_q": "E E", "w_k": "E E", "w_v": "E E", "w_o": "E E"}
@@ -121,8 +118,8 @@ EXERCISE = spec.exercise(
             shared.VIEW_WITHOUT_CONTIGUOUS,
             TWO_AXES_ONLY,
             BATCH_ONLY,
-            SPLIT_FIRST,
         ),
+        "split-before-projection": When(_split_first),
     },
     builds_on=("split_heads", "merge_heads", "multi_head_scores"),
 )
