@@ -32,8 +32,8 @@ def folder_of(root: Path) -> Path:
 
 
 def lay(notebooks: Path, folder: Path) -> list[str]:
-    """Put each notebook that isn't in `folder` there, of the folder `notebooks` and of those in it. One that is there is
-    only replaced if nobody has changed it since it was laid; otherwise a new version comes beside it, once. Returns
+    """Put each notebook that isn't in `folder` there, of the folder `notebooks` and of those in it. One that is there
+    is only replaced if nobody has changed it since it was laid; otherwise a new version comes beside it, once. Returns
     what there is to tell, a sentence each."""
     folder.mkdir(parents=True, exist_ok=True)
     record = _read(folder / RECORD)
