@@ -452,3 +452,14 @@ def test_fifteen_words_of_french_are_a_third_language():
     assert all(text in texts for text in FRENCH.values())
     assert without_text(notebook) == without_text(english)
     assert notebook.metadata.course.language == "fr"
+
+
+def test_no_translation_has_a_fault():
+    """Of drafts, too: what is translated is shown."""
+    found: list[str] = []
+    for code in translate.languages(ROOT):
+        folder = translate.folder_of(ROOT, code)
+        catalogues = translate.read_all(folder)
+        final = {name: [one for one in written if one.is_final] for name, written in catalogues.items()}
+        found += translate.problems(folder, code, final, list(final))
+    assert found == []

@@ -116,8 +116,8 @@ def against_glossary(entry: Written, words: Mapping[str, str]) -> Iterator[str]:
 
 
 def quoted_otherwise(entry: Written, interface: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each word of the `interface` that an entry quotes in italics or bold, as in *not passed yet*, in
-    another translation than the one on the screen."""
+    """A sentence for each text of the `interface`, of two words or more, that an entry quotes in italics or bold, as in
+    *not passed yet*, in another translation than the one on the screen."""
     for quoted in QUOTED.findall(entry.english):
-        if quoted in interface and interface[quoted] not in entry.translation:
+        if " " in quoted and quoted in interface and interface[quoted] not in entry.translation:
             yield f"{quoted!r} is {interface[quoted]!r} on the screen"
