@@ -12,6 +12,8 @@ from sphinx.application import Sphinx
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from grader import __version__
+from grader.languages import shown
+from grader.sentences import say
 from grader.views.base import View
 from website.course import Course
 
@@ -55,7 +57,7 @@ html_theme_options = {
     "footer_end": [],
     "show_nav_level": 1,
     "navigation_with_keys": False,
-    "search_bar_text": "Search the course",
+    "search_bar_text": shown("Search the course"),
     "use_edit_page_button": False,
     "header_links_before_dropdown": 7,
     "pygments_light_style": "a11y-high-contrast-light",
@@ -64,8 +66,14 @@ html_theme_options = {
 
 
 def setup(app: Sphinx) -> None:
-    """Have the reference show what a view is made from."""
+    """Have the reference show what a view is made from, and templates say their sentences."""
+    app.connect("html-page-context", lambda *page: page[3].update(say=_say))
     app.connect("autodoc-process-signature", _own_signature)
+
+
+def _say(template: str, **values: object) -> str:
+    """A sentence of a template, in the language of the site."""
+    return shown(say(template, **values))
 
 
 def _own_signature(_app: Sphinx, what: str, _name: str, thing: Any, *_rest: Any) -> tuple[str, str] | None:

@@ -18,6 +18,7 @@ from grader.authoring.prose import DIFFICULTY, Times, times
 from grader.authoring.rules import problems
 from grader.errors import LessonError
 from grader.exercises.registry import exercises
+from grader.sentences import say
 from grader.spec.exercise import Exercise
 
 ROOT = Path(__file__).parents[1]
@@ -153,7 +154,7 @@ def _address(value: str, repository: str) -> str:
 
 def points_of(exercise: Exercise) -> str:
     """The points that an exercise is worth, in words."""
-    return f"{exercise.points:g} point{'' if exercise.points == 1 else 's'}"
+    return say("1 point") if exercise.points == 1 else say("{points} points", points=f"{exercise.points:g}")
 
 
 def line_of(cell: LessonCell, at: int) -> int:

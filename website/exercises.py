@@ -11,7 +11,9 @@ from pathlib import Path
 
 from grader.authoring.lesson import Lesson
 from grader.authoring.prose import about, filled
+from grader.languages import shown
 from grader.markup import inline
+from grader.sentences import say, together
 from grader.spec.answers import Question
 from grader.spec.exercise import Exercise, Mistake, axes_in_words
 from website.course import Course, points_of
@@ -39,9 +41,15 @@ def exercise_page(course: Course, exercise: Exercise) -> str:
     """The exercise's page as MyST markdown."""
     lesson = course.lessons[exercise.lesson]
     minutes = about(course.times[lesson.name].exercises.get(exercise.name, 0))
-    where = f"[Lesson {lesson.number}, {lesson.title}](../lessons/{lesson.name}.ipynb)"
-    facts = f"{where} · {points_of(exercise)} · difficulty {course.level(exercise)} of 5 · {minutes}"
-    pieces = [f"# {exercise.name}", facts, _statement(course, exercise), *_cells(course, exercise)]
+    where = shown(say("Lesson {number}, {title}", number=lesson.number, title=say(lesson.title)))
+    facts = say(
+        "{lesson} · {points} · difficulty {level} of 5 · {minutes}",
+        lesson=f"[{where}](../lessons/{lesson.name}.ipynb)",
+        points=points_of(exercise),
+        level=course.level(exercise),
+        minutes=minutes,
+    )
+    pieces = [f"# {exercise.name}", shown(facts), _statement(course, exercise), *_cells(course, exercise)]
     pieces += [*_returns(exercise), *_parts(exercise), *_hints(exercise)]
     return "\n\n".join(pieces) + "\n"
 
@@ -63,11 +71,12 @@ def _cells(course: Course, exercise: Exercise) -> Iterator[str]:
     lesson = course.lessons[exercise.lesson]
     name = f"{exercise.name}-solution"
     cell = next(cell for cell in course.students(lesson).cells if cell.id == name)
-    yield f"## What you get\n\n```python\n{cell.source}\n```"
+    yield f"## {shown('What you get')}\n\n```python\n{cell.source}\n```"
     if course.solutions:
         solved = next(cell for cell in course.solved(lesson).cells if cell.id == name)
         source = without_marks(solved.source)
-        yield f'<details class="solution"><summary>A model solution</summary>\n\n```python\n{source}\n```\n\n</details>'
+        summary = shown(say("A model solution"))
+        yield f'<details class="solution"><summary>{summary}</summary>\n\n```python\n{source}\n```\n\n</details>'
 
 
 def _returns(exercise: Exercise) -> Iterator[str]:
@@ -76,10 +85,9 @@ def _returns(exercise: Exercise) -> Iterator[str]:
             f"| {output.name} | `({', '.join(output.axes.split())})` | {_words(output.axes)} |"
             for output in exercise.outputs
         )
-        yield (
-            f"## What comes back\n\n| result | shape | in words |\n| --- | --- | --- |\n{rows}\n\n"
-            "The letters are those of [all lessons](../glossary.md#letters)."
-        )
+        head = _row(say("result"), say("shape"), say("in words"))
+        yield f"## {shown('What comes back')}\n\n{head}\n| --- | --- | --- |\n{rows}"
+        yield shown("The letters are those of [all lessons](../glossary.md#letters).")
 
 
 def _words(axes: str) -> str:
@@ -91,11 +99,16 @@ def _words(axes: str) -> str:
 def _parts(exercise: Exercise) -> Iterator[str]:
     """The lines on what earns the points."""
     whole = sum(part.weight for part in exercise.parts)
-    rows = "\n".join(f"| {part.name} | {exercise.points * part.weight / whole:.2g} |" for part in exercise.parts)
-    head = "question" if exercise.kind == "answers" else "what is checked"
-    yield f"## What is checked\n\n| {head} | points |\n| --- | --- |\n{rows}"
+    rows = "\n".join(f"| {shown(part.name)} | {exercise.points * part.weight / whole:.2g} |" for part in exercise.parts)
+    head = _row(say("question") if exercise.kind == "answers" else say("what is checked"), say("points"))
+    yield f"## {shown('What is checked')}\n\n{head}\n| --- | --- |\n{rows}"
     for exclusion in exercise.excluded:
-        yield f"You have to do without {exclusion.title}."
+        yield shown(say("You have to do without {what}.", what=say(exclusion.title)))
+
+
+def _row(*heads: str) -> str:
+    """The first row of a table."""
+    return f"| {' | '.join(map(shown, heads))} |"
 
 
 def _hints(exercise: Exercise) -> Iterator[str]:
@@ -106,12 +119,12 @@ def _hints(exercise: Exercise) -> Iterator[str]:
     else:
         folds = "\n".join(_fold(_symptom(mistake), list(mistake.hints)) for mistake in exercise.mistakes)
     if folds:
-        lead = "Each is folded. " + (
-            "Try an answer first."
+        last = (
+            say("Try an answer first.")
             if questions
-            else "Look for what happens with your answer; the first hint gives away the least."
+            else say("Look for what happens with your answer; the first hint gives away the least.")
         )
-        yield f"## Hints\n\n{lead}\n\n{folds}"
+        yield f"## {shown('Hints')}\n\n{shown(together(say('Each is folded.'), last))}\n\n{folds}"
 
 
 def _questions(exercise: Exercise) -> list[tuple[str, str]]:
@@ -125,38 +138,47 @@ def _questions(exercise: Exercise) -> list[tuple[str, str]]:
 
 
 def _symptom(mistake: Mistake) -> str:
-    text = mistake.symptom.rstrip()
+    text = shown(mistake.symptom).rstrip()
     return inline(text[0].upper() + text[1:])
 
 
 def _fold(summary: str, hints: list[str]) -> str:
     inner = ""
     for number, hint in reversed(list(enumerate(hints))):
-        more = f"<details><summary>Hint {number + 2}</summary>{inner}</details>" if inner else ""
-        inner = f"<p>{inline(hint)}</p>{more}"
+        title = shown(say("Hint {number}", number=number + 2))
+        more = f"<details><summary>{title}</summary>{inner}</details>" if inner else ""
+        inner = f"<p>{inline(shown(hint))}</p>{more}"
     return f'<details class="hint"><summary>{summary}</summary>{inner}</details>'
 
 
 def _list(course: Course) -> str:
     """The page with all exercises, a table a lesson."""
-    text = ["# Exercises", "These are all exercises of the course, with their text and with folded hints.", ""]
+    lead = shown("These are all exercises of the course, with their text and with folded hints.")
+    text = [f"# {shown(say('Exercises'))}", lead, ""]
     for lesson in course.lessons.values():
-        text += [f"## [{lesson.number} · {lesson.title}]({LIST}{lesson.number}.md)", "", _table(course, lesson), ""]
+        text += [
+            f"## [{lesson.number} · {shown(lesson.title)}]({LIST}{lesson.number}.md)",
+            "",
+            _table(course, lesson),
+            "",
+        ]
     return "\n".join([*text, _tree(f"{LIST}{lesson.number}" for lesson in course.lessons.values())])
 
 
 def _list_of_lesson(course: Course, lesson: Lesson) -> str:
     """The page with the exercises of a lesson, which the list beside the page folds under its name."""
-    where = f"[{lesson.number} · {lesson.title}](../lessons/{lesson.name}.ipynb)"
-    lead = f"These are the exercises of {where}, with their text and with folded hints."
+    where = f"[{lesson.number} · {shown(lesson.title)}](../lessons/{lesson.name}.ipynb)"
+    lead = say("These are the exercises of {lesson}, with their text and with folded hints.", lesson=where)
+    title = say("Exercises of lesson {number}", number=lesson.number)
     names = [one.name for one in course.exercises.values() if one.lesson == lesson.name]
-    return "\n".join([f"# Exercises of lesson {lesson.number}", lead, "", _table(course, lesson), "", _tree(names)])
+    return "\n".join([f"# {shown(title)}", shown(lead), "", _table(course, lesson), "", _tree(names)])
 
 
 def _table(course: Course, lesson: Lesson) -> str:
     listed = [one for one in course.exercises.values() if one.lesson == lesson.name]
-    rows = [f"| [{one.name}]({one.name}.md) | {course.level(one)} of 5 | {one.points:g} |" for one in listed]
-    return "\n".join(["| exercise | difficulty | points |", "| --- | --- | --- |", *rows])
+    levels = {one.name: shown(say("{level} of 5", level=course.level(one))) for one in listed}
+    rows = [f"| [{one.name}]({one.name}.md) | {levels[one.name]} | {one.points:g} |" for one in listed]
+    return "\n".join([_row(say("exercise"), say("difficulty"), say("points")), "| --- | --- | --- |", *rows])
 
 
 def _tree(pages: Iterable[str]) -> str:

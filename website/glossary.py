@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader.authoring.lesson import letters_table
+from grader.languages import shown
+from grader.sentences import say
 from website.course import Course
+
+LETTERS = say(
+    "Shapes are written in these letters everywhere: in lessons, docstrings and reports. (B, H, T, D) is a tensor with "
+    "four axes."
+)
 
 
 def write_glossary(course: Course, folder: Path) -> None:
@@ -18,15 +25,16 @@ def glossary(course: Course) -> str:
     """The page of terms, symbols and letters as MyST markdown."""
     entries = "\n\n".join(_entry(course, term) for term in sorted(course.terms, key=str.lower))
     return (
-        "# Glossary\n\nHere are all letters and terms of the lessons, with one name for one thing.\n\n"
-        "## Letters\n\nShapes are written in these letters everywhere: in lessons, docstrings and reports. "
-        "(B, H, T, D) is a tensor with four axes.\n\n" + "\n".join(letters_table()) + "\n\n"
-        f"## Terms\n\n:::{{glossary}}\n{entries}\n:::\n"
+        f"# {shown(say('Glossary'))}\n\n"
+        f"{shown('Here are all letters and terms of the lessons, with one name for one thing.')}\n\n"
+        f"## {shown(say('Letters'))}\n\n{shown(LETTERS)}\n\n" + "\n".join(letters_table()) + "\n\n"
+        f"## {shown(say('Terms'))}\n\n:::{{glossary}}\n{entries}\n:::\n"
     )
 
 
 def _entry(course: Course, term: str) -> str:
     entry = course.terms[term]
     lesson = course.by_number[entry["lesson"]]
-    meaning = " ".join(entry["meaning"].split())
-    return f"{term}\n  {meaning} [Lesson {lesson.number}](lessons/{lesson.name}.ipynb)."
+    meaning = shown(" ".join(entry["meaning"].split()))
+    where = shown(say("Lesson {number}", number=lesson.number))
+    return f"{term}\n  {meaning} [{where}](lessons/{lesson.name}.ipynb)."

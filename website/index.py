@@ -12,6 +12,8 @@ from nbformat import NotebookNode
 from grader.authoring.lesson import Lesson
 from grader.authoring.prose import about
 from grader.errors import LessonError
+from grader.languages import shown
+from grader.sentences import say
 from website.course import HERE, Course
 from website.guides import CONTRIBUTORS, TEACHERS
 from website.pictures import Pictures
@@ -40,7 +42,9 @@ def write_index(course: Course, folder: Path, extra: Path) -> None:
     }
     (folder / "index.md").write_text(filled(text.replace(LESSONS, _cards(course)), known), encoding="utf-8")
     lessons = [f"/lessons/{name}" for name in course.lessons]
-    (folder / "lessons" / "index.md").write_text(_list("Lessons", _cards(course, "../"), lessons), encoding="utf-8")
+    (folder / "lessons" / "index.md").write_text(
+        _list(shown(say("Lessons")), _cards(course, "../"), lessons), encoding="utf-8"
+    )
     for name, title, lead, pages in GUIDES:
         rows = "\n\n".join(f"{{doc}}`/{page}`\n: {said}" for page, said in pages.items())
         text = _list(title, f"{lead}\n\n{rows}", [f"/{page}" for page in pages])
@@ -88,10 +92,12 @@ def _cards(course: Course, up: str = "") -> str:
     for lesson in course.lessons.values():
         minutes = about(course.times[lesson.name].total)
         count = sum(one.lesson == lesson.name for one in course.exercises.values())
-        exercises = f"{count} exercise{'' if count == 1 else 's'}"
+        exercises = say("1 exercise") if count == 1 else say("{count} exercises", count=count)
+        worked = shown(say("{minutes}, {exercises}", minutes=minutes, exercises=exercises))
         target = f"{up}lessons/{lesson.name}.ipynb"
-        about_it = f"{lesson.about[:1].upper()}{lesson.about[1:]}"
-        row = f"[**{lesson.number} · {lesson.title}**]({target})\n: {about_it}\n: {minutes}, {exercises}\n"
+        about_it = shown(lesson.about)
+        about_it = f"{about_it[:1].upper()}{about_it[1:]}"
+        row = f"[**{lesson.number} · {shown(lesson.title)}**]({target})\n: {about_it}\n: {worked}\n"
         rows.append(f"{row}: {_picture(lesson, up)}\n" if lesson.picture else row)
     return ":::{container} lessons\n" + "\n".join(rows) + ":::\n"
 

@@ -20,16 +20,19 @@ from grader.authoring.lesson import Lesson
 from grader.authoring.notebook import ANSWER_HINT
 from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
+from grader.languages import shown
 from grader.regions import without_marks
+from grader.sentences import say, together
 from website.course import Course, points_of
+from website.live_views import state_of
 from website.pictures import Pictures
 from website.references import address_of, place_of, to_terms, words_of
 
 # What the fold of a cell's output says, closed and open.
-ANSWER = ("What came out, and why", "Hide what came out")
-CODE = ("The code behind it", "Hide the code")
-TRIED = ("What it shows once your code is right", "Hide what it shows")
-SHOWN = ("What it shows", "Hide what it shows")  # where it differs from run to run, whoever wrote what
+ANSWER = (say("What came out, and why"), say("Hide what came out"))
+CODE = (say("The code behind it"), say("Hide the code"))
+TRIED = (say("What it shows once your code is right"), say("Hide what it shows"))
+SHOWN = (say("What it shows"), say("Hide what it shows"))  # where it differs from run to run, whoever wrote what
 PROSE = "text/markdown"
 PNG = "image/png"
 TITLE = re.compile(r"(?m)^# \d\d · .*$")
@@ -83,23 +86,28 @@ def _prose(course: Course, lesson: Lesson, name: str, text: str, first: bool) ->
 
 def _do_it(course: Course, lesson: Lesson) -> str:
     """The line of links by which a reader downloads the lesson's notebook or opens it elsewhere."""
-    links = [f'<a href="../downloads/{lesson.name}.ipynb" download>Download the notebook</a>']
+    links = [f'<a href="../downloads/{lesson.name}.ipynb" download>{shown("Download the notebook")}</a>']
     if course.with_zip:
         package = f"../downloads/{FOLDER}-{__version__}-student.zip"
-        links.append(f'<a href="{package}" download>All notebooks with the checks (zip)</a>')
-    for key, said in (("colab", "Open in Colab"), ("binder", "Open in Binder")):
+        links.append(f'<a href="{package}" download>{shown("All notebooks with the checks (zip)")}</a>')
+    for key, said in (("colab", say("Open in Colab")), ("binder", say("Open in Binder"))):
         if course.settings.get(key):
-            links.append(f'<a href="{escape(course.settings[key].format(lesson=lesson.name))}">{said}</a>')
-    return f'<p class="do-it">Do it yourself: {" · ".join(links)}</p>\n'
+            links.append(f'<a href="{escape(course.settings[key].format(lesson=lesson.name))}">{shown(said)}</a>')
+    line = shown(say("Do it yourself: {links}", links=" · ".join(links)))
+    return f'<p class="do-it">{line}</p>\n'
 
 
 def _to_exercise(course: Course, name: str) -> str:
     exercise, page = course.exercises[name], f"../exercises/{name}.md"
-    what = "questions" if exercise.kind == "answers" else "parts"
-    said = (
-        f"{points_of(exercise)} for {len(exercise.parts)} {what}. In the notebook, a check shows at once what is right."
+    values = {"points": points_of(exercise), "count": len(exercise.parts)}
+    worth = (
+        say("{points} for {count} questions.", **values)
+        if exercise.kind == "answers"
+        else say("{points} for {count} parts.", **values)
     )
-    return f":::{{admonition}} Exercise: [{name}]({page})\n:class: exercise\n\n{said} [Hints]({page}#hints)\n:::"
+    said = shown(together(worth, say("In the notebook, a check shows at once what is right.")))
+    title, hints = shown(say("Exercise: {name}", name=f"[{name}]({page})")), f"[{shown('Hints')}]({page}#hints)"
+    return f":::{{admonition}} {title}\n:class: exercise\n\n{said} {hints}\n:::"
 
 
 def _example(
@@ -127,7 +135,7 @@ def _example(
 
 
 def _fold(what: str, show: str, hide: str) -> dict[str, Any]:
-    return {"tags": [f"hide-{what}"], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
+    return {"tags": [f"hide-{what}"], "mystnb": {"code_prompt_show": shown(show), "code_prompt_hide": shown(hide)}}
 
 
 def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator[NotebookNode]:
@@ -148,7 +156,8 @@ def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator
         elif text and text == summary:
             continue
         elif is_view(text):
-            yield _html(pictures.view(lesson.name, cell.id, order, "", text))
+            known = state_of(lesson.name, cell.id, str(order)) or {}
+            yield _html(pictures.view(lesson.name, cell.id, order, "", text, known.get("traits")))
             order += 1
         else:
             yield nbformat.from_dict(output)

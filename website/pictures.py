@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
+
+from grader.languages import shown
 
 LEGIBLE = 0.81  # a plot isn't made narrower than this share: its letters of 8 points, 11 pixels, are then 9 pixels high
 
@@ -29,11 +30,14 @@ class Pictures:
         img = self._img(name, png, about.get("alt", ""), shown)
         return f'<figure class="plot" style="--narrowest: {round(LEGIBLE * shown[0])}px">{img}</figure>'
 
-    def view(self, lesson: str, cell: str, order: int, png: str, summary: str) -> str:
+    def view(
+        self, lesson: str, cell: str, order: int, png: str, summary: str, traits: Mapping[str, Any] | None = None
+    ) -> str:
         """Write a view's picture; returns its HTML, with the sentence `summary` and attributes that say which view it
-        is: that of a lesson's cell, counted by `order` from 0 among those that the cell shows."""
+        is: that of a lesson's cell, counted by `order` from 0 among those that the cell shows. A view without a picture
+        is shown as text, a prediction by its `traits`."""
         img = self._img(f"{cell}-{order}", png, summary, _size(png)) if png else ""
-        said = f"<figcaption>{escape(summary)}</figcaption>" if png else guess(summary)
+        said = f"<figcaption>{escape(summary)}</figcaption>" if png else _text(summary, traits or {})
         place = f'data-lesson="{escape(lesson)}" data-cell="{escape(cell)}" data-order="{order}"'
         return f'<figure class="course-view" {place}>{img}{said}</figure>'
 
@@ -51,12 +55,10 @@ def _size(png: str) -> tuple[int, int]:
     return width, height
 
 
-def guess(text: str) -> str:
-    """The HTML of a prediction's question and choices, or of another view that is nothing but text."""
-    question, *rest = text.splitlines() or [""]
-    if not question.startswith("Predict: "):
-        return f"<pre>{escape(text)}</pre>"
-    choices = [line.strip().partition(". ")[2] for line in rest if re.match(r"  [a-z]\. ", line)]
-    listed = "".join(f"<li>{escape(choice)}</li>" for choice in choices)
-    asked = f"<p><strong>Your guess?</strong> {escape(question.removeprefix('Predict: '))}</p>"
-    return f'{asked}<ol type="a">{listed}</ol>' if choices else asked
+def _text(summary: str, traits: Mapping[str, Any]) -> str:
+    """The HTML of a view that is nothing but text: of a prediction by its question and choices."""
+    if "question" not in traits:
+        return f"<pre>{escape(summary)}</pre>"
+    listed = "".join(f"<li>{escape(shown(choice))}</li>" for choice in traits["choices"])
+    asked = f"<p><strong>{shown('Your guess?')}</strong> {escape(shown(traits['question']))}</p>"
+    return f'{asked}<ol type="a">{listed}</ol>' if listed else asked

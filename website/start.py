@@ -15,11 +15,13 @@ from grader import __version__
 from grader.authoring.prose import about
 from grader.authoring.release import FOLDER
 from grader.errors import CourseError
+from grader.languages import shown
+from grader.sentences import say, together
 from website.course import HERE, Course
 
 WHEEL = f"attention_course-{__version__}-py3-none-any.whl"
 PACKAGE = "release/student/README.md"
-COMMANDS = re.compile(r"(?s)(The first command of each way .*?)\nLesson 00 opens")
+BEGIN, END = "<!-- how to install -->", "<!-- and to start -->"  # around what is shown of the package's README
 
 
 def write_start(course: Course, folder: Path) -> None:
@@ -50,31 +52,29 @@ def _of_install(course: Course) -> dict[str, str]:
         "files": _files(course),
         "commands": commands((course.root / PACKAGE).read_text(encoding="utf-8"), _torch_index(course)),
         "wheel": WHEEL,
-        "total": f"about {round(sum(times.values()) / 60)} hours",
-        **{name: about(minutes) for name, minutes in times.items()},
+        "total": shown(say("about {hours} hours", hours=round(sum(times.values()) / 60))),
+        **{name: shown(about(minutes)) for name, minutes in times.items()},
     }
 
 
 def _files(course: Course) -> str:
     name = f"{FOLDER}-{__version__}-student.zip"
     if course.with_zip:
-        link = f'<a href="downloads/{name}" download><strong>Download {name}</strong></a>'
-        return f"{link}, which has all notebooks and the checks."
-    return (
-        f"You need `{name}`, which has all notebooks and the checks. "
-        "Whoever gave you the address of these pages has it."
-    )
+        download = shown(say("Download {name}", name=name))
+        link = f'<a href="downloads/{name}" download><strong>{download}</strong></a>'
+        return shown(say("{link}, which has all notebooks and the checks.", link=link))
+    needed = say("You need `{name}`, which has all notebooks and the checks.", name=name)
+    return shown(together(needed, say("Whoever gave you the address of these pages has it.")))
 
 
 def commands(readme: str, index: str) -> str:
     """The part of the package's README on installing, with a heading for each system. `index` is where packages come
     from. `CourseError` where it says nothing."""
-    found = COMMANDS.search(readme)
-    if not found:
-        raise CourseError(
-            f"{PACKAGE}: the pages take the commands between 'The first command of each way' and 'Lesson 00 opens'"
-        )
-    text = found[1].replace("{wheel}", WHEEL).replace("{index}", index)
+    _before, begin, rest = readme.partition(BEGIN)
+    text, end, _after = rest.partition(END)
+    if not (begin and end):
+        raise CourseError(f"{PACKAGE}: the pages take the commands between the lines '{BEGIN}' and '{END}'")
+    text = text.strip().replace("{wheel}", WHEEL).replace("{index}", index)
     return re.sub(r"(?m)^\*\*(\w+)\*\*$", r"### \1", text)
 
 
@@ -89,14 +89,18 @@ def _of_about(course: Course) -> dict[str, str]:
     return {
         "version": __version__,
         "date": time.strftime("%d %B %Y", time.gmtime(seconds)),
-        "source": f"Its source is [in the repository]({source})." if source else "",
-        "report": f"[Write to the maintainers]({issues.format(page='a page')})." if issues else NO_ADDRESS,
+        "source": shown(say("Its source is [in the repository]({address}).", address=source)) if source else "",
+        "report": shown(_to_report(issues.format(page="a page")) if issues else NO_ADDRESS),
         "citation": citation((course.root / "CITATION.cff").read_text(encoding="utf-8")),
         "licence": (course.root / "LICENSE").read_text(encoding="utf-8").strip(),
     }
 
 
-NO_ADDRESS = "Tell whoever gave you the address of these pages, who can pass it on to the maintainers."
+def _to_report(address: str) -> str:
+    return say("[Write to the maintainers]({address}).", address=address)
+
+
+NO_ADDRESS = say("Tell whoever gave you the address of these pages, who can pass it on to the maintainers.")
 
 
 def citation(cff: str) -> str:

@@ -131,7 +131,7 @@ def about(minutes: float) -> str:
     ('about 1 minute', 'about 7 minutes', 'about 10 minutes', 'about 130 minutes')
     """
     said = _rounded(minutes)
-    return f"about {said} minute{'' if said == 1 else 's'}"
+    return say("about 1 minute") if said == 1 else say("about {minutes} minutes", minutes=said)
 
 
 def _rounded(minutes: float) -> int:

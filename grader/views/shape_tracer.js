@@ -50,6 +50,9 @@ class ShapeTracer extends Picture {
   #map() {
     const picture = make("div", { class: "trace-picture", "aria-hidden": "true" });
     picture.innerHTML = this.model.get("map");
+    for (const text of picture.querySelectorAll("text:not(.map-mark)")) {
+      text.textContent = say(text.textContent); // of a stored state, which is in English
+    }
     this.boxes = [...picture.querySelectorAll("[data-steps]")].map((element) => {
       const steps = element.dataset.steps.split(" ").map(Number);
       element.addEventListener("click", () => this.#go(steps[0]));

@@ -206,6 +206,8 @@ def _site(root: Path) -> Iterator[Entry]:
     for page in PAGES:
         yield from _markdown(root, website / page)
     yield from _of_modules(root, sorted(website.glob("*.py")), only_said=True)
+    for path in sorted(website.glob("templates/*.html")):
+        yield from (Entry(text, _shown(root, path), "") for text, _line in said.of_template(path))
     for path in website.glob("glossary.toml"):
         for term, entry in tomllib.loads(path.read_text("utf-8")).items():
             yield Entry(term, _shown(root, path), "term")
