@@ -1002,8 +1002,13 @@ def read(attend, num_heads, seed, steps=600, rate=0.01):
     return reader, learn_to_read(reader, rate, steps)
 
 
-question = "How many of the new sentences do two heads get right?"
-predict("03_robot", question, low=0, high=100, unit="%")
+predict(
+    "03_robot",
+    "How many of the new sentences do two heads get right?",
+    low=0,
+    high=100,
+    unit="%",
+)
 
 # %% role="try" long="ten readers, and what the last one looks at" timed=true claim="two_heads_read_the_robot"
 my_shares = torch.zeros(2, 5)

@@ -31,6 +31,7 @@ class Call(NamedTuple):
     cell: LessonCell
     line: int  # of the lesson
     last: bool  # whether it is the last statement of its cell
+    written: bool = True  # whether everything that it is given stands in it, where it is found for translation
 
 
 def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Problem]:
@@ -39,7 +40,7 @@ def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Proble
     answered: dict[str, Call] = {}
     for call in _calls(lesson):
         seen = asked if call.function == ASKS else answered
-        problem = _named(lesson, call) or _placed(call) or _in_turn(call, seen, asked)
+        problem = _named(lesson, call) or _placed(call) or _written(call) or _in_turn(call, seen, asked)
         if problem:
             yield lesson.problem(call.cell, problem, call.line)
         seen.setdefault(call.name, call)
@@ -90,6 +91,12 @@ def _placed(call: Call) -> str:
         return f'{ASKS}("{call.name}"): it must be the last statement of its cell, or nobody sees it'
     if call.function == ANSWERS and call.cell.role not in HIDDEN:
         return f'{ANSWERS}("{call.name}"): mark the cell role="{HIDDEN[0]}", or its output gives the answer away'
+    return ""
+
+
+def _written(call: Call) -> str:
+    if call.function == ASKS and not call.written:
+        return f'{ASKS}("{call.name}"): write question, choices and unit in the call, where they are translated from'
     return ""
 
 
@@ -146,7 +153,14 @@ def _calls_of(cell: LessonCell) -> Iterator[Call]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in (ASKS, ANSWERS):
             last = isinstance(body[-1], ast.Expr) and body[-1].value is node
             name, question = _text(node, 0), _text(node, 1)
-            yield Call(node.func.id, name, question, cell, cell.first + node.lineno - 1, last)
+            written = all(map(_is_written, (*node.args, *(word.value for word in node.keywords))))
+            yield Call(node.func.id, name, question, cell, cell.first + node.lineno - 1, last, written)
+
+
+def _is_written(given: ast.expr) -> bool:
+    """Whether an argument is a constant, or a list of such."""
+    parts = given.elts if isinstance(given, ast.List | ast.Tuple) else [given]
+    return all(isinstance(part.operand if isinstance(part, ast.UnaryOp) else part, ast.Constant) for part in parts)
 
 
 def _text(call: ast.Call, at: int) -> str:

@@ -223,6 +223,11 @@ MISTAKES = {
         "predict(words",
         r'\d+: predict: the first argument must be a name \(a string such as "01_first_row"\)',
     ),
+    "a prediction's question from elsewhere": (
+        PREDICTION,
+        'asked = "What is 1700 + 25?"\npredict("01_sum", asked, low=0)',
+        r'\d+: predict\("01_sum"\): write question, choices and unit in the call, where they are translated from',
+    ),
     "a prediction that nobody sees": (
         PREDICTION,
         f"{PREDICTION}\nprint(1)",
