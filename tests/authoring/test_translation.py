@@ -164,7 +164,11 @@ def test_words_of_the_screen_are_quoted_as_they_are():
     words = {"not passed yet": "아직 통과하지 못함"}
     english = "It reads *not passed yet*."
     assert not list(quoted_otherwise(Written(english, "*아직 통과하지 못함*이라고 나옵니다."), words))
-    assert list(quoted_otherwise(Written(english, "*통과 전*이라고 나옵니다."), words))
+    other = Written(english, "*통과 전*이라고 나옵니다.")
+    assert list(quoted_otherwise(other, words)) == list(faults_of(other, "ko", {}, words))
+    other.comments = ("allow: 'not passed yet' is",)
+    assert list(quoted_otherwise(other, words))
+    assert not list(faults_of(other, "ko", {}, words))
 
 
 def entries(*texts: str) -> list[Entry]:

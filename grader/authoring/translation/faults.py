@@ -27,10 +27,15 @@ PARTICLE = re.compile(r"\}`?(?:은|는|이|가|을|를|과|와|으로|로|이라
 BOTH = re.compile(r"은\(는\)|는\(은\)|이\(가\)|가\(이\)|을\(를\)|를\(을\)|와\(과\)|과\(와\)|\(으\)로")
 
 
-def faults_of(entry: Written, language: str) -> Iterator[str]:
-    """A sentence for each fault of a translated entry that no comment of it allows."""
+def faults_of(
+    entry: Written, language: str, glossary: Mapping[str, str] | None = None, interface: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """A sentence for each fault of a translated entry that no comment of it allows. `glossary`: the words that it
+    refuses, each with the one to use; `interface`: what the screen shows, by its English text."""
     allowed = [comment.strip()[len(ALLOW) :] for comment in entry.comments if comment.strip().startswith(ALLOW)]
-    for fault in faults(entry.english, entry.translation, language):
+    found = [*faults(entry.english, entry.translation, language)]
+    found += [*against_glossary(entry, glossary or {}), *quoted_otherwise(entry, interface or {})]
+    for fault in found:
         if not any(fault.startswith(beginning) for beginning in allowed if beginning):
             yield fault
 

@@ -134,9 +134,7 @@ def _problems(entry: Written, language: str, words: Mapping[str, str], interface
     elif entry.fuzzy:
         yield "fuzzy, since the English text has changed"
     else:
-        yield from faults.faults_of(entry, language)
-        yield from faults.against_glossary(entry, words)
-        yield from faults.quoted_otherwise(entry, interface)
+        yield from faults.faults_of(entry, language, words, interface)
 
 
 def complete_notebooks(repository: Repository) -> list[Path]:
