@@ -252,6 +252,22 @@ def gpt(width: int) -> Callable[[Names], nn.Module]:
     return lambda names: names["GPT"](names["V"], width, 2, 2, 2 * width)
 
 
+BACK = 3  # lesson 06's models name the digit that many places back
+
+
+def _digits_right(names: Names, model: Model, loss: float) -> float:
+    asked = torch.randint(10, (500, 64), generator=torch.Generator().manual_seed(1))
+    return float(100 * (model(asked).argmax(-1)[:, BACK:] == asked[:, :-BACK]).double().mean())
+
+
+DIGITS = Task(
+    lambda names, copies: (torch.randint(10, (copies, 32, 16)),),
+    lambda model, batch: F.cross_entropy(model(batch[0])[:, BACK:].flatten(0, 1), batch[0][:, :-BACK].flatten()),
+    _digits_right,
+    more_is_better=True,
+)
+
+
 def knows(losses: Sequence[float]) -> list[bool]:
     """At which rates lesson 05's rhyme is learnt, by the largest losses of the starts."""
     return [loss < 0.3 for loss in losses]
@@ -309,6 +325,22 @@ SWEEPS = {
             max(found.at_best("width 64")) < 0.75 * min(found.at_best("width 32"))
             and 0.95 < min(found.at_best("width 32")) / max(found.at_best("width 16")) < 1
             and max(found.at_best("width 64")) < min(found.at_best("width 64, RMSNorm and SwiGLU"))
+        ),
+    ),
+    "positions": Sweep(
+        "in sentences four times as long, each at its best rate, learnt and sinusoidal positions find fewer of the "
+        "digits than a bias or rotary positions",
+        before_claim("distance_reaches_further"),
+        {
+            way: lambda names, way=way: names["MyReader"](way)  # type: ignore[misc]
+            for way in ("learnt", "sinusoidal", "bias", "rotary")
+        },
+        DIGITS,
+        (0.0005, 0.0015, 0.005, 0.015, 0.05),
+        600,
+        lambda found: (
+            max(*found.at_best("learnt"), *found.at_best("sinusoidal")) < 50
+            and min(*found.at_best("bias"), *found.at_best("rotary")) > 85
         ),
     ),
     "reads": Sweep(

@@ -961,8 +961,10 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 #   position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are four
 #   times as many of them. In still longer sentences it loses more, for the same reason.
 # - How much is lost depends on the training. With four times the rate (`lr=0.02`) the bias loses only 1 in 100, but the
-#   rotary positions lose more than that, and with a quarter of the rate the bias loses a third. The learnt and the
-#   sinusoidal positions don't come near at any of these rates.
+#   rotary positions lose more than that, and with a quarter of the rate the bias loses a third. So we also gave each of
+#   the four five rates, from 0.0005 to 0.05, and three starts. At their best rates, the learnt positions get 31 % of
+#   the long sentences' digits right on average, the sinusoidal ones 38 %, the bias 96 %, and the rotary ones all but a
+#   few in ten thousand.
 #
 # Change `steps`, `back` or the rate, and see which of these results remain. With `width=16` the rotary positions have
 # only eight hands, most of them slow, and they fail in long sentences too. (A click on the three dots of a cell opens

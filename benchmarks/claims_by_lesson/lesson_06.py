@@ -29,5 +29,6 @@ CLAIMS = {
                 short > 0.97 and max(learnt, sinusoidal) < 0.6 < bias < 0.8 < rotary
             ),
         },
+        sweep="positions",
     ),
 }

@@ -17,8 +17,6 @@ from grader.models.sweeps import Measured, sweep
 FOUND = claims.claims_of(read_folder(claims.ROOT / "lessons"))
 QUICK = "small_matrices_average"  # nothing is trained for it
 TRAINS = ("torch.optim.", "learn_to_read(")
-# These compare at one rate, and wait for their comparison in benchmarks/sweeps.py.
-AT_ONE_RATE = {"distance_reaches_further", "two_layers_copy_words"}
 
 
 def test_every_claim_has_an_entry_and_every_entry_a_claim():
@@ -101,7 +99,7 @@ def is_fair(name: str) -> bool:
 
 @pytest.mark.parametrize("name", sorted(claims.CLAIMS))
 def test_a_claim_that_compares_does_so_at_several_rates(name):
-    assert is_fair(name) != (name in AT_ONE_RATE)
+    assert is_fair(name)
 
 
 def test_a_claim_without_its_comparison_is_noticed(monkeypatch):
