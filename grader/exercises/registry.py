@@ -126,7 +126,7 @@ def _unused_words(lesson: ModuleType) -> Iterator[str]:
         if words is not None:
             yield from words.unused()
         else:
-            yield f"{_path(lesson, path.name)}:1 {path.stem}: no {path.stem}.py reads it with spec = Spec(__name__)"
+            yield f"{_path(lesson, path.name)}:1 {path.stem}: no {path.stem}.py reads it with Spec or Words"
 
 
 def _read_by(module: str) -> list[Words]:

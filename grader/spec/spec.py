@@ -95,17 +95,20 @@ class Spec:
     ) -> Exercise:
         """The exercise; `Exercise` says what each argument is.
 
-        `signature`: None for the reference's parameters; a module's has to be given, since its reference takes a
-        `Setup`. `outputs`: axes by name. `mistakes`: what recognises a mistake, by its id; `CourseError` for an id
-        without words. A name in CamelCase is a module's.
+        `signature`: None for the reference's parameters. `outputs`: axes by name. `mistakes`: what recognises a
+        mistake, by its id. A name in CamelCase is a module's. `CourseError` for an id without words, and for a module
+        without a signature, since its reference takes a `Setup`.
         """
+        is_module = self.name[0].isupper()
+        if is_module and signature is None:
+            raise CourseError(f"{caller()} a module has no signature, expected that of its constructor: signature=(…)")
         listed = mistakes if isinstance(mistakes, tuple) else tuple(self._listed(*item) for item in mistakes.items())
         return Exercise(
             name=self.name,
             lesson=self.lesson,
             points=points,
             parts=parts,
-            kind="module" if self.name[0].isupper() else "function",
+            kind="module" if is_module else "function",
             signature=parameters_of(reference) if signature is None else signature,
             outputs=tuple(Output(name, axes) for name, axes in (outputs or {}).items()),
             cases=cases,

@@ -53,6 +53,8 @@ def test_name_lesson_kind_and_signature_come_from_the_file_and_the_reference(spe
     assert function.outputs == (Output("out", "... T"), Output("more", "T"))
     module = spec_of("Doubler").exercise(first, points=2, parts=(), signature=("d_model",))
     assert (module.name, module.kind, module.signature) == ("Doubler", "module", ("d_model",))
+    with pytest.raises(CourseError, match=r"test_spec\.py:\d+ test_spec: a module has no signature, expected that of"):
+        spec_of("Doubler").exercise(first, points=2, parts=())
     quiz = spec_of("quiz_42").quiz(2, ())
     assert (quiz.name, quiz.lesson, quiz.kind) == ("quiz_42", "42_everything", "answers")
 
