@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
 from grader.authoring import Repository, build, verify
@@ -193,6 +195,32 @@ def test_a_second_edit_keeps_the_text_that_was_translated():
     assert again == made
 
 
+def test_an_edit_that_is_taken_back_leaves_no_trace():
+    old = {"a": [Written("The rows sum to one.", "행의 합은 1입니다.")]}
+    edited = brought_up_to_date(old, {"a": entries("The rows all sum to one.")})
+    assert edited["a"][0].fuzzy
+    (back,) = brought_up_to_date(edited, {"a": entries("The rows sum to one.")})["a"]
+    assert (back.translation, back.fuzzy, back.before) == ("행의 합은 1입니다.", False, "")
+
+
+TEXTS = st.lists(st.sampled_from([f"{first} {second} tokens." for first in "ABCD" for second in ("two", "three")]))
+
+
+@given(st.dictionaries(st.sampled_from("ab"), TEXTS), st.dictionaries(st.sampled_from("abc"), TEXTS), st.data())
+def test_merging_loses_no_translation_and_changes_nothing_the_second_time(before, after, data):
+    old = {
+        name: [Written(text, f"{text} 번역", fuzzy=data.draw(st.booleans())) for text in dict.fromkeys(texts)]
+        for name, texts in before.items()
+    }
+    wanted = {name: entries(*texts) for name, texts in after.items()}
+    made = brought_up_to_date(old, wanted)
+    now = [one.english for catalogue in made.values() for one in catalogue if not one.obsolete]
+    assert sorted(now) == sorted({text for texts in after.values() for text in texts})
+    kept = {one.translation for catalogue in made.values() for one in catalogue}
+    assert {one.translation for catalogue in old.values() for one in catalogue} <= kept
+    assert brought_up_to_date(made, wanted) == made
+
+
 def test_a_text_that_moves_takes_its_translation_along():
     old = {"a": [Written("Moved on.", "옮겼습니다.", comments=("allow: code",))], "b": []}
     made = brought_up_to_date(old, {"b": entries("Moved on.")})
@@ -367,6 +395,7 @@ def test_an_english_edit_of_a_complete_catalogue_is_refused_until_it_is_approved
     translate.merge(german, "de", forget=True, tell=lambda _line: None)
     rebuilt(german)
     verify(german, ())
+    assert translate.complete_notebooks(german) == [german.notebooks / "de" / "01_toy.ipynb"]
 
 
 def test_a_german_notebook_in_which_somebody_wrote_is_kept(german):
@@ -435,7 +464,9 @@ FRENCH = {  # a third language is a catalogue, and no code
     "00 · Start here": "00 · Commencez ici",
     "2 · What a check tells you": "2 · Ce que dit une vérification",
     "3 · Solve it": "3 · À vous",
+    "4 · When you are stuck": "4 · Bloqué ?",
     "5 · Your progress": "5 · Vos progrès",
+    "6 · Keys worth knowing": "6 · Raccourcis",
     "| Ctrl+Z | undo |": "| Ctrl+Z | annuler |",
     "| Ctrl+S | save |": "| Ctrl+S | enregistrer |",
 }
@@ -446,6 +477,9 @@ def test_fifteen_words_of_french_are_a_third_language():
     english = instructors_notebook(lesson, exercises())
     units = [unit.text for cell in lesson.cells if not cell.is_code for unit in units_of(cell.source)]
     assert FRENCH.keys() <= set(units)
+    assert (
+        len([word for text in FRENCH.values() for word in re.findall(r"[^\W\d_]{2,}|À", text) if word != "Ctrl"]) == 15
+    )
     made = brought_up_to_date({}, {"lessons/00_start_here": entries(*units)})["lessons/00_start_here"]
     for one in made:
         one.translation = FRENCH.get(one.english, "")

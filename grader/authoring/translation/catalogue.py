@@ -175,9 +175,13 @@ def _carried_over(english: str, same: Written | None, gone: Mapping[str, Written
     """A new entry with the translation that the catalogues have for it, or for a text that is gone and resembles it."""
     if same is not None:
         return Written(english, same.translation, same.fuzzy, same.before if same.fuzzy else "", same.comments)
-    close = get_close_matches(english, [text for text in gone if text not in taken], n=1, cutoff=ALIKE)
+    left = [text for text in gone if text not in taken]
+    undone = [text for text in left if gone[text].before == english]  # an edit was taken back
+    close = undone or get_close_matches(english, left, n=1, cutoff=ALIKE)
     if not close:
         return Written(english, "")
     taken.add(close[0])
     old = gone[close[0]]
+    if undone:
+        return Written(english, old.translation, comments=old.comments)
     return Written(english, old.translation, True, old.before or old.english, old.comments)
