@@ -311,11 +311,11 @@ SWEEPS = {
         lambda found: max(found.at_best("1 head(s)")) < 99.9 < min(found.at_best("2 head(s)")),
     ),
     "tales": Sweep(
-        "at their best rates, width 32 ends hardly lower than 16, and 64 a quarter lower than 32; with "
+        "at their best rates, width 16 ends lower than 8, 32 hardly lower than 16, 64 a quarter lower than 32; with "
         "RMSNorm and SwiGLU each start of width 64 ends higher",
         lambda: run_lesson(until="of_2026", lesson=SMALL_GPT),
         {
-            **{f"width {width}": gpt(width) for width in (16, 32, 64)},
+            **{f"width {width}": gpt(width) for width in (8, 16, 32, 64)},
             "width 64, RMSNorm and SwiGLU": lambda names: names["of_2026"](gpt(64)(names), **names["SIZES"]),
         },
         TALES,
@@ -324,6 +324,7 @@ SWEEPS = {
         lambda found: (
             max(found.at_best("width 64")) < 0.75 * min(found.at_best("width 32"))
             and 0.95 < min(found.at_best("width 32")) / max(found.at_best("width 16")) < 1
+            and max(found.at_best("width 16")) < min(found.at_best("width 8"))
             and max(found.at_best("width 64")) < min(found.at_best("width 64, RMSNorm and SwiGLU"))
         ),
     ),
