@@ -8,13 +8,19 @@ all samples the same.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 GRADER = Path(__file__).parents[1] / "grader"
-ROOMS = ("spec", "exercises", "report", "learner", "judge", "feedback", "views")
+WEBSITE = GRADER.parent / "website"
+ROOMS = ("spec", "exercises", "report", "learner", "judge", "feedback", "views", "subject")
+ALONE = ("languages.py", "course/lateness.py", "authoring/prose.py")  # modules elsewhere that a learner hears of
+# Of a template: what no reader sees, and the attributes that are read.
+UNSEEN = re.compile(r"(?s)<(style|script)\b.*?</\1>|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}")
+READ_ATTRIBUTE = re.compile(r'(?:aria-label|title|alt|placeholder)="([^"]*)"')
 # By the name of what is called: the positions and the names of its arguments that a learner reads.
 READ = {
     "Finding": ((1,), ("message", "hints")),
@@ -39,6 +45,17 @@ EXEMPT = {
     "learner/exchange_modes.py": "commands",
     "feedback/fresh.py": "for teachers, on a terminal",
     "feedback/zips.py": "for teachers, on a terminal",
+    "views/alignment_view.py": "for authors: what a view is given doesn't fit",
+    "views/base.py": "JavaScript",
+    "views/head_explorer.py": "for authors: what a view is given doesn't fit",
+    "views/shape_tracer.py": "for authors: what a view is given doesn't fit",
+    "authoring/prose.py": "marks",
+    "website/__main__.py": "for authors, on a terminal",
+    "website/course.py": "for authors: a setting, or a notebook that isn't up to date",
+    "website/guides.py": "for authors: a link that leads nowhere",
+    "website/index.py": "for authors: a cell that is no longer there",
+    "website/live_views.py": "for authors: a state that isn't stored",
+    "website/references.py": "for authors: what a lesson or the glossary refers to",
     # What torch says of an error, to compare with.
     "exercises/lesson_03/multi_head_attention.py": "torch's words",
     "exercises/lesson_04/masked_softmax.py": "torch's words",
@@ -48,11 +65,12 @@ EXEMPT = {
     "exercises/lesson_08/greedy_decode.py": "torch's words",
     "exercises/lesson_11/head_that_remembers.py": "sizes by their letters",
 }
-ROOMS_WITHOUT_F_STRINGS = ("spec", "exercises", "report", "learner", "judge", "feedback")
+ROOMS_WITHOUT_F_STRINGS = ("spec", "exercises", "report", "learner", "judge", "feedback", "views")
 
 
 # Calls that are given names, numbers and errors, which are the same in every language.
 CODE = {
+    ("subject/zygote_process.py", "replace(outcome.raised, message=f'{said}. {refused}')"),
     ("learner/doctor.py", "Observation(look.__name__.strip('_'), f'{type(error).__name__}: {error}', INSTALL)"),
     (
         "learner/doctor.py",
@@ -125,9 +143,12 @@ def _has_words(value: ast.expr) -> bool:
 
 
 def modules(rooms: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The modules of these rooms, as (path in `grader`, source)."""
-    for path in (path for room in rooms for path in sorted((GRADER / room).rglob("*.py"))):
+    """The modules of these rooms, those elsewhere and the site's, as (path in `grader`, source)."""
+    paths = [path for room in rooms for path in sorted((GRADER / room).rglob("*.py"))]
+    for path in (*paths, *(GRADER / name for name in ALONE)):
         yield path.relative_to(GRADER).as_posix(), path.read_text("utf-8")
+    for path in sorted(WEBSITE.glob("*.py")):
+        yield path.relative_to(WEBSITE.parent).as_posix(), path.read_text("utf-8")
 
 
 def test_what_a_learner_reads_can_be_said_again():
@@ -149,9 +170,10 @@ def test_no_f_string_has_words_for_a_learner():
 
 
 def test_every_exemption_is_needed():
-    assert [inside for inside in EXEMPT if not list(f_strings((GRADER / inside).read_text("utf-8")))] == []
+    sources = dict(modules(ROOMS))
+    assert [inside for inside in EXEMPT if not list(f_strings(sources[inside]))] == []
     for inside, call in CODE:
-        assert call in {fault.partition(": ")[2] for fault in faults((GRADER / inside).read_text("utf-8"))}
+        assert call in {fault.partition(": ")[2] for fault in faults(sources[inside])}
 
 
 @pytest.mark.parametrize(
@@ -194,3 +216,25 @@ def test_what_is_whole_is_not(source):
 def test_an_f_string_with_words_is_found():
     assert list(f_strings("message = f'{name} returned nothing'"))
     assert not list(f_strings("raise ValueError(f'{name} returned nothing')\npart = f'`a b c`: {x}'"))
+
+
+def words_of(template: str) -> list[str]:
+    """The words of a page's template that are in no call of `say`."""
+    seen = UNSEEN.sub(" ", template)
+    texts = [*READ_ATTRIBUTE.findall(seen), re.sub(r"<[^>]*>", " ", seen)]
+    return re.findall(r"[A-Za-z]{2,}", re.sub(r"&\w+;", " ", " ".join(texts)))
+
+
+def test_templates_say_their_words():
+    templates = [GRADER / "feedback" / "page.html", *sorted((WEBSITE / "templates").glob("*.html"))]
+    assert len(templates) > 4
+    assert {path.name: found for path in templates if (found := words_of(path.read_text("utf-8")))} == {}
+
+
+@pytest.mark.parametrize("template", ["<p>For {{ student }}</p>", '<nav aria-label="Pages"></nav>'])
+def test_words_of_a_template_are_found(template):
+    assert words_of(template)
+
+
+def test_what_a_template_says_is_not():
+    assert words_of('<style>p { color: red }</style><p class="a">{{ say("For {x}", x=student) }} {# why #}</p>') == []
