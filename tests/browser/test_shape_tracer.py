@@ -89,7 +89,7 @@ def test_a_model_is_held_against_the_steps(view, notebook, axe, shot):
     view = notebook.cell("import ShapeTracer").locator(".att-view")
     view.wait_for()
     expect(view.locator(".att-title")).to_have_text("Step 19: The whole")
-    expect(view.locator(".att-summary")).to_contain_text("your model differs at step 19, The whole")
+    expect(view.locator(".att-summary")).to_contain_text("Your model differs at step 19, The whole")
     walk(view, "End")
     expect(view.locator(".trace-mine")).to_contain_text(["yours (2, 28, 24)", "✗ yours (2, 29, 24)"])
     shot(view, "tracer-model")

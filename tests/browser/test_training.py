@@ -102,7 +102,7 @@ def test_the_monitor_draws_curves(monitor):
 
 
 def test_arrow_keys_step_through_the_answer_and_say_where_it_looked(alignment):
-    expect(alignment.locator(".att-written")).to_have_text("Expected 2024-05-03, guessed 2024-05-03")
+    expect(alignment.locator(".att-written")).to_have_text("Expected 2024-05-03, guessed 2024-05-03.")
     press(application(alignment), "Control+Home", "ArrowDown", "ArrowDown", "ArrowDown")
     told = 'Character 4 of 11, "4": guessed "4". Looks most at "4" (character 10, 0.93)'
     expect(alignment.locator(".att-sum")).to_contain_text(told)
@@ -119,7 +119,7 @@ def test_another_moment_head_and_date_are_chosen_by_keyboard(alignment):
     choose(alignment, "Heads", "head 1")
     expect(alignment.locator(".att-summary")).to_contain_text("after, head 1;")
     choose(alignment, "Date", "May 1999")
-    expect(alignment.locator(".att-written")).to_have_text("Expected 1999-05, guessed 1999-05")
+    expect(alignment.locator(".att-written")).to_have_text("Expected 1999-05, guessed 1999-05.")
     expect(alignment.locator(".att-sum")).to_contain_text("of 8")
     choose(alignment, "Date", "3 May 2024")
 
