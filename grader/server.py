@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from grader.sentences import say
+
 # What the course needs in the browser; the kernel's side of the first has to be of the same version.
 WIDGETS, VALIDATE = "anywidget", "@jupyter/nbgrader"
 CONFIG = re.compile(r'(?s)<script id="jupyter-config-data" type="application/json">(.*?)</script>')
@@ -63,7 +65,13 @@ def missing_widgets(kernels: str) -> str:
         return ""
     there = server.extensions.get(WIDGETS)
     if there is None:
-        return f"the server's JupyterLab {server.lab} has no {WIDGETS}"
+        return say("the server's JupyterLab {version} has no {package}", version=server.lab, package=WIDGETS)
     if there.split(".")[:2] != kernels.split(".")[:2]:  # as anywidget's own range of versions
-        return f"the server's JupyterLab {server.lab} has {WIDGETS} {there}, and this kernel has {kernels}"
+        return say(
+            "the server's JupyterLab {version} has {package} {there}, and this kernel has {here}",
+            version=server.lab,
+            package=WIDGETS,
+            there=there,
+            here=kernels,
+        )
     return ""

@@ -31,7 +31,7 @@ FOR_TEACHERS = (
     *("feedback/fresh.py", "feedback/zips.py"),
     "learner/reads.py",  # the heads of a table that lessons print, which stay English
 )
-WORDS_ELSEWHERE = ("exercises/own.py", "languages.py")
+WORDS_ELSEWHERE = ("exercises/own.py", "languages.py", "server.py", "course/lateness.py")
 PREDICTION, DOCSTRING = "prediction ", "docstring of "  # begin what an entry is
 PAGES = ("about.md", "index.md", "install.md", "reference.md")
 
