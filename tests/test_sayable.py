@@ -17,12 +17,13 @@ import pytest
 GRADER = Path(__file__).parents[1] / "grader"
 WEBSITE = GRADER.parent / "website"
 ROOMS = ("spec", "exercises", "report", "learner", "judge", "feedback", "views", "subject")
+# Modules elsewhere that a learner hears of.
 ALONE = (
     "languages.py",
     "server.py",
     "course/lateness.py",
     "authoring/prose.py",
-)  # modules elsewhere that a learner hears of
+)
 # Of a template: what no reader sees, and the attributes that are read.
 UNSEEN = re.compile(r"(?s)<(style|script)\b.*?</\1>|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}")
 READ_ATTRIBUTE = re.compile(r'(?:aria-label|title|alt|placeholder)="([^"]*)"')
