@@ -192,9 +192,8 @@ compare_guess("04_it_writes", outcome)
 # When it writes, there is no later word, and far fewer of its answers are right, as the line "right from the words so
 # far" shows.
 #
-# The third start has twelve words, and from there the model writes the rhyme. The reason is that in training the last
-# of the twelve places had no later word to look at. There, and only there, the model had to learn from what comes
-# before.
+# The third start has twelve words, and from there the model writes the rhyme. In training the last of the twelve
+# places had no later word to look at. There, and only there, the model had to learn from what comes before.
 
 # %% [markdown]
 # ### Hide a score
@@ -299,8 +298,7 @@ plt.show()
 #
 # ## 3 · Two conventions
 #
-# Many masks mean the opposite, **True = hide**, and both kinds are in use, even inside PyTorch. They have the same
-# shape, and mixing them up raises no error.
+# Many masks mean the opposite, **True = hide**, and both kinds are in use, even inside PyTorch.
 
 # %%
 may_attend = torch.ones(3, 3, dtype=torch.bool).tril()

@@ -1052,8 +1052,7 @@ show(says, list(ways), ["loss at the end", "goes on"])
 # %% [markdown]
 # The tower with pre-norm knows the rhyme, and the other one writes the same word again and again. But both had the same
 # learning rate, and in lesson 02 a rate that suited one side didn't suit the other. So we give both of them five rates,
-# from 0.0003 to 0.03, with 300 steps and three starts each. That takes about ten minutes, so the losses are stored with
-# the course.
+# from 0.0003 to 0.03, with 300 steps and three starts each (stored with the course, as before).
 
 # %%
 predict(
@@ -1129,8 +1128,8 @@ show_reads(yours=my_share)
 # Without norms, twenty-four layers read two sentences in five at best, and from one of the three starts hardly any.
 # With a norm in either place they read all of them, from every start. Pre-norm reads more than 85 % at all five rates, and
 # post-norm at all but the largest, where one start of three stops at half. (The three last rows have 300 steps, and rates
-# from 0.0003 to 0.03.) These sentences don't need so many layers, since two read them, too. And in one try twelve layers
-# read 99 % without norms (`no_norm_residual`, `depth=12`, a rate of 0.003). The deeper a stack is, the more it needs them.
+# from 0.0003 to 0.03.) These sentences don't need so many layers, and with twelve a reader may do without norms. Try
+# `no_norm_residual` with `depth=12` and a rate of 0.003.
 #
 # ## 11 · Quiz
 #
