@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import html
+import inspect
 import json
 import re
+from dataclasses import asdict
 
 import pytest
+from click.testing import CliRunner
 
 from grader import kernel, languages
+from grader.cli.main import main
+from grader.exercises.registry import exercises
 from grader.languages import language, shown, speaking
+from grader.learner import doctor, progress, starter_code
 from grader.learner import predict as predicting
 from grader.learner.predict import compare_guess, predict
 from grader.report.html import as_html
@@ -17,8 +24,9 @@ from grader.report.text import as_text
 from grader.sentences import Said, Several, Together, say
 from grader.views.base import with_words
 from grader.views.prediction import Prediction
+from grader.views.progress_table import ProgressTable
 from tests.exercises import scores
-from tests.pseudo import english_in, pseudo_language
+from tests.pseudo import english_in, in_catalogues, pseudo_language
 
 KOREAN = {
     "{name}: not passed yet": "{name}: 아직 통과하지 못함",
@@ -170,6 +178,87 @@ def left_in_english(report) -> list[str]:
 @pytest.mark.parametrize("sample", WRONG[7::ONE_IN], ids=str)
 def test_a_report_has_no_word_that_cannot_be_said_in_another_language(sample):
     assert left_in_english(scores.report_on(sample)) == []
+
+
+def words_left(shown_to: object, *same: str) -> list[str]:
+    """The English words of what is displayed, as text and as HTML."""
+    page = shown_to._repr_html_() if hasattr(shown_to, "_repr_html_") else ""
+    labels = " ".join(re.findall(r'aria-label="([^"]*)"', page))
+    page = re.sub(r"<(style|code)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return english_in(html.unescape(f"{shown_to!r}\n{re.sub('<[^>]*>', ' ', page)} {labels}"), *same)
+
+
+def test_a_diagnosis_of_the_machine_can_be_said_in_another_language(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "exchange", lambda: tmp_path / "nowhere", raising=False)
+    (tmp_path / "progress.json").write_text("[]")
+    names = "Python PyTorch JupyterLab Linux Darwin Windows anywidget nbgrader"
+    with pseudo_language():
+        assert words_left(doctor.doctor(), names) == []
+
+
+def test_every_finding_of_the_doctor_is_in_the_catalogues():
+    calls = [node for node in ast.walk(ast.parse(inspect.getsource(doctor))) if isinstance(node, ast.Call)]
+    given = [
+        value.value
+        for call in calls
+        if getattr(call.func, "id", "") in ("Observation", "say", "shown")
+        for value in call.args
+        if isinstance(value, ast.Constant) and isinstance(value.value, str)
+    ]
+    assert len(given) > 40
+    assert set(given) - in_catalogues() == {"Python", "PyTorch", "JupyterLab"}
+
+
+def test_a_prediction_and_its_answer_can_be_said_in_another_language(monkeypatch, capsys):
+    monkeypatch.setattr(predicting, "_asked", {})
+    ours = "How much? one two percent"  # what a lesson gives: its catalogue has it
+    with pseudo_language():
+        for name, given in {
+            "a": {"choices": ["one", "two"], "guess": "c"},
+            "b": {"low": 0, "high": 9, "unit": "percent", "guess": 10},
+            "c": {"low": 0, "guess": -1},
+            "d": {"high": 9, "guess": "x"},
+            "e": {"guess": "x"},
+            "f": {"low": 0, "high": 9, "unit": "percent", "guess": 5},
+        }.items():
+            asked = predict(name, "How much?", **given)
+            assert words_left(asked, ours) == []
+            for outcome in ("one", 5, 5.1, 9):
+                asked.seen = False
+                assert words_left(predicting._compared(name, outcome), ours) == []
+        assert english_in(capsys.readouterr().out, ours) == []
+
+
+def test_progress_can_be_said_in_another_language():
+    kept = {
+        "first_steps": progress.Record(tries=2, best=1.0, passed_at="2026-11-20"),
+        "stable_softmax": progress.Record(tries=1, solution_at="2026-11-20"),
+        "teachers_own": progress.Record(tries=1, best=0.5),
+    }
+    path = kernel.progress_file()
+    document = {"exercises": {name: asdict(record) for name, record in kept.items()}}
+    path.write_text(json.dumps(document | {"guesses": {"a": 1}, "sure": {"a": 90}, "outcomes": {"a": True}}))
+    with pseudo_language():
+        shown_to = CliRunner().invoke(main, ["progress"]).output
+        assert english_in(shown_to, *exercises(), "teachers_own own") == []
+        table = ProgressTable(progress.rows, progress.predictions)
+        assert english_in(repr(table)) == []
+        assert english_in(table.get_state("summary")["summary"]) == []
+
+
+@pytest.mark.parametrize("name", ["solution", "reset"])
+def test_what_is_said_of_solutions_can_be_said_in_another_language(capsys, name):
+    with pseudo_language():
+        for exercise in ("first_steps", "first_step", "nothing like it"):
+            getattr(starter_code, name)(exercise)
+        said = capsys.readouterr().out
+    assert said
+    assert (
+        english_in(
+            "\n".join(line for line in said.splitlines() if "⟦" in line), "first_steps 'nothing like it' first step"
+        )
+        == []
+    )
 
 
 def test_a_word_that_cannot_be_said_is_found():

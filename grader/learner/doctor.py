@@ -153,10 +153,10 @@ def _packages() -> Iterator[Observation]:
     needed = requirements()
     problems = [sentence for sentence in map(problem, needed) if sentence]
     if problems:
-        yield Observation("Packages", Several(problems), INSTALL)
+        yield Observation(say("Packages"), Several(problems), INSTALL)
     else:
         there = say("all {count} are there, in versions that the course works with", count=len(needed))
-        yield Observation("Packages", there)
+        yield Observation(say("Packages"), there)
 
 
 def _torch() -> Iterator[Observation]:
@@ -175,10 +175,10 @@ def _check() -> Iterator[Observation]:
 
     report = evaluate(exercises()["first_steps"], LocalSubject({"first_steps": lambda x: 2 * x + 1}))
     if report.passed:
-        yield Observation("Checks", say("a right answer passes"))
+        yield Observation(say("Checks"), say("a right answer passes"))
     else:
         advice = say("The right answer in lesson 00 fails: {report}", report=report)
-        yield Observation("Checks", say("a right answer fails"), advice)
+        yield Observation(say("Checks"), say("a right answer fails"), advice)
 
 
 def _extensions() -> Iterator[Observation]:
@@ -204,7 +204,7 @@ def _extensions() -> Iterator[Observation]:
             missing = say("{extension} is missing (needed for {purpose})", extension=name, purpose=say(purpose))
             yield Observation(title, missing, INSTALL_THERE if server else INSTALL)
     if server and WIDGETS in server.extensions and (reason := missing_widgets(anywidget.__version__)):
-        yield Observation("Interactive pictures", reason, INSTALL_THERE)
+        yield Observation(say("Interactive pictures"), reason, INSTALL_THERE)
 
 
 def _kernel() -> Iterator[Observation]:
@@ -216,10 +216,10 @@ def _kernel() -> Iterator[Observation]:
     found = Path(sys.executable if re.fullmatch(r"python[\d.]*", command) else command)
     same = found.parent.resolve() == Path(sys.executable).parent.resolve()
     if same:
-        yield Observation("Kernel", say("python3 is this Python"))
+        yield Observation(say("Kernel"), say("python3 is this Python"))
         return
     advice = say("Register this Python: `{python} -m ipykernel install --sys-prefix`.", python=_home(sys.executable))
-    yield Observation("Kernel", say("python3 is another Python, {python}", python=_home(found)), advice)
+    yield Observation(say("Kernel"), say("python3 is another Python, {python}", python=_home(found)), advice)
 
 
 def _progress() -> Iterator[Observation]:
@@ -229,13 +229,13 @@ def _progress() -> Iterator[Observation]:
     path = progress_file()
     if path is None:
         yield Observation(
-            "Progress", "is not kept (GRADER_PROGRESS=off)", "Unset GRADER_PROGRESS to keep it.", needed=False
+            say("Progress"), "is not kept (GRADER_PROGRESS=off)", "Unset GRADER_PROGRESS to keep it.", needed=False
         )
         return
     if reason := progress.unmounted(path):
         advice = "Mount the drive, or set GRADER_PROGRESS to another file."
         lost = say("is not kept in {path}: {reason}", path=_home(path), reason=say(reason))
-        yield Observation("Progress", lost, advice)
+        yield Observation(say("Progress"), lost, advice)
         return
     folder = next(p for p in [path.parent, *path.parents] if p.exists())
     advice = say("Make {folder} writable, or set GRADER_PROGRESS to another file.", folder=_home(folder))
@@ -244,18 +244,18 @@ def _progress() -> Iterator[Observation]:
         odd = progress.read(path)[1]
     except OSError as error:
         unread = say("{path} can't be read: {error}", path=_home(path), error=error.strerror)
-        yield Observation("Progress", unread, advice or say("Make it readable."))
+        yield Observation(say("Progress"), unread, advice or say("Make it readable."))
         return
     if odd:
         yield Observation(
-            "Progress",
+            say("Progress"),
             say("{path} is damaged", path=_home(path)),
             "The next check puts this file aside and starts a new one with whatever can still be read.",
             needed=False,
         )
     else:
         template = "is kept in {path}" if path.is_file() else "will be kept in {path}"
-        yield Observation("Progress", say(template, path=_home(path)), advice)
+        yield Observation(say("Progress"), say(template, path=_home(path)), advice)
 
 
 def _memory() -> Iterator[Observation]:
@@ -274,15 +274,15 @@ def _memory() -> Iterator[Observation]:
             size=size,
             count=limit.ended,
         )
-        yield Observation("Memory", ended, STOP_KERNELS, needed=False)
+        yield Observation(say("Memory"), ended, STOP_KERNELS, needed=False)
     elif limit.size < ENOUGH:
         wanted = say(
             "Lesson 07 takes up to {size} GB, so ask whoever looks after the server to allow more.",
             size=f"{LARGEST / 1e9:.1f}",
         )
-        yield Observation("Memory", said, wanted, needed=False)
+        yield Observation(say("Memory"), said, wanted, needed=False)
     else:
-        yield Observation("Memory", said)
+        yield Observation(say("Memory"), said)
 
 
 def _disk() -> Iterator[Observation]:
@@ -301,7 +301,7 @@ def _disk() -> Iterator[Observation]:
             advice = (
                 "Remove what isn't needed, or ask whoever looks after the machine. No work can be saved on a full disk."
             )
-            yield Observation("Disk", detail, advice)
+            yield Observation(say("Disk"), detail, advice)
 
 
 def _exchange() -> Iterator[Observation]:
@@ -309,14 +309,14 @@ def _exchange() -> Iterator[Observation]:
 
     found = exchange()
     if isinstance(found, str):
-        yield Observation("Exchange", found)
+        yield Observation(say("Exchange"), found)
     elif found is not None:
         wrong = list(faults(found))
         for detail, command in wrong:
             advice = say("Ask whoever looks after the exchange to run `{command}`.", command=command)
-            yield Observation("Exchange", detail, advice)
+            yield Observation(say("Exchange"), detail, advice)
         if not wrong:
-            yield Observation("Exchange", say("{folder} has the right permissions", folder=found))
+            yield Observation(say("Exchange"), say("{folder} has the right permissions", folder=found))
 
 
 def _formgrader() -> Iterator[Observation]:
@@ -328,7 +328,7 @@ def _formgrader() -> Iterator[Observation]:
     course = Path(settings([os.getcwd()]).CourseDirectory.get("root", "") or os.getcwd())
     if server and (course / "source").is_dir():
         opens = "opens in its own browser tab on a hub, at {address}; inside JupyterLab it would be a grey page"
-        yield Observation("Formgrader", say(opens, address=f"{server}formgrader"))
+        yield Observation(say("Formgrader"), say(opens, address=f"{server}formgrader"))
 
 
 def _home(path: str | Path) -> str:

@@ -20,7 +20,7 @@ from grader.markup import inline
 from grader.sentences import say
 from grader.views.prediction import Prediction
 
-CAME_OUT = "Result"
+CAME_OUT = say("Result")
 ANSWERS = Path(__file__).parent / "answers"  # of the lessons, by number: what the build writes there
 LOOK = "show"  # in place of a guess
 NEAR = 0.1  # how far a number may be off to count as right: this share of what is possible, or else of what came out
@@ -200,7 +200,7 @@ class Comparison:
         return "\n".join(shown(line) for line in (guess, outcome, self.remark) if line)
 
     def _repr_html_(self) -> str:
-        cells = [("You guessed", self.guess)] if self.guess else []
+        cells = [(say("You guessed"), self.guess)] if self.guess else []
         cells.append((CAME_OUT, self.outcome))
         heads = "".join(f'<th scope="col">{shown(head)}</th>' for head, _ in cells)
         texts = "".join(f"<td>{inline(shown(text))}</td>" for _, text in cells)
