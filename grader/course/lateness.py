@@ -34,10 +34,10 @@ HandIn = TypeVar("HandIn")
 DAY = timedelta(days=1)
 # Lengths of time in words, for one and for more, each with its seconds.
 _UNITS = (
-    ("{count} day", "{count} days", 86_400),
-    ("{count} hour", "{count} hours", 3_600),
-    ("{count} minute", "{count} minutes", 60),
-    ("{count} second", "{count} seconds", 1),
+    (say("{count} day"), say("{count} days"), 86_400),
+    (say("{count} hour"), say("{count} hours"), 3_600),
+    (say("{count} minute"), say("{count} minutes"), 60),
+    (say("{count} second"), say("{count} seconds"), 1),
 )
 
 
@@ -56,8 +56,8 @@ class LateDays:
         in points."""
         moved = ""
         if self.moved:
-            template = "due date moved by {time}: {why}" if self.why else "due date moved by {time}"
-            moved = say(template, time=duration(self.moved), **({"why": self.why} if self.why else {}))
+            moved = say("due date moved by {time}", time=duration(self.moved))
+            moved = say("{moved}: {why}", moved=moved, why=self.why) if self.why else moved
         late = self._late(rule, penalty) if self.since or self.days else ""
         return say("{moved}; {late}", moved=moved, late=late) if moved and late else moved or late
 
@@ -66,11 +66,11 @@ class LateDays:
         if not self.days:
             return say("{time} late, within the grace period of {grace}", time=since, grace=duration(rule.grace))
         charged, parts = self.days - self.free, [say("{time} late", time=since)]
-        counted = [_count(self.free, "{count} free day", "{count} free days")] if self.free else []
+        counted = [_count(self.free, say("{count} free day"), say("{count} free days"))] if self.free else []
         if charged and rule.percent_a_day is not None:
             counted.append(say("{count} at {percent} %", count=charged, percent=f"{rule.percent_a_day:g}"))
         if counted:
-            begun = _count(self.days, "{count} day begun", "{count} days begun")
+            begun = _count(self.days, say("{count} day begun"), say("{count} days begun"))
             parts.append(say("{begun}: {counted}", begun=begun, counted=Several(counted, ", ")))
         parts += [say("{points} points off", points=f"{penalty:g}")] if penalty else []
         return Several(parts, ", ")

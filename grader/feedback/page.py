@@ -105,10 +105,10 @@ class ShownCell:
     def label(self) -> str:
         """What kind of cell it is, in words for a reader."""
         if self.flags.get("task"):
-            return "Task"
+            return say("Task")
         if self.flags.get("solution"):
-            return "Your answer"
-        return "Check" if self.grade_id.endswith(CHECK) else "Tests"
+            return say("Your answer")
+        return say("Check") if self.grade_id.endswith(CHECK) else say("Tests")
 
 
 def hide(cells: Sequence[ShownCell], config: Any) -> list[ShownCell]:
@@ -310,7 +310,7 @@ def _parts(result: ExerciseResult) -> str:
     for part, (earned, possible) in zip(result.parts, result.part_points, strict=True):
         named[part.state].append(shown(named_with_points(part, earned, possible)))
     said = [say("{passed} of {total} parts passed.", passed=passed, total=len(result.parts))]
-    for words, state in (("Failed: {parts}.", State.FAILED), ("Not judged: {parts}.", State.NOT_JUDGED)):
+    for words, state in ((say("Failed: {parts}."), State.FAILED), (say("Not judged: {parts}."), State.NOT_JUDGED)):
         if named[state]:
             said.append(say(words, parts="; ".join(named[state])))
     return together(*said)

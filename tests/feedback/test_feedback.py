@@ -8,8 +8,10 @@ import json
 import re
 import sqlite3
 import zipfile
+from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from time import process_time
 
 import nbformat
@@ -23,19 +25,27 @@ from grader.book.rebuild import RESULT, dump, own_cells, rebuild
 from grader.book.shown import CellMark, FeedbackMarks
 from grader.cli.main import main
 from grader.course.class_directory import ClassDirectory
+from grader.course.lateness import LateDays
 from grader.course.release import Release
 from grader.course.roster import Person, update
+from grader.course.settings import CourseSettings
 from grader.errors import CourseError
+from grader.exercises.registry import exercises
 from grader.feedback.fresh import write_feedback
 from grader.feedback.page import MOST, Feedback
 from grader.feedback.safe_html import MOST_CODE, highlight_code, markdown2html, page_code, page_markdown
+from grader.judge.disclosure import GENERAL
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
-from grader.judge.result import SubmissionResult
+from grader.judge.result import CONFINED, UNSAFE, SubmissionResult
 from grader.judge.result import TestResult as ResultOfTest
-from grader.report import ExerciseResult, PartResult
+from grader.judge.words import footer
+from grader.report import ExerciseResult, PartResult, Stop
+from grader.report.words import FirstFix
+from grader.sentences import say
 from tests.batch.test_own_cells import OWN
 from tests.classroom import LESSON, answered, classroom_at, solved
+from tests.pseudo import CODE, english_in, pseudo_language
 
 FILE = f"{LESSON}.ipynb"
 SHAPE, VALUES = (
@@ -517,3 +527,49 @@ def test_a_language_that_there_is_not_is_told_with_its_line(course, tmp_path):
     done = grader("roster", course.root, people)
     assert done.exit_code == 2
     assert "line 3: language is 'Klingon', expected one of en" in done.output
+
+
+NOT_WRITTEN = (
+    "`{name}` is not written yet: replace `raise NotImplementedError()` with your code, run the cell, and check again."
+)
+MISTAKE = exercises()["stable_softmax"].mistakes[0]
+
+
+def _results() -> Iterator[SubmissionResult]:
+    """Results with all that a page may say of one."""
+    parts = [part.name for part in exercises()["stable_softmax"].parts]
+    waits = PartResult(parts[2], False, 1, "values-first", judged=False)
+    unwritten = PartResult("returns the right shape", False, 1, "not-written", say(NOT_WRITTEN, name="first_steps"))
+    failed = replace(FAILED, symptom=MISTAKE.symptom, hints=MISTAKE.hints)
+    failed = replace(failed, parts=(SHAPE, replace(VALUES, name=parts[1], message=GENERAL), waits))
+    stop = Stop(3, "x = y", "NameError", "name 'y' is not defined")
+    for one in (
+        failed,
+        PASSED,
+        replace(FAILED, parts=(unwritten,), score=0.0, symptom="", hints=()),
+        replace(failed, broken=True),
+        replace(failed, first_fix="stable_softmax", first_fix_why=FirstFix.FAILING, stop=stop),
+        replace(failed, score=0.5, carried=0.25, carried_with=("stable_softmax", "attend")),
+    ):
+        for confinement in (CONFINED, UNSAFE):
+            yield SubmissionResult((one,), tests=TESTS, confinement=confinement)
+
+
+def test_a_page_has_no_word_that_cannot_be_said_in_another_language(course, monkeypatch):
+    monkeypatch.setattr(languages, "languages", lambda: {"en": "English", CODE: "⟦⟧"})
+    data, shown, *whose = _parts_of(course, "bo")
+    document = json.loads(data)
+    taught = [cell for cell in document["cells"] if cell["cell_type"] == "code"]  # texts are the lesson's own
+    late = LateDays(timedelta(days=2, hours=3), 3, 1, timedelta(days=1), "ill").words(
+        CourseSettings(percent_a_day=10.0)
+    )
+    marks = {name: replace(mark, extra=0.5, by_hand=True) for name, mark in shown.marks.items()}
+    for result in _results():
+        document["metadata"][RESULT] = result.to_plain()
+        document["cells"] = [*taught, {"cell_type": "markdown", "metadata": {}, "source": f"*{footer(result)}*"}]
+        for given in (shown, FeedbackMarks(marks, {"essay": ("No response.", "42")}, 1.5, late)):
+            with pseudo_language():
+                page = Feedback(json.dumps(document).encode(), given, *whose, language=CODE).page()
+            page = re.sub(r"<(style|pre|code)\b.*?</\1>", " ", page, flags=re.DOTALL)
+            text = html.unescape(re.sub(r"<[^>]*>", " ", page))
+            assert english_in(text, "one-forgotten bo ill is not defined name NameError first steps") == [], text

@@ -70,7 +70,11 @@ def _words(root: Path) -> list[Entry]:
     modules = [path for path in modules if path.relative_to(package).as_posix() not in FOR_TEACHERS]
     modules += [path for inside in WORDS_ELSEWHERE if (path := package / inside).exists()]
     found = list(_of_modules(root, modules))
-    beside = [*package.glob("authoring/prose.py"), *sorted(package.glob("subject/*.py"))]
+    beside = [
+        *package.glob("authoring/prose.py"),
+        *sorted(package.glob("subject/*.py")),
+        package / "course/lateness.py",
+    ]
     found += _of_modules(root, beside, only_said=True)
     for path in sorted((package / "feedback").glob("*.html")):
         found += [Entry(text, _shown(root, path), "") for text, _line in said.of_template(path)]
