@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from sphinx.util import logging
 
 from grader.authoring import states
-from grader.views.base import EXPORT, module, style
+from grader.languages import ENGLISH, spoken
+from grader.views.base import EXPORT, module, style, texts_in, with_words
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -76,15 +77,15 @@ def _write_scripts(app: Sphinx, failed: Exception | None) -> None:
 
 def write_scripts(folder: Path) -> None:
     """Write the host, the views' modules and style sheets, and all states into a folder."""
-    modules = set()
+    modules: dict[str, set[str]] = {}  # with the texts that their states hold
     for file in STATES.glob("*.json"):
         for cell, found in states.load(file).items():
             for order, state in enumerate(found):
-                modules.add(state["module"])
+                modules.setdefault(state["module"], set()).update(texts_in(state["traits"]))
                 key = f"{file.stem}/{cell}-{order}"
                 _write(folder / "states" / f"{key}.js", state_script(key, state))
-    for name in modules:
-        _write(folder / f"{name}.js", script_of(name))
+    for name, texts in modules.items():
+        _write(folder / f"{name}.js", script_of(name, *texts))
     _write(folder / "host.js", host())
     _write(folder / "views.css", style("../../website/live_views.css", *(f"{name}.css" for name in sorted(modules))))
 
@@ -100,17 +101,22 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, "utf-8")
 
 
-def script_of(name: str) -> str:
-    """A view's module, with what answers for Python if there is such a file, as one plain script."""
+def script_of(name: str, *texts: str) -> str:
+    """A view's module, with what answers for Python if there is such a file, as one plain script; with the words of the
+    site's language, those for these `texts` included."""
     answer = HERE / "answers" / f"{name}.js"
-    parts = {"view": DEFAULT.sub("return ", module(f"{name}.js"))}
+    parts = {"view": DEFAULT.sub("return ", _spoken(f"{name}.js", *texts))}
     if answer.exists():
-        parts["answer"] = f"{EXPORT.sub('', module(answer))}\nreturn answer;"
+        parts["answer"] = f"{EXPORT.sub('', _spoken(answer, *texts))}\nreturn answer;"
     made = ",\n".join(f"{part}: (() => {{\n{EXPORT.sub('', source)}\n}})()" for part, source in parts.items())
     return f"window.courseViews.views.{name} = {{\n{made}\n}};\n"
 
 
+def _spoken(file: str | Path, *texts: str) -> str:
+    return module(file) if spoken() == ENGLISH else with_words(module(file), *texts)
+
+
 def host() -> str:
     """The host, which puts views into a page, as a plain script that starts when the page is there."""
-    source = EXPORT.sub("", module(HERE / "host.js"))
+    source = EXPORT.sub("", _spoken(HERE / "host.js"))
     return f"(() => {{\n{source}\nstart(document.currentScript.src);\n}})();\n"

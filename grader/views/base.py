@@ -49,7 +49,7 @@ class View(anywidget.AnyWidget):
 
     def __init__(self, **given: Any) -> None:
         if spoken() != ENGLISH:
-            self._esm = with_words(self._esm, *_texts(given))
+            self._esm = with_words(self._esm, *texts_in(given))
         super().__init__(**given)
 
     def sentence(self) -> str:
@@ -177,14 +177,14 @@ def with_words(source: str, *texts: str) -> str:
     return f"const WORDS = {json.dumps(used, ensure_ascii=False)};\n{source}"
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     """The texts in what a view is given."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from (text for each in value.values() for text in _texts(each))
+        yield from (text for each in value.values() for text in texts_in(each))
     elif isinstance(value, list | tuple):
-        yield from (text for each in value for text in _texts(each))
+        yield from (text for each in value for text in texts_in(each))
 
 
 def style(*names: str) -> str:

@@ -17,15 +17,32 @@ import pytest
 import torch
 import traitlets
 
+from grader import languages
+from grader.authoring import states
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
 from grader.views import Sampler
 from grader.views.base import FOLDER, KernelView, module
 from tests.exercises.lesson_11.prelude import GPT
 from tests.website.choices import CHOICES
+from website.live_views import STATES, script_of
 
 ANSWERS = Path(__file__).parents[2] / "website" / "answers"
 RUNNER = Path(__file__).with_name("answers.mjs")
 NODE = shutil.which("node") or "node"
+# The sentences of stored states after a page has asked for them.
+FIRST = """
+import { readFileSync } from "node:fs";
+const [website, states] = JSON.parse(readFileSync(0, "utf8"));
+const { Model } = await import(`${website}/host.js`);
+const said = [];
+for (const state of states) {
+  const { answer } = await import(`${website}/answers/${state.module}.js`);
+  const model = new Model(state, answer, (error) => { throw error; });
+  model.begin();
+  said.push(model.get("summary"));
+}
+console.log(JSON.stringify(said));
+"""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 State = dict[str, Any]
@@ -192,3 +209,22 @@ def test_a_learners_gpt_is_read_and_another_model_is_not():
     model.norm = torch.nn.LayerNorm(8, eps=1.0)  # the same names, but it computes something else
     assert as_gpt(model, tokens[0]) is None
     assert Sampler(lambda tokens: torch.eye(5)[tokens], list("abcde"), "a b").kept() == {}
+
+
+def test_at_the_start_the_answers_say_what_python_said(tmp_path):
+    script = tmp_path / "first.mjs"
+    script.write_text(FIRST, "utf-8")
+    stored = [state for file in sorted(STATES.glob("*.json")) for cell in states.load(file).values() for state in cell]
+    answered = [state for state in stored if (ANSWERS / f"{state['module']}.js").exists()]
+    assert {state["module"] for state in answered} == set(WALKS)
+    sent = json.dumps([ANSWERS.parent.as_uri(), answered])
+    done = subprocess.run([NODE, script], input=sent, stdout=subprocess.PIPE, text=True, check=True)
+    assert json.loads(done.stdout) == [state["traits"]["summary"] for state in answered]
+
+
+def test_a_site_in_another_language_has_its_words():
+    with languages.speaking("ko"):
+        script = script_of("mask_painter", "cat")
+    known = languages.words_in("ko")
+    assert known["Masked scores"] in script
+    assert "const WORDS" not in script_of("mask_painter")
