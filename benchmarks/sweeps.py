@@ -29,6 +29,7 @@ from torch import Tensor, nn
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.claims import APART, ROOT, Names, cells_for, claims_of, run, seed_moved
+from benchmarks.claims_by_lesson.lesson_06 import FOUR_WAYS
 from grader.authoring.lesson import read_folder
 from grader.authoring.model_solutions import model_solution
 from grader.exercises.registry import exercises
@@ -145,12 +146,8 @@ def store(name: str, asked: Sweep, title: str, rows: list[list[float]]) -> None:
     STORED.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
 
 
-def _same_for_all(names: Names, copies: int) -> Batch:
-    return names["read"].expand(copies, -1, -1), names["wanted"].expand(copies, -1)
-
-
 RHYME = Task(
-    _same_for_all,
+    lambda names, copies: (names["read"].expand(copies, -1, -1), names["wanted"].expand(copies, -1)),
     lambda model, batch: F.cross_entropy(model(batch[0]), batch[1]),
     lambda names, model, loss: loss,
     more_is_better=False,
@@ -160,11 +157,6 @@ RHYME = Task(
 def tower(residual: str) -> Callable[[Names], nn.Module]:
     """Lesson 05's forty-eight blocks, by the name of the residual block."""
     return lambda names: names["tower"](names[residual], lambda x, *two: F.layer_norm(x, x.shape[-1:], *two), 48)
-
-
-def layers(norm: type[nn.Module], size: float) -> Callable[[Names], nn.Module]:
-    """Lesson 05's forty-eight layers, with a norm in each and weights of some size."""
-    return lambda names: names["deep"](norm, size=size)
 
 
 SENTENCES = robot_sentences()
@@ -252,17 +244,14 @@ def gpt(width: int) -> Callable[[Names], nn.Module]:
     return lambda names: names["GPT"](names["V"], width, 2, 2, 2 * width)
 
 
-BACK = 3  # lesson 06's models name the digit that many places back
-
-
 def _digits_right(names: Names, model: Model, loss: float) -> float:
     asked = torch.randint(10, (500, 64), generator=torch.Generator().manual_seed(1))
-    return float(100 * (model(asked).argmax(-1)[:, BACK:] == asked[:, :-BACK]).double().mean())
+    return float(100 * (model(asked).argmax(-1)[:, 3:] == asked[:, :-3]).double().mean())
 
 
-DIGITS = Task(
+DIGITS = Task(  # lesson 06's models name the digit three places back
     lambda names, copies: (torch.randint(10, (copies, 32, 16)),),
-    lambda model, batch: F.cross_entropy(model(batch[0])[:, BACK:].flatten(0, 1), batch[0][:, :-BACK].flatten()),
+    lambda model, batch: F.cross_entropy(model(batch[0])[:, 3:].flatten(0, 1), batch[0][:, :-3].flatten()),
     _digits_right,
     more_is_better=True,
 )
@@ -278,7 +267,7 @@ SWEEPS = {
         "without norms in the layers, no rate makes all three starts learn the rhyme; with them, some rate does",
         before_claim("a_norm_frees_the_start"),
         {
-            f"{title}, size {size:g}": layers(norm, size)
+            f"{title}, size {size:g}": lambda names, norm=norm, size=size: names["deep"](norm, size=size)  # type: ignore[misc]
             for title, norm in (("without", nn.Identity), ("with norms", nn.LayerNorm))
             for size in (0.5, 1, 2)
         },
@@ -332,10 +321,7 @@ SWEEPS = {
         "in sentences four times as long, each at its best rate, learnt and sinusoidal positions find fewer of the "
         "digits than a bias or rotary positions",
         before_claim("distance_reaches_further"),
-        {
-            way: lambda names, way=way: names["MyReader"](way)  # type: ignore[misc]
-            for way in ("learnt", "sinusoidal", "bias", "rotary")
-        },
+        {way: lambda names, way=way: names["MyReader"](way) for way in FOUR_WAYS},  # type: ignore[misc]
         DIGITS,
         (0.0005, 0.0015, 0.005, 0.015, 0.05),
         600,
