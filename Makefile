@@ -46,7 +46,7 @@ test-slow: $(STAMP)  ## whole terms, commands that are killed, several users; th
 	$(BIN)/python tests/stages.py programs slow release $(ARGS)
 
 test-samples: $(STAMP)  ## every sample submission, in the learner's process and behind the judge's pipe
-	SAMPLES=all OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto tests/exercises/test_submissions.py tests/exercises/test_forms.py $(ARGS)
+	SAMPLES=all OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto tests/exercises/test_submissions.py tests/exercises/test_forms.py tests/test_languages.py $(ARGS)
 
 test-other-user: $(STAMP)  ## all of the judge's tests as nobody, or as root for anybody else
 	OMP_NUM_THREADS=1 $(BIN)/python tests/another_user.py $(BIN)/python -m pytest -q -p no:cacheprovider tests/judge $(ARGS)

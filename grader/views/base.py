@@ -170,10 +170,10 @@ def module(name: str | Path) -> str:
 
 def with_words(source: str, *texts: str) -> str:
     """A module's source with the words of the language that is spoken in front, as `WORDS` in `say.js` has them: what
-    they are for its own strings and for these other texts, by the English."""
+    they are for its own strings and for these other texts, by the English, and by "" the language's code."""
     words = words_in(spoken())
     wanted = [*(re.sub(r"\\(.)", r"\1", template) for _quote, template in SAID.findall(source)), *texts]
-    used = {text: words[text] for text in sorted(set(wanted)) if text in words}
+    used = {"": spoken()} | {text: words[text] for text in sorted(set(wanted)) if text in words}
     return f"const WORDS = {json.dumps(used, ensure_ascii=False)};\n{source}"
 
 

@@ -7,6 +7,11 @@
 const PLACEHOLDER = /\{(\w+)\}/g;
 const otherWords = typeof WORDS === "undefined" ? null : WORDS; // by their English templates
 
+/** The code of the language of these words; empty for English. */
+export function spoken(words = otherWords) {
+  return words?.[""] ?? "";
+}
+
 /** A sentence with its values, each a text, a number, or made by `say` itself. Without values its braces stay. */
 export function say(template, values = {}, words = otherWords) {
   const sentence = words?.[template] ?? template;

@@ -1,7 +1,7 @@
 // The base of every view: a named frame, listeners until it is closed, and at most one drawing for each picture.
 
 import { Announcer, keepKeys, make, pageStyle, tableSwitch } from "./frame.js";
-import { say } from "./say.js";
+import { say, spoken } from "./say.js";
 
 /** The default export of a view's module. anywidget calls `render`, and its return value when the view is removed. */
 export function rendering(Kind) {
@@ -26,6 +26,9 @@ export class View {
     root.classList.add("att-view");
     root.setAttribute("role", "group");
     root.setAttribute("aria-label", name);
+    if (spoken()) {
+      root.lang = spoken();
+    }
   }
 
   /** Ends listeners, timers and observers. */
