@@ -15,6 +15,7 @@ from pathlib import Path
 from babel.messages.jslexer import Token, tokenize, unquote_string
 
 from grader.errors import CourseError
+from grader.sentences import PLACEHOLDER
 
 Found = tuple[str, int]  # a text and its line
 WORD = re.compile(r"[\"(“]?[A-Za-z][a-z'’-]*[.,:;?!)\"”]*")
@@ -34,15 +35,17 @@ SAY = re.compile(r"\bsay\(")
 
 
 def is_prose(text: str) -> bool:
-    """Whether a string has two words or more outside of code, and isn't a pattern or HTML.
+    """Whether a string has two words or more outside of code, or one beside a placeholder, and isn't a pattern or HTML.
 
-    >>> [is_prose(text) for text in ("all rows near 10000", "... Tq D", "wrong-shape", "`a b` twice")]
-    [True, False, False, False]
+    >>> [is_prose(text) for text in ("all rows near 10000", "{count} days", "... Tq D", "wrong-shape", "`a b` twice")]
+    [True, True, False, False, False]
     """
     if "\\" in text or "</" in text or "|" in text or "://" in text:
         return False
     outside = "".join(text.split("`")[::2]).split()
-    return sum(WORD.fullmatch(word) is not None for word in outside) > 1 and LOWER.search(" ".join(outside)) is not None
+    words = [word for word in outside if WORD.fullmatch(word)]
+    enough = 1 if PLACEHOLDER.search(text) else 2
+    return len(words) >= enough and LOWER.search(" ".join(words)) is not None
 
 
 def of_python(paths: Iterable[Path], only_said: bool = False) -> Iterator[tuple[Path, list[Found]]]:

@@ -31,7 +31,8 @@ FOR_TEACHERS = (
     *("feedback/fresh.py", "feedback/zips.py"),
     "learner/reads.py",  # the heads of a table that lessons print, which stay English
 )
-WORDS_ELSEWHERE = ("exercises/own.py", "languages.py", "server.py", "course/lateness.py")
+WORDS_ELSEWHERE = ("course/lateness.py", "exercises/own.py", "languages.py", "server.py")
+ELSEWHERE = (*WORDS, "exercises", "views")  # the rooms whose modules are read apart from the others
 PREDICTION, DOCSTRING = "prediction ", "docstring of "  # begin what an entry is
 PAGES = ("about.md", "index.md", "install.md", "reference.md")
 
@@ -70,12 +71,8 @@ def _words(root: Path) -> list[Entry]:
     modules = [path for path in modules if path.relative_to(package).as_posix() not in FOR_TEACHERS]
     modules += [path for inside in WORDS_ELSEWHERE if (path := package / inside).exists()]
     found = list(_of_modules(root, modules))
-    beside = [
-        *package.glob("authoring/prose.py"),
-        *sorted(package.glob("subject/*.py")),
-        package / "course/lateness.py",
-    ]
-    found += _of_modules(root, beside, only_said=True)
+    rest = [path for path in sorted(package.rglob("*.py")) if path.parts[len(package.parts)] not in ELSEWHERE]
+    found += _of_modules(root, [path for path in rest if path not in modules], only_said=True)
     for path in sorted((package / "feedback").glob("*.html")):
         found += [Entry(text, _shown(root, path), "") for text, _line in said.of_template(path)]
     return found
@@ -101,9 +98,7 @@ def _shown(root: Path, path: Path) -> str:
 
 def _of_lesson(lesson: Lesson) -> Iterator[Entry]:
     """The prose of a lesson, and what its predictions ask."""
-    cell_ids = iter(ids(lesson))
-    for cell, marked in zip(lesson.cells, with_marks(lesson), strict=True):
-        cell_id = next(cell_ids)
+    for cell, cell_id, marked in zip(lesson.cells, ids(lesson), with_marks(lesson), strict=True):
         place = f"{lesson.path}#{cell_id}"
         if cell.is_code:
             yield from (Entry(text, place, about) for text, about in _asked(cell.source))
@@ -113,26 +108,17 @@ def _of_lesson(lesson: Lesson) -> Iterator[Entry]:
 
 
 def _asked(source: str) -> Iterator[tuple[str, str]]:
-    """The questions, choices and units of the predictions of a cell. A question under a name is the string that the
-    cell binds to it."""
+    """The questions, choices and units of the predictions of a cell, with their predictions."""
     try:
         tree = ast.Module(parse_cell(source, "<cell>").body, [])
     except SyntaxError:
         return
-    bound = {
-        target.id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == ASKS:
             name = ast.unparse(node.args[0]).strip("'\"")
             unit = [word.value for word in node.keywords if word.arg == "unit"]
             for given in [*node.args[1:], *unit]:
-                value = bound.get(given.id, given) if isinstance(given, ast.Name) else given
-                texts = [one.value for one in ast.walk(value) if isinstance(one, ast.Constant)]
+                texts = [one.value for one in ast.walk(given) if isinstance(one, ast.Constant)]
                 yield from ((one, f"{PREDICTION}{name}") for one in texts if isinstance(one, str) and has_words(one))
 
 
