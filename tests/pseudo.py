@@ -22,8 +22,9 @@ ROOT = Path(__file__).parents[1]
 CODE = "x-pseudo"
 PIECES = re.compile(r"(\{\w+\})")
 INSIDE = re.compile(r"⟦[^⟦⟧]*⟧")
-# In backquotes, and what looks like code or a number: names with an underscore or a point, calls, lists, shapes.
-KEPT = re.compile(r"`[^`]*`|<[^>]*>|&\w+;|\S*[_.()\[\]=/\d×]\S*")
+# In backquotes, and what looks like code or a number: texts in quotes, names with an underscore or a point, calls,
+# lists, shapes.
+KEPT = re.compile(r"`[^`]*`|'\w*'|<[^>]*>|&\w+;|\S*[_.()\[\]=/\d×]\S*")
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 

@@ -42,7 +42,8 @@ KOREAN = {
 # What a sentence is given that is the same in every language, by the names that templates have for it.
 SAME = {
     *("argument", "arguments", "axes", "axis", "error", "expected", "found", "got", "kind", "line", "message"),
-    *("mistake", "name", "path", "plain", "rule", "sampling", "sizes", "text", "type", "wrong"),
+    *("function", "mistake", "mode", "name", "names", "path", "plain", "rule", "sampling", "sizes", "text", "type"),
+    "wrong",
 }
 ONE_IN = 1 if os.environ.get("SAMPLES") == "all" else 40  # of the wrong samples; `make test-samples` asks all
 WRONG = [one for one in scores.judged() if one.mistake and one.mistake != "time-limit"]
