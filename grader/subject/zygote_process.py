@@ -22,6 +22,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import torch
 import torch._dynamo  # a second or more, which every child would need for its first optimizer or vmap
@@ -263,7 +264,11 @@ def serve(channel: Channel, refused: str) -> None:
     # Tensors are made of what is read, and read again: no setting of the notebook's may change them on the way.
     receive, send = (settings.under_torchs_own(way) for way in (channel.receive, channel.send))
     settings.seed(Request.seed)  # each cell draws on from the one before it, as in Jupyter
-    executor = Executor(notebook_namespace({"__name__": "__main__", "__builtins__": __builtins__}), answer)
+    # The notebook is the main module, as in Jupyter: there pickle looks for its classes.
+    notebook = ModuleType("__main__")
+    vars(notebook)["__builtins__"] = __builtins__
+    sys.modules["__main__"] = notebook
+    executor = Executor(notebook_namespace(vars(notebook)), answer)
     while True:
         try:
             token, request = receive()

@@ -24,8 +24,10 @@ from grader.book.marks import (
     UNSETTLED,
     Mark,
     Marks,
+    is_graded,
     marks_of,
     pseudonymous,
+    score_of,
     total,
     waits,
 )
@@ -148,6 +150,40 @@ def test_one_cell_without_a_mark_is_enough_to_wait(scores, flagged, waiting):
     grades = [SimpleNamespace(auto_score=auto, manual_score=manual) for auto, manual in scores]
     submission = SimpleNamespace(needs_manual_grade=flagged, notebooks=[SimpleNamespace(grades=grades)])
     assert waits(submission) is waiting
+
+
+def test_one_cell_with_a_mark_is_enough_to_be_graded(tmp_path):
+    layout = SimpleNamespace(
+        autograded_directory="autograded", format_path=lambda *parts: str(tmp_path.joinpath(*parts))
+    )
+
+    def graded(*scores):
+        grades = [SimpleNamespace(auto_score=auto, manual_score=manual) for auto, manual in scores]
+        notebooks, assignment = [SimpleNamespace(grades=grades)], SimpleNamespace(name=ONE)
+        return is_graded(SimpleNamespace(notebooks=notebooks, student_id="ann", assignment=assignment), layout)
+
+    assert [graded((1.0, None), (None, None)), graded((None, 2.0), (None, None)), graded((None, None))] == [
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("score", "penalty", "left"), [(0.5, None, 0.5), (1, 3.0, 0.0), (5.0, 0.5, 4.5)])
+def test_a_score_is_less_its_penalty_and_never_below_none(score, penalty, left):
+    assert score_of(SimpleNamespace(score=score, late_submission_penalty=penalty)) == left
+
+
+def test_a_late_mark_says_what_it_cost(course):
+    due(course, ONE, datetime(2026, 11, 10, 12, tzinfo=UTC))
+    with Gradebook(course_layout(course).db_url, "attention") as book:
+        for who in ("ann", "cy"):
+            book.find_submission(ONE, who).timestamp = datetime(2026, 11, 10, 13)
+        book.db.commit()
+    marks = found(course).marks
+    assert "1 hour late" in marks["ann"][ONE].late
+    assert "1.5" in marks["ann"][ONE].late
+    assert "1.5" not in marks["cy"][ONE].late
 
 
 def due(course, lesson, when):

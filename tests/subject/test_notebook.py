@@ -9,6 +9,7 @@ import pytest
 from grader.subject import Request
 from grader.subject.cells import notebook_namespace
 from grader.subject.executor import Executor, _nobody_answers
+from grader.subject.forked import ForkedSubject
 from grader.subject.notebook import Notebook
 
 
@@ -18,6 +19,22 @@ def run(*cells: str) -> tuple[dict, list[list[str]]]:
     notebook = Notebook(namespace)
     found = [[f"{error.line_number}: {error.name}" for error in notebook.run(cell)] for cell in cells]
     return namespace, found
+
+
+OWN_CLASS = """
+import pickle, __main__
+class Mine:
+    axis = -1
+assert pickle.loads(pickle.dumps(Mine())).axis == -1
+assert __main__.Mine is Mine
+"""
+
+
+def test_the_notebook_is_the_main_module(zygote):
+    """As in Jupyter: classes that it defines can be pickled."""
+    with ForkedSubject(zygote) as subject:
+        outcome = subject.ask(Request("run", source=OWN_CLASS, seconds=60))
+        assert outcome.ok, outcome
 
 
 LACKED = "import not_here_at_all"
