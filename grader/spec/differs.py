@@ -212,7 +212,7 @@ def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     """A sentence on the part of a tensor that holds zeros, where the rest is wrong too: something may be masked that
     shouldn't be. "" if there is none."""
     zero = (got == 0) & ~FLOAT32.close(got, expected)
-    place = _where(zero, axes) if int(zero.sum()) > 1 else ""
+    place = _where(zero, axes, whole=True) if int(zero.sum()) > 1 else ""
     return say("{what} is 0 {where}, where other values belong.", what=first(name), where=place) if place else ""
 
 
@@ -230,25 +230,31 @@ def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
     )
 
 
-def _where(wrong: Tensor, axes: list[str], or_nearly_all: bool = True) -> str:
+def _where(wrong: Tensor, axes: list[str], or_nearly_all: bool = True, whole: bool = False) -> str:
     """The place of what is wrong, as the end of a sentence: on one side of the diagonal, or at some indices of one
     axis; "" if all over. `wrong` is bool, True where it is wrong. If not `or_nearly_all`, "" for every index but one,
-    too: what is so nearly everywhere isn't so "only" there."""
+    too: what is so nearly everywhere isn't so "only" there. If `whole`, "" where not all that is there is so."""
     if len(axes) > 1 and axes[-1][0] == axes[-2][0] == "T" and min(wrong.shape[-2:]) > 1:  # tokens against tokens
-        rows, columns = wrong.nonzero()[:, -2], wrong.nonzero()[:, -1]
+        rows, columns = (torch.arange(size) for size in wrong.shape[-2:])
+        rows = rows.unsqueeze(-1)
         for there, words in (
             (columns > rows, "above the diagonal of the last two axes"),
             (columns < rows, "below the diagonal of the last two axes"),
             (columns == rows, "on the diagonal of the last two axes"),
         ):
-            if bool(there.all()):
-                return say(words)
+            if not bool((wrong & ~there).any()):
+                return "" if whole and not bool(wrong[..., there].all()) else say(words)
     places = []
     for axis, (letter, size) in enumerate(zip(axes, wrong.shape, strict=True)):
         hit = wrong.movedim(axis, 0).reshape(size, -1).any(-1).nonzero().flatten().tolist()
         if len(hit) < size:
             places.append((hit, size, letter_in_words(letter)))
     if not places or not (or_nearly_all or all(_but_one(hit, size) is None for hit, size, _axis in places[:2])):
+        return ""
+    there_are = wrong.numel()
+    for hit, size, _axis in places[:2]:
+        there_are = there_are // size * len(hit)
+    if whole and int(wrong.sum()) < there_are:
         return ""
     found = (say("{indices} along {axis}", indices=_indices(hit, size), axis=axis) for hit, size, axis in places[:2])
     return say("at {places}", places=Several(found))

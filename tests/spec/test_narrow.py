@@ -65,6 +65,11 @@ HINTS = {
         "    w = torch.exp(w).tril()\n    w = w / w.sum(-1, keepdim=True)\n    return w @ value, w",
         "`weights` is 0 above the diagonal of the last two axes, where other values belong",
     ),
+    "a column of zeros": (
+        "attention_scores",
+        SCORES.format("s = query @ key.mT + 0.5\n    return torch.cat([s[..., :-1], 0 * s[..., -1:]], -1)"),
+        r"The result is 0 at the last index along Tk \(key_len\), where other values belong",
+    ),
     "an argument without influence": (
         "attention_scores",
         SCORES.format(
@@ -201,3 +206,9 @@ def test_whatever_comes_back_the_check_is_sound_and_helps(value):
     )
     assert not report.broken, report.traceback
     assert report.hints or report.symptom
+
+
+def test_some_zeros_are_not_told_as_all():
+    """There is one in every column but one, and most entries are other numbers."""
+    source = SCORES.format("return (query @ key.mT).round()")
+    assert " is 0 at" not in str(report_of("attention_scores", source).hints)
