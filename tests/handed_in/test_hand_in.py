@@ -192,6 +192,12 @@ def test_a_module_that_nothing_imports_changes_no_notebook(folder):
     assert chosen(folder, {OWN: answered(RIGHT), "left.py": b"x = 1"}).data == answered(RIGHT)
 
 
+def test_only_python_files_that_code_imports_are_modules(folder):
+    importing = nb.dump([nb.code("import other"), {**nb.code("import helper"), "cell_type": "raw"}, *nb.solved(LESSON)])
+    files = {OWN: importing, "helper.py": b"x = 1", "other.txt": b"y = 2", "other.json": b"{}"}
+    assert chosen(folder, files).data == importing
+
+
 def test_a_notebook_of_a_folder_has_the_modules_of_that_folder(folder):
     found = chosen(folder, {f"work/{OWN}": IMPORTING, "work/helper.py": b"x = 1", "other.py": b"y = 2"})
     assert written(found) == ["%%writefile helper.py\nx = 1"]
