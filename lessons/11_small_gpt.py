@@ -1488,11 +1488,11 @@ compare_guess("11_trace", my_verdict)
 #
 # <details><summary>Is it always such a pair, and why are the weights not shared here?</summary>
 #
-# With these sizes it was, in all five of our starts. With half the steps 91 and 97 % were right, and both heads of
-# layer 0 still shared the work. With four heads per layer 99 %, and without the head that looks one back 35 and 53 %,
-# because others share in its work. With `d_model` 32 the model got 94 %, and both heads of layer 0 looked back a
-# little. With shared weights two starts reached 91 and 51 % after twice the steps. Perhaps that is because a trace that
-# means "a q stood here" then also asks for a q as output.
+# With these sizes it was, in all five of our starts. With half the steps 91 to 97 % were right, and both heads of layer
+# 0 still shared the work. With four heads per layer 99 %, and without the head that looks one back 35 and 53 %, because
+# others share in its work. With `d_model` 32 the model got 90 and 94 %, and both heads of layer 0 looked back a little.
+# With shared weights two starts reached 91 and 51 % after twice the steps. Perhaps that is because a trace that means
+# "a q stood here" then also asks for a q as output.
 #
 # </details>
 
