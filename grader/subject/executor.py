@@ -5,13 +5,9 @@ It knows no expected values and judges nothing.
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import difflib
 import inspect
-import io
-import sys
-import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
@@ -26,10 +22,11 @@ from grader.subject.cells import compile_whole
 from grader.subject.elsewhere import Elsewhere, two_devices
 from grader.subject.errors import Missing, say
 from grader.subject.forms import reformed
+from grader.subject.guarded import CappedText, Guarded
 from grader.subject.names import does_nothing, names_of, words_in, words_of
 from grader.subject.notebook import Notebook
-from grader.subject.protocol import MAX_NAME, OUTPUT_CHARACTERS, Answer, Outcome, Request
-from grader.subject.raised import describe_exception, show_warning
+from grader.subject.protocol import MAX_NAME, Answer, Outcome, Request
+from grader.subject.raised import describe_exception
 from grader.subject.time_limit import TimeLimit, time_limit
 from grader.subject.translator import Trainee, Translator
 from grader.subject.values import GIVEN, MAX_ITEMS, Callback, Given, plain, same, strided, tensors_by_place, tensors_in
@@ -66,10 +63,10 @@ class Executor:
         return self._outcome(request)
 
     def _outcome(self, request: Request) -> Outcome:
-        self.log, self.settings, output = Log(), (), _CappedText()
+        self.log, self.settings, output = Log(), (), CappedText()
         facts: dict[str, Any] = {}
         try:
-            with _Guarded(output), time_limit(request.seconds, request.patience):
+            with Guarded(output), time_limit(request.seconds, request.patience):
                 facts = getattr(self, f"_{request.op}")(request)
         except Missing as error:
             facts = {"status": "missing", "value": str(error), "stop": self.notebook.stop_of(str(error))}
@@ -369,38 +366,3 @@ def _plain_gradient(gradient: Tensor | None) -> Tensor | None:
         return None
     dense: Tensor = plain(gradient.to_dense() if gradient.is_sparse else gradient)
     return dense
-
-
-class _Guarded:
-    """Gives every request the same conditions: printed text goes into `output`, and nobody answers `input()`.
-
-    A class, because it is faster than nested generators: most of a submission's seventy or so requests take less time
-    than those would.
-    """
-
-    def __init__(self, output: io.TextIOBase) -> None:
-        self.output = output
-
-    def __enter__(self) -> None:
-        self.warn, warnings.showwarning = warnings.showwarning, show_warning
-        self.streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), self.output, self.output
-        self.input, builtins.input = builtins.input, _nobody_answers
-
-    def __exit__(self, *error: Any) -> None:
-        builtins.input = self.input
-        sys.stdout, sys.stderr = self.streams
-        warnings.showwarning = self.warn
-
-
-def _nobody_answers(_prompt: object = "") -> str:
-    raise EOFError("nobody can answer `input()` while a function is checked, so use the function's arguments instead")
-
-
-class _CappedText(io.StringIO):
-    """Keeps the first `OUTPUT_CHARACTERS` characters of printed text, so that a print in a loop takes no memory."""
-
-    def write(self, text: str) -> int:
-        room = OUTPUT_CHARACTERS - self.tell()
-        if room > 0:
-            super().write(str(text)[:room])
-        return len(text)
