@@ -50,6 +50,7 @@ FILES = {
     "grader/course/lateness.py": (LATENESS, RECORD),
     "grader/handed_in/earlier.py": (EARLIER,),
     "grader/handed_in/hand_in.py": (HAND_IN,),
+    "grader/handed_in/counting.py": (COUNTING,),
     "grader/handed_in/collect.py": (COUNTING, COLLECT, *(f"--deselect={COLLECT}::{name}" for name in SLOW)),
     **{f"grader/platforms/{name}.py": (AUTHORS,) for name in PLATFORMS},
 }

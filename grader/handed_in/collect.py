@@ -7,7 +7,7 @@ import contextlib
 import os
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from grader.course.class_directory import ClassDirectory
 from grader.course.files import UntrustedFolder
 from grader.course.groups import groups_of, save_groups
-from grader.course.lateness import in_time_until, is_late, last_in_time, timestamp
+from grader.course.lateness import in_time_until, is_late, timestamp
 from grader.course.roster import Roster
 from grader.course.settings import BEST
 from grader.course.tables import rows_of
@@ -25,6 +25,7 @@ from grader.handed_in.archive import Archive, given, is_hidden, utc
 from grader.handed_in.before import Before
 from grader.handed_in.came_from import note_name
 from grader.handed_in.collected import NAMED, Collected
+from grader.handed_in.counting import called, counting, given_name, in_place, one_of_each_upload
 from grader.handed_in.earlier import archive_hand_in, kept_hand_ins, put, put_time
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import (
@@ -39,7 +40,7 @@ from grader.handed_in.reading import Reading
 from grader.handed_in.times import HandInTimes, times_of_a_download
 from grader.handed_in.whose import Owner, Whose, by_student, claim
 from grader.platforms.exchange import PLATFORM as EXCHANGE
-from grader.platforms.platform import HERE, Author, Found, is_notebook
+from grader.platforms.platform import Author, Found, is_notebook
 from grader.platforms.registry import platforms, worksheet
 
 _AFTER_GRADING = "the one with the best mark, once they are graded"
@@ -322,15 +323,15 @@ class _Collecting:
         own = self._of_lesson([*there, *(notebook for notebook in here if notebook.data not in there_too)])
         several = len({notebook.data for notebook in own}) > 1
         if counts == BEST:
-            here = _one_of_each_upload(here, own)
+            here = one_of_each_upload(here, own)
             own = [notebook for notebook in own if notebook in (*there, *here)]
         candidates = sorted(own, key=lambda notebook: notebook.time)  # of equal times the one that came later is last
-        chosen = _counting(candidates, due, counts)
-        if given := _given_name(here, chosen):
+        chosen = counting(candidates, due, counts)
+        if given := given_name(here, chosen):
             note_name(course.root, course.lesson, student, given)
         if several:
             waits = counts == BEST and len({notebook.data for notebook in candidates}) > 1
-            outcome.twice[student] = _AFTER_GRADING if waits else _called(chosen)
+            outcome.twice[student] = _AFTER_GRADING if waits else called(chosen)
         new = [
             archive_hand_in(course, student, other.time, other.data)
             for other in (*here, *there)
@@ -388,7 +389,7 @@ class _Collecting:
                 for other in found:
                     if other not in own and not other.in_place:
                         said = why if answers[id(other)] else "it has none of this lesson's exercises"
-                        self._outcome.odd[other.name] = f"{said}; {_called(own[-1])} is taken"
+                        self._outcome.odd[other.name] = f"{said}; {called(own[-1])} is taken"
                 return own
         return found
 
@@ -397,39 +398,3 @@ class _Collecting:
         grace = self._course.configured.grace
         is_within = due is not None and timedelta() < time - (due - grace) <= grace
         return is_late(time, due) or (says_late and due == self._until("") and not is_within)
-
-
-def in_place(data: bytes, time: datetime) -> Found:
-    """The notebook that is in place already, with the time at which it came (UTC)."""
-    return Found("", HERE, time, len(data), lambda: data, data=data, in_place=True)
-
-
-def _called(notebook: Found) -> str:
-    return "the one collected earlier" if notebook.in_place else notebook.name
-
-
-def _given_name(here: Sequence[Found], chosen: Found) -> str:
-    """The name that a platform gave to the work that counts, or else to the last; "" if none did."""
-    named = [notebook for notebook in here if notebook.author.given]
-    own = [notebook for notebook in named if notebook.data == chosen.data]
-    return max(own or named, key=lambda notebook: notebook.time).author.given if named else ""
-
-
-def _one_of_each_upload(here: list[Found], own: Collection[Found]) -> list[Found]:
-    """One notebook of each upload, the last of those that hold the lesson: else a hundred in one zip would be a hundred
-    attempts."""
-    chosen: dict[object, Found] = {}
-    for notebook in sorted(here, key=lambda notebook: (notebook in own, notebook.time)):
-        author = notebook.author
-        chosen[notebook.source, author.platform, author.key or author.given, author.time] = notebook
-    return list(chosen.values())
-
-
-def _counting(candidates: list[Found], due: datetime | None, counts: str) -> Found:
-    """The notebook that counts, of candidates in the order of their times. Which has the best mark is known when all
-    are graded: until then the one that is there stays."""
-    if counts == BEST:
-        return next((notebook for notebook in candidates if notebook.in_place), candidates[-1])
-    if counts == "first":
-        return candidates[0]
-    return last_in_time(candidates, due, lambda notebook: notebook.time) if counts == "last-in-time" else candidates[-1]

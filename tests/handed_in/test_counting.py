@@ -19,17 +19,9 @@ from grader.errors import CourseError
 from grader.handed_in import collect as module
 from grader.handed_in import hand_in
 from grader.handed_in.archive import Archive
-from grader.handed_in.collect import (
-    _Collecting,
-    _counting,
-    _given_name,
-    _listed,
-    _one_of_each_upload,
-    _Sorting,
-    collect,
-    in_place,
-)
+from grader.handed_in.collect import _Collecting, _listed, _Sorting, collect
 from grader.handed_in.collected import NAMED, Collected
+from grader.handed_in.counting import counting, given_name, in_place, one_of_each_upload
 from grader.handed_in.whose import Owner
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
@@ -66,18 +58,18 @@ FIRST, SECOND, LAST = candidate("first"), candidate("second", 1), candidate("las
     ],
 )
 def test_which_one_counts(counts, due, chosen):
-    assert _counting([FIRST, SECOND, THERE, LAST], due, counts) is chosen
+    assert counting([FIRST, SECOND, THERE, LAST], due, counts) is chosen
 
 
 def test_where_the_best_counts_and_none_is_there_the_last_waits_in_its_place():
-    assert _counting([FIRST, LAST], None, "best") is LAST
+    assert counting([FIRST, LAST], None, "best") is LAST
 
 
 def test_an_upload_is_one_attempt_however_many_notebooks_are_in_it():
     """The last of those that hold the lesson; another zip, person, platform's name or time is another upload."""
     early, late, other = candidate("a", key="1"), candidate("b", 1, key="1"), candidate("c", 2, key="1")
-    assert _one_of_each_upload([late, early, other], [early, late]) == [late]
-    assert _one_of_each_upload([other, late], []) == [other]
+    assert one_of_each_upload([late, early, other], [early, late]) == [late]
+    assert one_of_each_upload([other, late], []) == [other]
     several = [
         candidate("d", key="2"),
         candidate("e", source="another zip", key="1"),
@@ -85,14 +77,14 @@ def test_an_upload_is_one_attempt_however_many_notebooks_are_in_it():
         candidate("g", given="y"),
         candidate("h", key="1", time=NOON),
     ]
-    assert {*_one_of_each_upload([early, *several], [])} == {early, *several}
+    assert {*one_of_each_upload([early, *several], [])} == {early, *several}
 
 
 def test_feedback_goes_back_under_the_name_of_the_work_that_counts():
     one, two, plain = candidate("a", 0, given="one"), candidate("b", 1, given="two"), candidate("c", 2)
-    assert _given_name([one, two, plain], one) == "one"
-    assert _given_name([two, one, plain], plain) == "two"  # none that is named counts: the last of these
-    assert _given_name([plain, THERE], plain) == ""
+    assert given_name([one, two, plain], one) == "one"
+    assert given_name([two, one, plain], plain) == "two"  # none that is named counts: the last of these
+    assert given_name([plain, THERE], plain) == ""
 
 
 def collecting(grace: timedelta, own: datetime | None, everybodys: datetime | None) -> SimpleNamespace:
