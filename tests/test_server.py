@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anywidget
@@ -76,7 +77,7 @@ def test_without_them_there_is_the_picture_and_a_sentence(served):
     del served["anywidget"]
     [data] = displayed()
     assert WIDGET not in data
-    assert "can't be used here: the server&#x27;s JupyterLab 4.6.6 has no anywidget." in data["text/html"]
+    assert "can't be used here: the server's JupyterLab 4.6.6 has no anywidget." in unescape(data["text/html"])
     assert 'src="data:image/png;base64,' in data["text/html"]
     assert "fix The server's JupyterLab 4.6.6: anywidget is missing (needed for interactive pictures)" in lines()
 
