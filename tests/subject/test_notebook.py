@@ -9,8 +9,8 @@ import pytest
 from grader.subject import Request
 from grader.subject.cells import notebook_namespace
 from grader.subject.executor import Executor
-from grader.subject.guarded import _nobody_answers
 from grader.subject.forked import ForkedSubject
+from grader.subject.guarded import _nobody_answers
 from grader.subject.notebook import Notebook
 
 
