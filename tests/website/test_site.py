@@ -20,6 +20,7 @@ from grader.errors import LessonError
 from grader.exercises.registry import exercises
 from grader.regions import is_mark
 from grader.report.text import headline
+from grader.sentences import say
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 from tests.test_make_environment import CPU_INDEX
@@ -293,6 +294,7 @@ def test_with_the_repositorys_addresses_the_foot_leads_to_its_issues_with_the_pa
     foot = jinja2.Environment(loader=loader, autoescape=True).get_template("about-this-page.html")
     addresses = {"repository": "https://example.org/course", "issues": "https://example.org/new?title={page}"}
     shown = foot.render(
+        say=say,
         addresses=addresses,
         pagename="lessons/01_self_attention",
         pathto=lambda name, _: name,
