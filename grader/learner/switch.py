@@ -38,7 +38,8 @@ def switch(path: Path, language: str) -> str:
     if not changed + kept:
         missing = say("{file} has no text of this course in another language.", file=path)
         raise CommandFailed(shown(missing))
-    write_atomically(path, json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", path.stat().st_mode & 0o777)
+    text = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+    write_atomically(path.resolve(), text, path.stat().st_mode & 0o777)  # a link still leads to it
     with languages.speaking(language):
         said = say("{file} is in {language} now.", file=path, language=languages.languages()[language])
         yours = say("Texts that you have changed stay as they are: {count}.", count=kept) if kept else ""

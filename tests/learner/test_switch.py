@@ -73,6 +73,19 @@ def test_a_learners_work_stays_and_switching_back_undoes_it(course):
     assert course.read_text() == before
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_link_still_leads_to_the_notebook_which_has_changed(course, steps):
+    """Else the learner would have two notebooks, and go on in either."""
+    last = course
+    for step in range(steps):
+        link = course.with_name(f"link{step}.ipynb")
+        link.symlink_to(last.name)
+        last = link
+    switch.switch(last, "ko")
+    assert last.is_symlink()
+    assert "한국어" in course.read_text("utf-8")
+
+
 def test_what_is_no_notebook_of_the_course_stays_as_it_is(course):
     for text in ("[]", "{", '{"cells": [{}], "metadata": {}}', '{"cells": [], "metadata": {}}'):
         course.write_text(text)
