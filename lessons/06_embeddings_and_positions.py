@@ -29,10 +29,10 @@
 # - show that attention without positions doesn't see the order;
 # - bring in positions by adding vectors (learnt, sinusoidal), biasing the scores, and rotating queries and keys
 #   (rotary);
-# - say which of these depend only on the distance between two tokens, and why that is useful.
+# - say which of these depend only on the relative position of two tokens, and why that is useful.
 #
 # **Time:** <!-- time -->. The plan: ids → vectors → does attention see order? →
-# learnt positions → sines and cosines → distance → a bias for each distance → rotation → all four trained on one
+# learnt positions → sines and cosines → distance → a bias for each offset → rotation → all four trained on one
 # task → a quiz.
 #
 # | letter | meaning |
@@ -573,7 +573,7 @@ compare_guess("06_far", outcome)
 # %% [markdown]
 # In the view below, rows are positions and columns the components of an encoding. Move through it with the arrow keys.
 # One plot shows the column that you are in. The other shows the selected position's product with every position, by
-# distance, on top of the curves of the other positions. Try this:
+# offset, on top of the curves of the other positions. Try this:
 #
 # - With *sinusoidal* chosen, move down from position to position. All 32 curves of products lie on one line. Go right,
 #   and the waves get slower.
@@ -591,12 +591,12 @@ PositionExplorer()
 # by three positions. A single matrix can do this for all positions, since a shift by k turns every hand by a fixed
 # angle.
 #
-# ## 6 · A bias for each distance
+# ## 6 · A bias for each offset
 #
-# If only the distance counts, why use positions at all? A **relative position bias** leaves the tokens as they are and
-# adds a learnt value to each *score*, depending on how far the key is from the query. (That is the last exercise of
-# lesson 01's tutorial, "implement relative position encoding".) The offset is key − query, so it is −1 for the token
-# before and +1 for the one after.
+# If only the relative position of two tokens counts, why give each of them a position at all? A **relative position
+# bias** leaves the tokens as they are and adds a learnt value to each *score*, depending on how far before or after the
+# query the key is. (That is the last exercise of lesson 01's tutorial, "implement relative position encoding".) The
+# **offset** is key − query, so it is −1 for the token before and +1 for the one after.
 
 # %%
 query_len, key_len, m = 5, 5, 2
@@ -652,7 +652,7 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 def relative_position_bias(
     table: Tensor, query_len: int, key_len: int
 ) -> Tensor:
-    """Bias on the scores by distance, clipped to m on either side (after Shaw
+    """Bias on the scores by offset, clipped to m on either side (after Shaw
     et al. 2018, section 3.2).
 
     table: (H, 2 * m + 1), one row for each head. Positions of queries and keys
@@ -711,7 +711,7 @@ show(weights[0], queries, keys, title="weights")
 # $$\theta = \text{position} \cdot \omega_i \qquad \omega_i = \text{base}^{-2i/D}$$
 #
 # So a query at position p is turned by pω and a key at position q by qω. Their dot product depends on the angle between
-# them, which has changed by (p − q)ω. The positions have cancelled, and only their distance is left. Here is an
+# them, which has changed by (p − q)ω. The positions have cancelled, and only the offset is left. Here is an
 # example.
 
 
@@ -821,7 +821,7 @@ def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 check(apply_rope)
 
 # %% role="try"
-# Try it: scores at two positions in a text. Only distances count, so they
+# Try it: scores at two positions in a text. Only offsets count, so they
 # should be equal.
 torch.manual_seed(0)
 my_query, my_key = torch.randn(4, 16), torch.randn(6, 16)
@@ -957,8 +957,8 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # - The **sinusoidal** rows from 16 on follow the same rule as the others. But the model has only learnt how to find
 #   "three back" *among the first sixteen*. Later this works only where the fast hands happen to point in the same
 #   directions again.
-# - The **bias** and the **rotary** positions depend only on distances, and "three back" is as near at position 60 as at
-#   position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are four
+# - The **bias** and the **rotary** positions depend only on offsets, and "three back" is the same offset at position 60
+#   as at position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are four
 #   times as many of them. In still longer sentences it loses more, for the same reason.
 # - How much is lost depends on the training. With four times the rate (`lr=0.02`) the bias loses only 1 in 100, but the
 #   rotary positions lose more than that, and with a quarter of the rate the bias loses a third. So we also gave each of
@@ -975,11 +975,11 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 # | where | added to the tokens | added to the tokens | added to the scores | queries and keys are turned |
 # | how often | once, at the start | once, at the start | in every layer | in every layer |
 # | parameters | P · E | none | H · (2m + 1) | none |
-# | besides the words, a score depends on | both positions | both positions | the distance | the distance |
+# | besides the words, a score depends on | both positions | both positions | the offset | the offset |
 # | longer sentences than in training | not beyond P tokens, and untrained up to P | they run but get worse | they lose a little more with each token | they hold here |
 #
 # With sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
-# of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance alone.
+# of word plus position, so both positions affect it. Only the last two guarantee that it depends on the offset alone.
 #
 # With P = 100 and E = 512 the learnt table has 51 200 parameters, while the bias of eight heads with m = 16 has 264.
 # (The count H · (2m + 1) holds if all layers share one table, as in T5. There, distances from 8 on, or 16 in the

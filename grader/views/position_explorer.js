@@ -1,4 +1,4 @@
-// Positional encodings as a heatmap, the selected column as a wave, the selected row's products by distance.
+// Positional encodings as a heatmap, the selected column as a wave, the selected row's products by offset.
 
 import { Choice, colourScale, make, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
@@ -19,7 +19,7 @@ import { Picture, rendering } from "./view.js";
 const PLOT = { width: 330, height: 150 };
 const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
 const STORY = say(
-  "Rows are positions, and columns are the components of an encoding. Arrow keys or taps choose a cell. The upper curve is the selected column. The lower one shows the products of the selected position by distance, and its thin lines belong to all other positions.",
+  "Rows are positions, and columns are the components of an encoding. Arrow keys or taps choose a cell. The upper curve is the selected column. The lower one shows the products of the selected position by offset, and its thin lines belong to all other positions.",
 );
 
 class PositionExplorer extends Picture {

@@ -24,7 +24,7 @@ FURTHER = (1, 10)  # the offsets in the summary
 
 
 class PositionExplorer(View):
-    """A row for each of 32 positions, and its dot products with all others by distance.
+    """A row for each of 32 positions, and its dot products with all others by offset.
 
     `kind` is "sinusoidal", "rotary" (one random query and key, turned to every position) or "random table" (learnt
     positions before training); `d_model` is 8, 16 or 24, `base` a power of ten from 10 to 100000.

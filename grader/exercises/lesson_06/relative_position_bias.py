@@ -1,4 +1,4 @@
-"""`relative_position_bias`: a score for every distance (after Shaw et al. 2018, section 3.2, and T5)."""
+"""`relative_position_bias`: a score for every offset (after Shaw et al. 2018, section 3.2, and T5)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Index = Callable[[Tensor, Tensor, int, int, int], Tensor]
 
 
 def reference(table: Tensor, query_len: int, key_len: int) -> Tensor:
-    """The right `relative_position_bias`, pair by pair: a table (H, 2m + 1) gives (H, Tq, Tk). Distances from query to
-    key beyond m are clipped to m."""
+    """The right `relative_position_bias`, pair by pair: a table (H, 2m + 1) gives (H, Tq, Tk). Offsets are
+    clipped to between -m and m."""
     reach = (table.shape[1] - 1) // 2
     columns = [[min(max(k - q, -reach), reach) + reach for k in range(key_len)] for q in range(query_len)]
     return torch.stack([torch.stack([table[:, c] for c in row], -1) for row in columns], -2)
@@ -67,7 +67,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _runs_out(session: Session) -> bool:
-    """Whether the answer is right where every distance is in the table, and raises an index error where some have to be
+    """Whether the answer is right where every offset is in the table, and raises an index error where some have to be
     clipped."""
     raised = session.call(session.cases[ONE]).raised
     beyond = raised is not None and any(word in raised.message for word in ("out of range", "out of bounds"))
@@ -119,7 +119,7 @@ EXERCISE = spec.exercise(
     cases=_cases,
     parts=(
         parts.shape(ONE),
-        parts.values("takes the column of every distance from the table", 3, ONE),
+        parts.values("takes the column of every offset from the table", 3, ONE),
         parts.values("works for any lengths and any table", 2, TALL, NEAR, FIRST_ROW, ONE_HEAD, ONE_KEY),
         parts.float64(single=ONE, weight=0.5),
         parts.unchanged(ONE, weight=0.5),
