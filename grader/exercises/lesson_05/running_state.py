@@ -21,7 +21,7 @@ from grader.spec.session import Session
 from grader.subject import Outcome, Request
 from grader.tolerance import FLOAT32, Tolerance
 
-MODES = {True: "train", False: "eval"}
+MODES = {True: say("train mode"), False: say("eval mode")}
 STATS = ("running_mean", "running_var")
 
 
@@ -127,7 +127,7 @@ def _mismatch(outcome: Outcome, state: Outcome, step: ModeBatch, session: Sessio
     ):
         if not isinstance(tensor, Tensor) or tensor.shape != shape:
             said = say(
-                "After a batch in {mode} mode, {what} is {got}, expected {shape}.",
+                "After a batch in {mode}, {what} is {got}, expected {shape}.",
                 mode=MODES[step.training],
                 what=name,
                 got=compare.in_words(tensor),
@@ -274,7 +274,7 @@ def first_wrong(
 
 def _wrong_values(run: Run, number: int, step: ModeBatch, name: str, got: Tensor, expected: Tensor) -> Finding:
     said = say(
-        "After batch {number} ({rows} rows, {mode} mode), {what} is not that of `nn.BatchNorm1d` (momentum "
+        "After batch {number} ({rows} rows, {mode}), {what} is not that of `nn.BatchNorm1d` (momentum "
         "{momentum}, eps {eps}).",
         number=number,
         rows=step.x.shape[0],
