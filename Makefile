@@ -49,7 +49,7 @@ test-samples: $(STAMP)  ## every sample submission, in the learner's process and
 	SAMPLES=all OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto tests/exercises/test_submissions.py tests/exercises/test_forms.py tests/test_languages.py $(ARGS)
 
 test-other-user: $(STAMP)  ## all of the judge's tests as nobody, or as root for anybody else
-	OMP_NUM_THREADS=1 $(BIN)/python tests/another_user.py $(BIN)/python -m pytest -q -p no:cacheprovider tests/judge $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/another_user.py $(BIN)/python -m pytest -q -p no:cacheprovider tests/judge $(ARGS)
 
 test-container: $(STAMP)  ## the judge's tests in containers, or else under a filter; needs root
 	$(BIN)/python tests/container.py $(ARGS)

@@ -1,17 +1,19 @@
 """From hand-ins in a Moodle zip to marks, feedback and a file to import: four commands of ours and four of nbgrader's.
 
-    python benchmarks/term.py [--submissions 120] [--stock-submissions 8]
+    python benchmarks/term.py [--submissions 60,500,1000] [--stock-submissions 13]
 
-The same right and different hand-ins of lesson 01, in one run: ours (on as many workers as there are cores), nbgrader,
-ours again. Each command counts from its start to its end; in brackets the seconds that the processors worked for it,
-which say more where the machine has other work. nbgrader has so many of the hand-ins only: what one more takes is told
-from that many and one, and the time for all is worked out; the table says so.
+Hand-ins of lesson 01, half of them right, the others wrong in three ways, no two alike. Each command counts from its
+start to its end; in brackets the seconds that the processors worked for it, which say more where the machine has other
+work. nbgrader has so many of the hand-ins only: what one more takes is told from that many and one, and the time for
+all is worked out; the table says so. Where one more hand-in of ours takes clearly longer in a large class than in a
+small one, the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import os
 import resource
 import shutil
@@ -26,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.batch import course, run, submission  # noqa: E402
+from grader.exercises.registry import exercises  # noqa: E402
 from tools import notebooks as nb  # noqa: E402
 
 OURS = {
@@ -40,8 +43,34 @@ STOCK = {
     "feedback": ("nbgrader", "generate_feedback", nb.LESSON),
     "export": ("nbgrader", "export"),
 }
+POINTS = sum(exercise.points for name, exercise in exercises().items() if name in nb.instructor().decode())
 Times = tuple[float, float]
 NAMES = r".*/(?P<student_id>student\d+) Person_\d+_assignsubmission_file_/(?P<file_id>\w+)"
+UNDONE = "raise NotImplementedError('{i}')"
+WRONG: tuple[dict[str, str], ...] = (
+    # The wrong axis, and with it wrong results of the two exercises that build on it.
+    {"stable_softmax": "def stable_softmax(scores):\n    return (scores - scores.max()).exp().softmax(dim=-2)  # {i}"},
+    # Not begun.
+    {
+        "scaled_dot_product_attention": f"def scaled_dot_product_attention(query, key, value):\n    {UNDONE}",
+        "self_attention": f"def self_attention(x, w_query, w_key, w_value):\n    {UNDONE}",
+    },
+    # An error of Python's, and wrong answers to the quiz.
+    {
+        "attention_scores": "def attention_scores(query, key):\n    return query @ key.T.T.T[{i}",
+        "quiz_01": "quiz_01 = {{'scores_shape': (7, 5), 'read_weight': 0.{i}}}",
+    },
+)
+# One more hand-in may take so many times as long, in the second half of the sizes, before it counts as growth: what
+# other work on the machine does to the seconds of the processors.
+NOISE = 1.5
+
+
+def mixed(i: int) -> bytes:
+    """The hand-in of student number `i`: every second one is right."""
+    if i % 2 == 0:
+        return submission(i)
+    return nb.submission(**{name: source.format(i=i) for name, source in WRONG[i // 2 % len(WRONG)].items()})
 
 
 def moodle(folder: Path, count: int) -> Path:
@@ -53,7 +82,7 @@ def moodle(folder: Path, count: int) -> Path:
     with zipfile.ZipFile(folder / "moodle.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for i in range(count):
             name = f"student{i:04} Person_{1000 + i}_assignsubmission_file_/{nb.LESSON}.ipynb"
-            archive.writestr(zipfile.ZipInfo(name, (2026, 11, 20, 12, 0, 0)), submission(i), zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name, (2026, 11, 20, 12, 0, 0)), mixed(i), zipfile.ZIP_DEFLATED)
     return folder / "moodle.zip"
 
 
@@ -63,7 +92,7 @@ def ours(folder: Path, count: int) -> dict[str, Times]:
     moodle(folder, count)
     run(place, "grader", "roster", ".", "../participants.csv")
     times = {step: _timed(place, *command) for step, command in OURS.items()}
-    _require(place, count, (place / "marks-moodle.csv").read_text().count(",16\n"))
+    _require(place, count, (place / "marks-moodle.csv").read_text().count(f",{POINTS}\n"))
     return times
 
 
@@ -76,7 +105,7 @@ def stock(folder: Path, count: int) -> dict[str, Times]:
     archive.mkdir(parents=True)
     shutil.move(moodle(folder, count), archive)
     times = {step: _timed(place, *command) for step, command in STOCK.items()}
-    _require(place, count, (place / "grades.csv").read_text().count(",16.0,16.0"))
+    _require(place, count, (place / "grades.csv").read_text().count(f",{POINTS}.0,{POINTS}.0"))
     return times
 
 
@@ -95,31 +124,60 @@ def _scaled(one: Times, few: Times, part: int, count: int) -> Times:
 
 
 def _require(place: Path, count: int, full: int) -> None:
-    """The program ends unless all hand-ins have full marks (`full` do) and feedback, so that every step has done its
-    work."""
+    """The program ends unless every second hand-in has full marks (`full` do) and all have feedback, so that every step
+    has done its work."""
     pages = len(list(place.glob(f"feedback/*/{nb.LESSON}/{nb.LESSON}.html")))
-    if (full, pages) != (count, count):
+    if (full, pages) != ((count + 1) // 2, count):
         raise SystemExit(f"{place}: {full} of {count} have full marks, {pages} have feedback")
+
+
+def growth(times: dict[int, dict[str, Times]]) -> list[str]:
+    """The lines of the table of what one more hand-in takes of the processors, from each size to the next; a step that
+    takes clearly more of them in a larger class has a "!"."""
+    sizes = sorted(times)
+    spans = list(itertools.pairwise(sizes))
+    lines = [f"{'one more':10}" + "".join(f"{f'{few} to {many}':>16}" for few, many in spans)]
+    for step in OURS:
+        each = [(times[many][step][1] - times[few][step][1]) / (many - few) for few, many in spans]
+        grows = any(
+            after > NOISE * max(before, 0) and (after - before) * (many - few) > 1
+            for before, after, (few, many) in zip(each, each[1:], spans[1:], strict=False)
+        )
+        lines.append(f"{step:10}" + "".join(f"{1000 * one:13.1f} ms" for one in each) + " !" * grows)
+    return lines
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--submissions", type=int, default=120)
-    parser.add_argument("--stock-submissions", type=int, default=8)
+    parser.add_argument("--submissions", default="60,500,1000")
+    parser.add_argument("--stock-submissions", type=int, default=13)
     options = parser.parse_args()
-    count, part = options.submissions, options.stock_submissions
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start; {count} hand-ins of {nb.LESSON}")
+    part = options.stock_submissions
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        columns = {"ours": ours(folder / "ours", count)}
-        one, few = stock(folder / "one", 1), stock(folder / "few", part)
-        told = {step: _scaled(one[step], few[step], part, count) for step in STOCK}
-        columns |= {f"nbgrader (from {part})": told, "ours again": ours(folder / "again", count)}
-    print(f"{'seconds':10}" + "".join(f"{title:>24}" for title in columns))
+        print(
+            f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start; hand-ins of {nb.LESSON}", flush=True
+        )
+        one, few = (stock(folder / f"stock{count}", count) for count in (1, part))
+        measured = {}
+        for count in map(int, options.submissions.split(",")):
+            measured[count] = ours(folder / f"ours{count}", count)
+            told = {step: _scaled(one[step], few[step], part, count) for step in STOCK}
+            show(count, {"ours": measured[count], f"nbgrader (from {part})": told})
+    lines = growth(measured)
+    print("\n".join(lines))
+    print(f"load {os.getloadavg()[0]:.1f} at the end")
+    if any(line.endswith("!") for line in lines):
+        raise SystemExit(1)
+
+
+def show(count: int, columns: dict[str, dict[str, Times]]) -> None:
+    """Print the table of a class."""
+    print(f"{f'{count} hand-ins':14}" + "".join(f"{title:>24}" for title in columns))
     for step in OURS:
-        print(f"{step:10}" + "".join(_shown([times[step]]) for times in columns.values()))
-    print(f"{'all':10}" + "".join(_shown([*times.values()]) for times in columns.values()))
+        print(f"{step:14}" + "".join(_shown([times[step]]) for times in columns.values()))
+    print(f"{'all':14}" + "".join(_shown([*times.values()]) for times in columns.values()), flush=True)
 
 
 def _shown(times: Sequence[Times]) -> str:

@@ -1,5 +1,5 @@
 """Makes ready what the tests need: Chromium, node and npm, what package.json names, bubblewrap and libseccomp,
-PostgreSQL.
+PostgreSQL, iproute2 and openssl.
 
 Where apt-get is there and the user is root, or on a CI machine may become root by sudo, missing programs are installed;
 else this says what to install, and fails.
@@ -38,6 +38,10 @@ def missing() -> list[str]:
         packages.append("libseccomp2")
     if not postgresql():
         packages.append("postgresql")
+    if not shutil.which("ip"):
+        packages.append("iproute2")
+    if not shutil.which("openssl"):
+        packages.append("openssl")
     return packages
 
 

@@ -51,7 +51,7 @@ SLOW = [
     "tests/demo",
     "tests/term/test_faults.py",
     *(f"tests/batch/test_{name}.py" for name in ("best", "faults", "hand_in", "killed", "other_users")),
-    *(f"tests/batch/test_{name}.py" for name in ("names", "own_cells", "postgres", "shared")),
+    *(f"tests/batch/test_{name}.py" for name in ("machines", "names", "own_cells", "postgres", "shared")),
     "tests/batch/test_own_exercise.py::test_the_page_from_start_to_end",
     "tests/batch/test_run.py::test_command_line",
     *(f"tests/batch/test_ctrl_c.py::test_{name}" for name in ("regrade", "collect_feedback_and_export", "watch")),
@@ -105,7 +105,7 @@ STAGES: dict[str, list[list[str]]] = {
     "marks": [[*PYTEST, "tests/test_notebooks.py"]],
     "whole": [[*PYTEST, *WORKERS, "--durations=40", *WHOLE, *without(SLOW)]],
     # As nobody where this is root, and as root where it isn't. `make test-other-user` runs all of tests/judge so.
-    "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, *OTHERS]],
+    "other-user": [[sys.executable, "tools/another_user.py", *PYTEST, *OTHERS]],
     "browser": [[*PYTEST, "tests/browser"]],
     # The site, how long it took, and what is on its pages.
     "site": [[sys.executable, "-m", "website"], [*PYTEST, "tests/website"]],

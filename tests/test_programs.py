@@ -20,10 +20,8 @@ def nothing_there(monkeypatch):
 def test_what_is_missing_is_told_with_the_command_that_installs_it(nothing_there, monkeypatch, capsys):
     monkeypatch.setattr(programs, "fetch", lambda: pytest.fail("fetches without npm"))
     assert programs.main() == 1
-    assert (
-        "As root on Debian: apt-get install chromium fonts-dejavu-core nodejs npm bubblewrap libseccomp2 postgresql"
-        in capsys.readouterr().err
-    )
+    packages = "chromium fonts-dejavu-core nodejs npm bubblewrap libseccomp2 postgresql iproute2 openssl"
+    assert f"As root on Debian: apt-get install {packages}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("user", "ci", "first"), [(0, "", "env"), (1000, "true", "sudo")])

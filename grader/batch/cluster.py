@@ -8,10 +8,12 @@ import hmac
 import itertools
 import logging
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
@@ -102,6 +104,26 @@ def _local_cluster(workers: int) -> LocalCluster:
             )
     except RuntimeError as error:
         raise CommandFailed(f"The workers can't be started: {error.__cause__ or error}") from error
+
+
+@contextlib.contextmanager
+def losses_told(client: Client, say: Callable[[str], object]) -> Iterator[None]:
+    """Say at the end of the block, by host, how many workers went away meanwhile without being told to: their process
+    ended, or their network."""
+    lost: Counter[str] = Counter()
+
+    def note(event: tuple[float, Any]) -> None:
+        said = event[1]
+        if isinstance(said, dict) and said.get("action") == "remove-worker" and not said["expected"]:
+            lost[urlsplit(said["worker"]).hostname or said["worker"]] += 1
+
+    client.subscribe_topic("all", note)
+    try:
+        yield
+    finally:
+        for host, number in lost.items():
+            who, whose = (f"{number} workers", "they") if number > 1 else ("1 worker", "it")
+            say(f"{who} at {host} went away during the run. What {whose} had at hand went to others.")
 
 
 def _plugin_names(dask_scheduler: Any) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TextIO
 
 import click
 
-from grader.batch.cluster import Judges, connected
+from grader.batch.cluster import Judges, connected, losses_told
 from grader.batch.store import Store
 from grader.batch.worker import GradedSubmission, Outcome, Task
 from grader.book.autograded import Autograded
@@ -304,6 +304,7 @@ class ClassRun:
         workers = self.options.workers or min(len(os.sched_getaffinity(0)), count // SUBMISSIONS_A_WORKER + 1)
         with (
             connected(self.options.scheduler, workers) as client,
+            losses_told(client, self._say),
             Judges(client, self.course.lesson, self.settings, book.release) as judges,
             click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
         ):

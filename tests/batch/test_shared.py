@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.another_user import ENVIRONMENT, as_nobody
 from tests.batch.conftest import BIN, LESSON, RIGHT, SQUARED, answered
+from tools.another_user import ENVIRONMENT, as_nobody
 
 TEACHERS = "4242"
 ANN, BO, STRANGER = "4001", "4002", "4003"

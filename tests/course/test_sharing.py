@@ -17,8 +17,8 @@ import pytest
 from grader.errors import CourseError
 from grader.nbgrader_plugins.settings import configure
 from grader.source.create import create
-from tests.another_user import ENVIRONMENT, as_nobody
 from tests.classroom import BIN, LESSON, SOLVED
+from tools.another_user import ENVIRONMENT, as_nobody
 
 TEACHERS, ANN, BO = "4242", "4001", "4002"
 STUDENT = "4003"

@@ -1,6 +1,6 @@
 """A sandbox for a whole test run and a small course of two exercises that don't depend on each other.
 
-Every test that uses it runs in bubblewrap and without; `tests/another_user.py` runs them as another user too. They
+Every test that uses it runs in bubblewrap and without; `tools/another_user.py` runs them as another user too. They
 fail, and are not skipped, where there is no bubblewrap or no Landlock.
 """
 

@@ -1,4 +1,4 @@
-"""Runs a command as another user: `python tests/another_user.py python -m pytest tests/judge`.
+"""Runs a command as another user: `python tools/another_user.py python -m pytest tests/judge`.
 
 Root becomes nobody. Anybody else becomes root, by sudo without a password. Where neither works, it fails.
 """
