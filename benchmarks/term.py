@@ -28,7 +28,6 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.batch import course, run, submission  # noqa: E402
-from grader.exercises.registry import exercises  # noqa: E402
 from tools import notebooks as nb  # noqa: E402
 
 OURS = {
@@ -43,7 +42,7 @@ STOCK = {
     "feedback": ("nbgrader", "generate_feedback", nb.LESSON),
     "export": ("nbgrader", "export"),
 }
-POINTS = sum(exercise.points for name, exercise in exercises().items() if name in nb.instructor().decode())
+POINTS = sum(cell["metadata"].get("nbgrader", {}).get("points", 0) for cell in nb.solved())
 Times = tuple[float, float]
 NAMES = r".*/(?P<student_id>student\d+) Person_\d+_assignsubmission_file_/(?P<file_id>\w+)"
 UNDONE = "raise NotImplementedError('{i}')"
