@@ -1594,7 +1594,7 @@ plt.show()
 # | what | in one sentence | source |
 # | --- | --- | --- |
 # | mixture of experts | Many pairs of feed-forward layers stand side by side, and a router picks a few of them for each token, so that DeepSeek-V2 uses only 21 of its 236 billion parameters for a token. | DeepSeek-AI (2024) |
-# | multi-head latent attention (MLA) | In place of the keys and values of all heads the cache keeps a short vector per token from which they are computed, and with DeepSeek-V2 it takes 93 % less memory than with DeepSeek 67B. | DeepSeek-AI (2024) |
+# | multi-head latent attention (MLA) | In place of the keys and values of all heads the cache keeps a short vector per token from which they are computed, and one rotated key for all heads, so that a layer of DeepSeek-V2 stores 576 components per token in place of 32 768. | DeepSeek-AI (2024) |
 # | long contexts | Llama 3 takes 500 000 in place of 10 000 as the base of the rotation, so that the slowest pair of columns turns only a small part of a circle in 100 000 tokens. | Grattafiori et al. (2024) |
 # | quantised weights | GPTQ rounds each weight to three or four bits after the training, column by column, and changes the columns that are left so that they make up for the error. | Frantar et al. (2023) |
 # | speculative decoding | A small model writes a few tokens ahead, and the large one checks them all in one pass and accepts or refuses them in such a way that the text is distributed as if it had written alone. | Leviathan et al. (2023) |
