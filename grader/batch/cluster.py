@@ -107,7 +107,7 @@ def _local_cluster(workers: int) -> LocalCluster:
 
 
 @contextlib.contextmanager
-def losses_told(client: Client, say: Callable[[str], object]) -> Iterator[None]:
+def losses_told(client: Client, report: Callable[[str], object]) -> Iterator[None]:
     """Say at the end of the block, by host, how many workers went away meanwhile without being told to: their process
     ended, or their network."""
     lost: Counter[str] = Counter()
@@ -123,7 +123,7 @@ def losses_told(client: Client, say: Callable[[str], object]) -> Iterator[None]:
     finally:
         for host, number in lost.items():
             who, whose = (f"{number} workers", "they") if number > 1 else ("1 worker", "it")
-            say(f"{who} at {host} went away during the run. What {whose} had at hand went to others.")
+            report(f"{who} at {host} went away during the run. What {whose} had at hand went to others.")
 
 
 def _plugin_names(dask_scheduler: Any) -> list[str]:
