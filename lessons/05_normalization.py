@@ -1337,9 +1337,9 @@ print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
 
 # %% [markdown]
 # A post-norm block adds something to x and divides the sum by its size. So each block dilutes what came in, and after
-# forty-eight blocks the windows hardly differ. Then one step changes all blocks, and if it is a large one, the changes
-# add up to more than the difference that is left (Liu et al. 2020). All windows get the same scores, and the tower
-# learns only how often each word occurs. Small steps leave the difference. The residual path of a pre-norm tower has no
+# forty-eight blocks the windows differ less than in the other tower, from some starts much less. Then one step changes
+# all blocks, and if it is a large one, the changes add up to more than the difference that is left (Liu et al. 2020).
+# All windows get the same scores, and the tower learns only how often each word occurs. Small steps leave the difference. The residual path of a pre-norm tower has no
 # division, so the information in the four words arrives at the end.
 #
 # If this is right, post-norm should bear larger rates when x counts for more in the sum. Wang et al. (2022,
