@@ -8,6 +8,7 @@ itself (`globals`, `eval`, ...) needs everything.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,9 @@ from grader.subject.names import changed, names_of
 # Code with one of these may look up any name.
 LOOKS_UP = frozenset(
     {"globals", "locals", "vars", "eval", "exec", "getattr", "__import__", "__main__", "import_module", "get_ipython"}
+    | {"_", "__", "___", "Out", "_oh"}  # what the cells before it show
 )
+_SHOWN = re.compile(r"_\d+")  # what one of them shows
 # Called for what they show.
 SHOWS = frozenset({"print", "display", "check", "predict", "compare_guess", "set_printoptions", "show"})
 
@@ -47,7 +50,7 @@ def needed(words: set[str], examples: Mapping[int, tuple[str, bool]]) -> set[int
         names = {i: names_of_example(*example) for i, example in examples.items()}
     except SyntaxError:
         return set(examples)
-    if words & LOOKS_UP:
+    if words & LOOKS_UP or any(map(_SHOWN.fullmatch, words)):
         return set(examples)
     wanted: set[int] = set()
     while more := {i for i in examples.keys() - wanted if names[i].makes & words}:

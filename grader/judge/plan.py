@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from grader.judge.outline import EXAMPLES, SKIPPED, Outline, normal
 from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell
@@ -17,14 +18,13 @@ from grader.sentences import say
 
 @dataclass(frozen=True)
 class RunStep:
-    """A step of the plan: run a cell, or with `definitions` only its functions, classes and imports. `exercise`: whose
-    solution cell it is, "" if it is none. `example`: a worked example of the course's, unchanged, which may be left out
-    if nothing needs it."""
+    """A step of the plan: run a cell."""
 
     source: str
-    definitions: bool = False
-    exercise: str = ""
-    example: bool = False
+    definitions: bool = False  # only its functions, classes and imports
+    exercise: str = ""  # whose solution cell it is, "" if it is none
+    example: bool = False  # a worked example of the course's, unchanged, which may be left out if nothing needs it
+    number: int = 0  # in a kernel that runs the submission from top to bottom; 0 for a cell that was put back or in
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ class _Planner:
         self.roles = [self._role(found) for found in self.matches]
         self.notes = notes
         self.names = [defined_names(cell.source) for cell in cells]
+        self.numbers = [*accumulate(bool(cell.source.strip()) for cell in cells)]  # a kernel doesn't count empty cells
 
     def _role(self, found: int | None) -> tuple[str, str]:
         return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
@@ -139,7 +140,7 @@ class _Planner:
             if not unchanged:
                 self.notes.append("A locked cell from the course was changed, so the original was used.")
             own, first = self.outline.cells[found], self.matches.index(found) == i
-            return [RunStep(own.source)] if first and own.kind == "code" else []
+            return [RunStep(own.source, number=self.numbers[i])] if first and own.kind == "code" else []
         if role == OWN_TEST and found is not None:
             if not unchanged:
                 said = "The test cell `{name}` was changed, so the original was used."
@@ -153,10 +154,10 @@ class _Planner:
             self.notes.append(say(said, name=exercise))
         example = unchanged and role in EXAMPLES
         if role in SKIPPED and (role != "try" or unchanged):
-            return [RunStep(cell.source, definitions=True, example=example)]
+            return [RunStep(cell.source, definitions=True, example=example, number=self.numbers[i])]
         if not cell.source.strip():
             return []
-        return [RunStep(cell.source, exercise=exercise if role == "solution" else "", example=example)]
+        return [RunStep(cell.source, False, exercise if role == "solution" else "", example, self.numbers[i])]
 
     def _places_of_checks(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
         """By cell, the exercises that are checked there: first where their own check cell stands, then where it had to

@@ -108,7 +108,8 @@ class Runner:
 
     def _run(self, step: RunStep) -> None:
         flags = ("definitions",) if step.definitions else ()
-        request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
+        seconds = self.limits.cell_seconds
+        request = Request("run", source=step.source, args=flags, number=step.number, seconds=seconds)
         outcome = self.subject.ask(request)
         self.timed_out = self.timed_out or outcome.status == "time-limit"
         if outcome.status in WHY:

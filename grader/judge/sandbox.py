@@ -37,7 +37,7 @@ from grader.subject.zygote import ONE_THREAD, Zygote
 PACKAGE = Path(grader.__file__).parent
 START = Path(inside.__file__).with_name("start.py")
 # What a notebook imports without asking: loaded once in the zygote, it costs a child nothing.
-MODULES = ("matplotlib.pyplot", "IPython.core.inputtransformer2")
+MODULES = ("matplotlib.pyplot", "grader.subject.shell")
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 ISOLATION = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1"),

@@ -1,90 +1,24 @@
-"""Notebook cells outside Jupyter: magics, `display`, `get_ipython`, but no IPython shell that a cell could alter."""
+"""Notebook cells outside Jupyter: how they are compiled, and the names that every notebook has without an import.
+
+IPython's own shell (`grader.subject.shell`) carries out magics; it is made when a cell first needs it.
+"""
 
 from __future__ import annotations
 
 import ast
-import importlib
+import io
 import linecache
-import os
 import re
-import shlex
-from pathlib import Path
+import tokenize
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-# Cell magics whose body is Python that defines names. The body of any other isn't run, but for the one of a file.
-TRANSPARENT = frozenset({"time", "capture", "prun"})
-_TRANSPARENT = re.compile(rf"%%({'|'.join(sorted(TRANSPARENT))})\b([^\n]*)")
-FILES = ("writefile", "file")
-
-
-class Shell:
-    """What `get_ipython()` returns. It runs the code of timing magics, writes the files of `%%writefile`, knows the
-    folder and the environment, and ignores everything else."""
-
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        self.user_ns = namespace
-
-    def run_line_magic(self, name: str, line: str, *_rest: object) -> Any:
-        run = {"time": self._time, "timeit": self._repeat, "run": self._file, "cd": self._folder, "pwd": self._folder}
-        run |= {"env": _variable, "set_env": _variable}
-        return run[name](line.strip()) if name in run else Silence()
-
-    def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
-        if name in TRANSPARENT:
-            self.run_cell(cell)
-        if name in FILES:
-            _write(line, cell)
-
-    def run_cell(self, source: str, *_options: object) -> None:
-        """Run Python as a cell that is no cell of the notebook."""
-        exec(compile_cell(source, "<magic>"), self.user_ns)
-
-    ex = run_cell
-
-    def _time(self, line: str) -> Any:
-        try:
-            code = compile(line, "<magic>", "eval", dont_inherit=True)
-        except SyntaxError:
-            return self.run_cell(line)
-        return eval(code, self.user_ns)
-
-    def _repeat(self, line: str) -> Silence:
-        """What is timed, once; what `-o` gives of its times tells nothing."""
-        self.run_cell(re.sub(r"^(-\w+ *\d* +)+", "", line))
-        return Silence()
-
-    def _file(self, line: str) -> None:
-        path = Path(next(word for word in shlex.split(line) if not word.startswith("-")))
-        exec(compile(path.read_text(encoding="utf-8"), str(path.resolve()), "exec", dont_inherit=True), self.user_ns)
-
-    def _folder(self, line: str) -> str:
-        if line:
-            os.chdir(os.path.expanduser(line.strip("'\"")))
-        return os.getcwd()
-
-    def __getattr__(self, _name: str) -> Any:
-        return Silence()
-
-
-def _variable(line: str) -> Any:
-    """What `%env NAME=VALUE` sets, or `%env NAME` shows."""
-    name, equals, value = (part.strip() for part in line.partition("="))
-    if not equals and " " in name:  # %env NAME VALUE
-        name, equals, value = name.partition(" ")
-    if equals:
-        os.environ[name] = value
-    return os.environ.get(name, "")
-
-
-def _write(line: str, text: str) -> None:
-    """What `%%writefile` does: write a cell's text to a file, or with `-a` append it."""
-    words = shlex.split(line)
-    path = os.path.expanduser(next(word for word in words if not word.startswith("-")))
-    with open(path, "a" if {"-a", "--append"} & set(words) else "w", encoding="utf-8") as file:
-        file.write(text)
-    importlib.invalidate_caches()  # the file may be imported at once
+# What a machine may lack that another one has: packages and backends, files and the network, somebody at a keyboard.
+MACHINE = (ImportError, OSError, EOFError)
+# Cell magics whose body is the cell itself.
+_TRANSPARENT = re.compile(r"%%(time|capture|prun)\b([^\n]*)")
 
 
 class Silence:
@@ -113,10 +47,87 @@ class Silence:
 
 def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
     """Add to a namespace the names that every notebook has without an import. Returns it."""
-    shell = Shell(namespace)
-    namespace["get_ipython"] = lambda: shell
-    namespace["display"] = lambda *_things, **_options: None
+
+    def get_ipython() -> Any:
+        from grader.subject.shell import shell_of
+
+        return shell_of(namespace)
+
+    namespace["get_ipython"] = get_ipython
+    namespace["display"] = _display
+    History(namespace)
     return namespace
+
+
+CAPTURES: list[Any] = []  # what keeps what the cell that runs prints and displays
+
+
+def _display(*things: object, **options: Any) -> Any:
+    """Nobody looks at what is displayed, unless the cell keeps it."""
+    if CAPTURES:
+        from IPython.display import display
+
+        return display(*things, **options)
+    return Silence() if options.get("display_id") else None
+
+
+class History(dict[int, Any]):
+    """What a kernel keeps of the cells that it ran: itself as `Out`, and `In`, `_`, `__`, `___`, `_3`, `_i`, `_i3`."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        super().__init__()
+        self._names = namespace
+        self._latest: list[Any] = ["", "", ""]
+        self._sources = ["", "", ""]
+        self._number = 0
+        self.inputs: list[str] = [""]
+        namespace |= {"In": self.inputs, "_ih": self.inputs, "Out": self, "_oh": self}
+        namespace |= dict.fromkeys(("_", "__", "___", "_i", "_ii", "_iii"), "")
+
+    def enter(self, number: int, source: str) -> None:
+        """Cell `number` of the notebook runs now; 0 for a cell that isn't in it."""
+        self._number = number
+        if number:
+            source = source.rstrip("\n")
+            self.inputs.extend([""] * (number + 1 - len(self.inputs)))
+            self.inputs[number] = re.sub(r"\A\s*\n", "", source)
+            names = ("_i", "_ii", "_iii")
+            self._names |= dict(zip(names, self._sources, strict=True)) | {f"_i{number}": source}
+            self._sources = [source, *self._sources[:2]]
+
+    def made_python(self, source: str) -> str:
+        """`In` has what IPython made of the cell that runs. Returns it."""
+        if self._number:
+            self.inputs[self._number] = source.rstrip("\n")
+        return source
+
+    def show(self, value: object) -> None:
+        """The cell ends with a value. As in IPython, `_` and its like stay a student's own once one of them is."""
+        if value is None or isinstance(value, Silence) or value is self or not self._number:
+            return
+        names = ("_", "__", "___")
+        theirs = any(self._names.get(name, old) is not old for name, old in zip(names, self._latest, strict=True))
+        self._latest = [value, *self._latest[:2]]
+        if not theirs:
+            self._names |= dict(zip(names, self._latest, strict=True))
+        self[self._number] = self._names[f"_{self._number}"] = value
+
+
+def is_quiet(source: str) -> bool:
+    """Whether a cell ends with a semicolon, which keeps its value from being shown.
+
+    >>> is_quiet("x;  # no"), is_quiet("print('; # yes')")
+    (True, False)
+    """
+    if ";" not in source:
+        return False
+    nothing = (tokenize.NEWLINE, tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER, tokenize.DEDENT)
+    try:
+        every = tokenize.generate_tokens(io.StringIO(source).readline)
+        tokens = [token.string for token in every if token.type not in nothing]
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    return tokens[-1:] == [";"]
 
 
 def compile_cell(source: str, name: str, definitions_only: bool = False) -> CodeType:
@@ -135,18 +146,20 @@ def compile_whole(source: str, name: str) -> tuple[CodeType, bool]:
         return compiled(read_cell(source, name)[0], name), False
 
 
-def parse_cell(source: str, name: str, definitions_only: bool = False) -> ast.Module:
-    """The statements of a cell; the arguments are `compile_cell`'s."""
-    tree = read_cell(source, name)[0]
+def parse_cell(
+    source: str, name: str, definitions_only: bool = False, transform: Callable[[str], str] | None = None
+) -> ast.Module:
+    """The statements of a cell; the arguments are `compile_cell`'s, and `read_cell`'s."""
+    tree = read_cell(source, name, transform)[0]
     if definitions_only:
         tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
     return tree
 
 
-def read_cell(source: str, name: str) -> tuple[ast.Module, bool]:
+def read_cell(source: str, name: str, transform: Callable[[str], str] | None = None) -> tuple[ast.Module, bool]:
     """The statements of a cell, and whether it is Python without magics. What `%%time` and its like stand above is the
-    cell itself, so that its names, its lines and its `await` are what they would be without. IPython's transformer is
-    used only for what isn't Python then (magics, `!`, `?`)."""
+    cell itself, so that its names, its lines and its `await` are what they would be without. What isn't Python then
+    (magics, `!`, `?`) is made Python by `transform`, a shell's, or by IPython's transformer."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     try:
         return ast.parse(source, name), True
@@ -155,7 +168,7 @@ def read_cell(source: str, name: str) -> tuple[ast.Module, bool]:
     try:
         return ast.parse(untimed, name), False
     except SyntaxError:
-        return ast.parse(_without_magics(untimed), name), False
+        return ast.parse((transform or _without_magics)(untimed), name), False
 
 
 def compiled(tree: str | ast.Module | ast.Expression, name: str, flags: int = 0) -> CodeType:
@@ -169,14 +182,15 @@ def _without_timing(source: str) -> str:
     """A cell with the magics at its top that only time it or keep what it prints taken away, line by line.
 
     >>> _without_timing("%%capture out\\n%%time\\nx = 1")
-    'out = get_ipython().captured()\\n\\nx = 1'
+    "out = get_ipython().captured('out')\\n\\nx = 1"
     """
     lines = source.split("\n")
     for number, line in enumerate(lines):
         if found := _TRANSPARENT.match(line):
-            names = [word for word in found[2].split() if word.isidentifier()]
-            keeps = found[1] == "capture" and bool(names)
-            lines[number] = f"{names[-1]} = get_ipython().captured()" if keeps else ""
+            options = found[2].strip()
+            names = [f"{word} = " for word in options.split() if word.isidentifier()][-1:]
+            captures = found[1] == "capture"
+            lines[number] = f"{''.join(names)}get_ipython().captured({options!r})" if captures else ""
         elif line.strip():
             break
     return "\n".join(lines)

@@ -33,6 +33,7 @@ from grader.subject.values import GIVEN, MAX_ITEMS, Callback, Given, plain, same
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
 
+READ = {"eval", "_", "__", "___"}  # names of which it matters whether they are read
 # What a notebook's cells leave behind besides functions, classes and modules.
 DATA = (Tensor, nn.Module, int, float, str, tuple, list, dict)
 KEPT_CALLS, KEPT_ELEMENTS = 12, 20_000  # what is kept of earlier calls, to see whether a later one changes it
@@ -94,7 +95,7 @@ class Executor:
         return self.namespace[target]
 
     def _run(self, request: Request) -> dict[str, Any]:
-        errors = self.notebook.run(request.source, "definitions" in request.args)
+        errors = self.notebook.run(request.source, "definitions" in request.args, request.number)
         return {"status": "raised", "raised": errors[0]} if errors else {}
 
     def _names(self, request: Request) -> dict[str, Any]:
@@ -105,8 +106,8 @@ class Executor:
             except (SyntaxError, ValueError, RecursionError):
                 return {}  # nobody can say what this notebook uses
             words = words_of(code)
-            if "eval" in words and "eval" not in names_of(code).uses:
-                words.remove("eval")  # `model.eval()` looks no name up
+            if looked := words & READ:  # `model.eval()` looks no name up, and `for _ in` reads no earlier value
+                words -= looked - names_of(code).uses
             # Behind a magic, names are text.
             names |= words if is_python else words - {"get_ipython"} | words_in(source)
         return {"value": _short(names)}

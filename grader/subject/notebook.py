@@ -17,12 +17,13 @@ import ast
 import asyncio
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Coroutine, Iterable
 from types import CodeType
 from typing import Any
 
-from grader.subject.cells import DEFINITIONS, compile_whole, compiled, parse_cell
+from grader.subject.cells import CAPTURES, DEFINITIONS, MACHINE, History, compile_whole, compiled, is_quiet, parse_cell
 from grader.subject.names import names_of
 from grader.subject.protocol import Raised
 from grader.subject.raised import describe_exception
@@ -33,8 +34,6 @@ HINTED = (*DEFINED, ast.AnnAssign)
 LONGEST = 200_000  # characters of a cell that runs statement by statement; nobody writes a longer one by hand
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 HINTS_UNREAD = __future__.annotations.compiler_flag
-# What a machine may lack that another one has: packages and backends, files and the network, somebody at a keyboard.
-MACHINE = (ImportError, OSError, EOFError)
 GPU = re.compile(r"CUDA|NVIDIA")
 # Whoever calls one of these wants the loop of Jupyter's kernel, which runs all the time.
 WANTS_LOOP = frozenset({"create_task", "get_running_loop", "ensure_future", "current_task"})
@@ -51,23 +50,37 @@ class Notebook:
         self._lost: dict[str, Raised] = {}  # by name, the stop that kept it from being defined
         self._of_machine: list[Raised] = []
         self._flags = 0
-        self._last: object = None
+        self._history: History = namespace["_oh"] if "_oh" in namespace else History(namespace)
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def run(self, source: str, definitions_only: bool = False) -> list[Raised]:
-        """Run a cell, or its functions, classes and imports alone; the errors that it raised, in order."""
+    def run(self, source: str, definitions_only: bool = False, number: int | None = None) -> list[Raised]:
+        """Run a cell, or its functions, classes and imports alone; the errors that it raised, in order. `number`: which
+        of the notebook's cells it is, counted from 1 as a kernel counts; 0 for none, None for the next."""
         self.cells += 1
         name = f"<cell {self.cells}>"
+        self._history.enter(self.cells if number is None else number, source)
         if len(source) > LONGEST and not definitions_only:
             return self._in_one_piece(source, name)
         try:
-            tree = parse_cell(source, name, definitions_only)
+            if "IPython" in source:  # whose own `get_ipython` knows the shell once there is one
+                self._shell()
+            tree = parse_cell(source, name, definitions_only, self._transformed)
         except Exception as error:  # also what the parser itself can't do
             names = {word for found in _DEFINED.findall(source) for word in found if word}
             raised = describe_exception(error)
             self.lose(names, raised)
             return [raised]
-        return _Cell(self, name).run(tree.body, tree.body[-1] if tree.body else None)
+        try:
+            return _Cell(self, name).run(tree.body, tree.body[-1] if tree.body and not is_quiet(source) else None)
+        finally:
+            while CAPTURES:
+                CAPTURES.pop().__exit__(None, None, None)
+
+    def _transformed(self, source: str) -> str:
+        return self._history.made_python(self._shell().transform_cell(source))
+
+    def _shell(self) -> Any:
+        return self.namespace["get_ipython"]()
 
     def _in_one_piece(self, source: str, name: str) -> list[Raised]:
         try:
@@ -105,11 +118,13 @@ class Notebook:
         return lacks or self.stop_of(error) in self._of_machine
 
     def execute(self, node: ast.stmt, name: str, last: bool) -> None:
-        """Run one statement of the cell `name`. The value of the `last` one is `_` from then on, as in Jupyter."""
+        """Run one statement of the cell `name`. The value of the `last` one is shown, as in Jupyter."""
         if last and isinstance(node, ast.Expr):
             value = self._value(compiled(ast.Expression(node.value), name, self._flags))
-            if value is not None and self.namespace.get("_") is self._last:
-                self.namespace["_"] = self._last = value
+            if CAPTURES:
+                sys.displayhook(value)
+            else:
+                self._history.show(value)
             return
         try:
             self._compile_and_run(node, name)

@@ -44,6 +44,7 @@ class Request:
     keywords: dict[str, Any] = field(default_factory=dict)
     handle: str = ""
     source: str = ""
+    number: int = 0  # of the cell to run, as a kernel counts; 0 for a cell that is none of the notebook's
     # One per output tensor, None to leave one out: asks for gradients of arguments and parameters.
     cotangents: tuple[Tensor | None, ...] | None = None
     strided: bool = False  # hands over tensors that aren't contiguous

@@ -179,6 +179,28 @@ def note_of_an_answer(cells: Cells) -> None:
     cells.insert(at + 1, attempt)
 
 
+def by_number(cells: Cells) -> None:
+    """What a cell showed, taken up by the cell's number."""
+    at = place(cells, SOFTMAX)
+    number = 1 + sum(cell["cell_type"] == "code" and bool(cell["source"].strip()) for cell in cells[:at])
+    mine = ("-1", f"AXIS = _{number}", f"AXIS += Out[{number}] - _oh[{number}]", f"assert In[{number}] == '-1'")
+    cells[at:at] = [code(source, f"mine-{place}") for place, source in enumerate(mine)]
+    cells[at + len(mine)]["source"] = BY_AXIS
+
+
+def by_a_name(*sources: str) -> Change:
+    """Cells of one's own that make `AXIS`, and an answer that needs it."""
+    return both(extra(*sources), whole(BY_AXIS))
+
+
+BY_AXIS = BY_HAND.replace("(-1, keep", "(AXIS, keep")
+LINE_MAGIC = (
+    "from IPython.core.magic import register_line_magic\n@register_line_magic\ndef axis(line):\n    return -int(line)"
+)
+CELL_MAGIC = (
+    "from IPython.core.magic import register_cell_magic\n@register_cell_magic\ndef noted(line, cell):\n"
+    "    NOTES.append(line)\n    exec(cell, get_ipython().user_ns)\nNOTES = []"
+)
 FIRST = "import math"
 COLAB = "from google.colab import drive\ndrive.mount('/content/drive')"
 # What was tried, and how it changes the solved notebook.
@@ -302,6 +324,31 @@ AWKWARD: dict[str, Change] = {
         "import logging\nlogging.basicConfig(level=logging.DEBUG)\nlogging.getLogger('matplotlib').info('hi')"
     ),
     "a last expression used again": both(extra("-1", "AXIS = _"), whole(BY_HAND.replace("(-1, keep", "(AXIS, keep"))),
+    "the value of a cell by its number": by_number,
+    "the latest values": by_a_name("-1", "2", "'three'", "AXIS = ___ if len(_) > __ else 0"),
+    "the value of an example of the course's": both(
+        extra("SIZE = _\nassert SIZE is Out[max(Out)]"), whole(f"{BY_HAND} * (SIZE is SIZE)")
+    ),
+    "a line magic of one's own": by_a_name(LINE_MAGIC, "AXIS = %axis 1"),
+    "a cell magic of one's own": both(extra(CELL_MAGIC), whole(f"%%noted by hand\n{BY_HAND}")),
+    "magics as a class": by_a_name(
+        "from IPython.core.magic import Magics, line_magic, magics_class\n@magics_class\nclass Mine(Magics):\n"
+        "    @line_magic\n    def axis(self, line):\n        return self.shell.user_ns['ONE'] - 2\n"
+        "ONE = 1\nget_ipython().register_magics(Mine)",
+        "AXIS = %axis",
+    ),
+    "what %%capture kept": by_a_name("%%capture kept\nprint(-1)", "kept.show()\nAXIS = int(kept.stdout)"),
+    "what %timeit gives": by_a_name(
+        "took = %timeit -o -n 2 -r 3 torch.ones(2)",
+        "%timeit -o -q torch.ones(2)",
+        "AXIS = -1 if took.loops == 2 and len(took.all_runs) == 3 and _.best > 0 else 0",
+    ),
+    "what %time gives": by_a_name("AXIS = %time -1\n%time AXIS -= 0"),
+    "cells run through get_ipython()": by_a_name(
+        "shell = get_ipython()\nshell.run_cell('AXIS = -1')\nshell.ex('AXIS *= 1')\nshell.push({'AXIS': shell.ev('AXIS')})",
+        "get_ipython().kernel.shell\nget_ipython().system('true')\nAXIS = get_ipython().user_ns['AXIS']",
+    ),
+    "a display that is updated": by_a_name("shown = display(1, display_id=True)\nshown.update(2)\nAXIS = -1"),
     "get_ipython": extra(
         "shell = get_ipython()\nshell.run_line_magic('matplotlib', 'inline')\nassert shell is not None"
     ),

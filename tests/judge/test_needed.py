@@ -49,6 +49,10 @@ SOURCES = {
         ("globals()['x']", set(SOURCES)),
         ("eval('x')", set(SOURCES)),
         ("def f(model): model.eval()", set()),
+        ("for _ in range(2): pass\ndef f(a): return [_ for _ in a]", set()),
+        ("last_one = _", set(SOURCES)),
+        ("last_one = _3", set(SOURCES)),
+        ("last_one = Out[3]", set(SOURCES)),
     ],
 )
 def test_what_a_text_needs(text, wanted):
@@ -78,7 +82,7 @@ def test_what_a_function_calls_by_its_own_names_is_nobody_elses(source, makes):
 def test_of_a_cell_that_answers_a_prediction_or_trains_only_the_definitions_run(role, definitions):
     outline = Outline.of(nb.dump([nb.code("total = 3", role, id="total")]))
     [step] = plan.make(outline, outline.cells).steps
-    assert step == plan.RunStep("total = 3", definitions, example=True)
+    assert step == plan.RunStep("total = 3", definitions, example=True, number=1)
 
 
 def names(sources):
