@@ -205,7 +205,7 @@ def stale(
     names: Iterable[str], results: Iterable[Result], listed: Listed | None = None, path: Path = EQUIVALENT
 ) -> list[str]:
     """What is wrong with the list of equivalent mutants of these exercises: entries that no longer exist or that the
-    check does not pass."""
+    check passes with no inputs. What makes next to no difference may show with some of them."""
     listed = equivalent() if listed is None else listed
     verdicts = {(r.mutant.exercise, r.mutant.change): r.verdict for r in results}
     problems = []
@@ -213,7 +213,7 @@ def stale(
         verdict = verdicts.get((name, change))
         if verdict is None:
             problems.append(f"{path}: {name} no longer has this mutant: {change}")
-        elif verdict != "survived":
+        elif verdict not in PASSED:
             problems.append(f"{path}: the check of {name} does not pass this mutant ({verdict}): {change}")
     return problems
 
@@ -243,12 +243,12 @@ def report(
 
 
 def unsettled(results: Iterable[Result], listed: Listed | None = None) -> list[str]:
-    """A line for every mutant that passes its check and is not listed as equivalent, that passes with some inputs and
-    not with others, or that breaks its check."""
+    """A line for every mutant that passes its check, with some inputs at least, and is not listed as equivalent, or that
+    breaks its check."""
     return [
         f"{r.verdict}: {r.mutant.exercise}: {r.mutant.change}"
         for r in results
-        if r.verdict in ("broken", "by chance") or (r.verdict == "survived" and not _is_equivalent(r.mutant, listed))
+        if r.verdict == "broken" or (r.verdict in PASSED and not _is_equivalent(r.mutant, listed))
     ]
 
 
@@ -261,6 +261,7 @@ def _is_equivalent(mutant: Mutant, listed: Listed | None) -> bool:
     return mutant.change in (equivalent() if listed is None else listed).get(mutant.exercise, {})
 
 
+PASSED = ("survived", "by chance")
 NOT_KILLED = ("equivalent", "survived", "by chance", "broken")
 COLUMNS = ("mutants", "killed", "named", "general", "unnamed", "no help", *NOT_KILLED)
 
@@ -270,7 +271,7 @@ def table(results: Sequence[Result], listed: Listed | None = None) -> str:
     unnamed; of the unnamed, those without a hint ("no help")."""
     counts: dict[str, Counter[str]] = {}
     for result in results:
-        settled = result.verdict == "survived" and _is_equivalent(result.mutant, listed)
+        settled = result.verdict in PASSED and _is_equivalent(result.mutant, listed)
         verdict = "equivalent" if settled else result.verdict
         count = counts.setdefault(result.mutant.exercise, Counter())
         count.update(["mutants", verdict, *([] if verdict in NOT_KILLED else ["killed"])])

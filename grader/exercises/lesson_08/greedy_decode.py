@@ -151,7 +151,8 @@ class _ModelAndSources:
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
         vocab = draw.integer(8, 12)
-        self.bos, self.eos = draw.integer(1, 3), draw.integer(3, vocab)  # not 0, which a forgotten bos would be
+        # Not 0, which a forgotten bos would be; and no id that all others are smaller than.
+        self.bos, self.eos = draw.integer(1, 3), draw.integer(3, vocab - 1)
         self.table = draw.normal((ROWS, vocab))
         self.sources = draw.integers((CANDIDATES, draw.integer(4, 7)), 3, 30)
         talk = self._talk()

@@ -52,6 +52,7 @@ class Looks:
     by: Callable[[Tensor, Tensor], Tensor] = torch.eq  # which ids count as an occurrence
     # Only the "first" or "last" occurrence counts, or the "largest" weight on one; "" for the sum.
     only: Literal["", "first", "last", "largest"] = ""
+    looked_at: bool = False  # the average is over the places that others look back at
     turned: bool = False  # rows and columns change places
     most: bool = False  # a head's largest share counts in place of its average
 
@@ -68,7 +69,8 @@ class Looks:
 
     def __call__(self, weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
         weights = weights.mT if self.turned else weights
-        on_places = weights * self.places(labels, ids)
+        places = self.places(labels, ids)
+        on_places = weights * places * (places.any(0)[:, None] if self.looked_at else True)
         looking = on_places.amax(-1) if self.only == "largest" else on_places.sum(-1)
         totals = looking.amax(-1) if self.most else looking.sum(-1)
         layer, head = divmod(int(totals.argmax()), weights.shape[1])
@@ -113,6 +115,7 @@ DECOYS = {
     LARGER: Looks(by=torch.ge),
     SMALLER: Looks(by=torch.le),
 }
+LOOKED_AT = "a head that looks back where others look"
 SOMETIMES, LITTLE = "heads that look back at some places only", "heads that look back a little everywhere"
 FEWEST = 4  # places that a decoy has to itself
 
@@ -121,7 +124,8 @@ def _cases(draw: Draw) -> list[Case]:
     shapes = {PLAIN: (3, 5), DOUBLE: (5, 3), ONE_LAYER: (1, 5), ONE_HEAD: (4, 1)}
     made = [_case(draw, name, shape, 23 + draw.integer(0, 9)) for name, shape in shapes.items()]
     made += [_case(draw, name, (3, 5), 23 + draw.integer(0, 9), decoy) for name, decoy in DECOYS.items()]
-    return [*made, _with_weights(draw, SOMETIMES, even), _with_weights(draw, LITTLE, uneven)]
+    made += [_with_weights(draw, SOMETIMES, even), _with_weights(draw, LITTLE, uneven)]
+    return [*made, _case(draw, LOOKED_AT, (3, 5), 23 + draw.integer(0, 9), Looks(looked_at=True))]
 
 
 def _text(draw: Draw, length: int, words: int) -> tuple[Tensor, Tensor]:
@@ -158,6 +162,7 @@ def _case(draw: Draw, name: str, shape: tuple[int, int], length: int, decoy: Loo
         alone = right.mT & ~right if name == TURNED else other & ~right
         alone = alone & ~Looks(past="all").places(labels, ids) if name == NEW else alone
         alone = right & (right.any(1).cumsum(0) == 3)[:, None] if name == ONCE else alone
+        alone = right & right.any(0)[:, None] if name == LOOKED_AT else alone
         shares = (0.7, 0.95)
         if name in (OWN, FIRST, LAST):  # these count less than the right way does
             right, alone, shares = right & ~other, other, (0.95, 0.45)
@@ -327,7 +332,7 @@ EXERCISE = spec.exercise(
         _finds("counts only what has been read so far", 1.5, LATER, NEW),
         _finds("counts only places with a label", 1, EVERY),
         _finds("counts every occurrence so far, the place itself too", 1, FIRST, LAST, OWN),
-        _finds("takes the average over all places that count", 1, SOMETIMES, LITTLE),
+        _finds("takes the average over all places that count", 1, SOMETIMES, LITTLE, LOOKED_AT),
         _finds("takes one layer, one head, float64", 0.5, ONE_LAYER, ONE_HEAD, DOUBLE),
         Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
     ),
