@@ -60,6 +60,15 @@ def test_of_several_results_the_stored_one_counts_and_else_the_last(tmp_path, lo
     assert stored_keys(tmp_path, LESSON) == {"ann": "gone"}
 
 
+def test_results_may_come_one_by_one_and_what_is_stored_first_counts(tmp_path, log):
+    log.mark_stored({"ann": "k1"})
+    assert stored_keys(tmp_path, LESSON) == {"ann": "k1"}
+    log.add(logged(key) for key in ("k1", "k2"))
+    assert [*log.records] == ["k1", "k2"]
+    with ResultsLog(tmp_path, LESSON) as again:
+        assert again.records == log.records
+
+
 def test_a_hand_in_that_was_taken_back_is_left_out_until_there_is_another_result(tmp_path, log):
     log.add([logged("k1"), logged("k3", "bo")])
     log.mark_stored({"ann": TAKEN_BACK, "bo": "k3"})
