@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Kind = tuple[Tensor, Sequence[str], Sequence[str]]
 SPACE = "␣"
+KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}  # names of kinds that languages translate
 
 
 class HeadExplorer(KernelView):
@@ -92,7 +93,7 @@ class HeadExplorer(KernelView):
                 key = f"{self.kind}/{layer}/{head}"
                 title = say(
                     "{kind}, layer {layer}, head {head}\nmost like: {pattern}",
-                    kind=say(self.kind),
+                    kind=say(KINDS.get(self.kind, self.kind)),
                     layer=layer,
                     head=head,
                     pattern=say(self.measures[key]["pattern"]),
@@ -107,7 +108,7 @@ class HeadExplorer(KernelView):
         return say(
             "Head explorer, {kind}, layer {layer} of {layers}, head {head} of {heads}, {queries} by {keys}: most like "
             '"{pattern}" ({share} of the weight); entropy {entropy}.',
-            kind=say(self.kind),
+            kind=say(KINDS.get(self.kind, self.kind)),
             layer=self.layer,
             layers=layers,
             head=self.head,
