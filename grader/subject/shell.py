@@ -31,6 +31,8 @@ LEFT_OUT = {
 }
 # IPython's own magics that run a student's code, whose errors are the student's.
 RUNNING = {"run", "time", "prun", "load_ext", "macro", "rerun", "aimport"}
+# What the notebook has to know: that the time is up, that the machine lacks something.
+TOLD = (TimeLimit, *MACHINE)
 REPEAT = 7  # times that `%timeit` measures
 ENOUGH = 0.2  # seconds that `%timeit` wants its loops to take
 
@@ -111,11 +113,17 @@ class Shell(InteractiveShell):
         """Figures are drawn as they are."""
         return gui, "agg"
 
+    def run_cell(self, *args: Any, **options: Any) -> Any:
+        """Run Python as a cell that is no cell of the notebook."""
+        result = super().run_cell(*args, **options)
+        if isinstance(result.error_in_exec, TOLD):
+            raise result.error_in_exec
+        return result
+
     def showtraceback(self, *_args: object, **_options: object) -> None:
-        """What a magic or `run_cell` says of an error, behind which its cell goes on. The notebook has to know what the
-        machine lacks and when the time is up."""
+        """What a magic or `run_cell` says of an error, behind which its cell goes on."""
         error = sys.exc_info()[1]
-        if isinstance(error, (TimeLimit, *MACHINE)):
+        if isinstance(error, TOLD):
             raise error
         traceback.print_exc(limit=0)
 

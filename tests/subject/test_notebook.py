@@ -133,6 +133,18 @@ def test_files_folders_and_variables_of_magics(tmp_path, monkeypatch):
     assert [namespace[name] for name in "xyzuwv"] == [1, 2, 2, "34", 7, 14]
 
 
+@pytest.mark.parametrize(
+    "form", ["%time {}", "%timeit {}", "%%time\n{}", "%%capture kept\n{}", "get_ipython().run_cell({!r})"]
+)
+def test_a_magic_swallows_neither_the_end_of_the_time_nor_what_the_machine_lacks(form):
+    executor = Executor(notebook_namespace({"__name__": "__main__"}))
+    endless = Request("run", source=form.format("exec('while True: pass')"), seconds=0.2, patience=30)
+    assert executor.carry_out(endless).status == "time-limit"
+    assert asked(executor, form.format(LACKED) + "\nx = 1").raised.name == "ModuleNotFoundError"
+    assert executor.namespace["x"] == 1
+    assert executor.carry_out(Request("run", source="print('told')")).output == "told\n"
+
+
 def asked(executor: Executor, source: str):
     return executor.carry_out(Request("run", source=source))
 
