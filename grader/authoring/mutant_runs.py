@@ -243,8 +243,8 @@ def report(
 
 
 def unsettled(results: Iterable[Result], listed: Listed | None = None) -> list[str]:
-    """A line for every mutant that passes its check, with some inputs at least, and is not listed as equivalent, or that
-    breaks its check."""
+    """A line for every mutant that passes its check, with some inputs at least, and isn't listed as equivalent, or that
+    breaks it."""
     return [
         f"{r.verdict}: {r.mutant.exercise}: {r.mutant.change}"
         for r in results
