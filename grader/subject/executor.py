@@ -105,8 +105,9 @@ class Executor:
                 code, is_python = compile_whole(source, f"<cell {number} of the notebook>")
             except (SyntaxError, ValueError, RecursionError):
                 return {}  # nobody can say what this notebook uses
-            words = words_of(code)
-            if looked := words & READ:  # `model.eval()` looks no name up, and `for _ in` reads no earlier value
+            # `model.eval()` looks no name up, and `for _ in` reads no earlier value.
+            words = words_of(code) - {f".{name}" for name in READ}
+            if looked := words & READ:
                 words -= looked - names_of(code).uses
             # Behind a magic, names are text.
             names |= words if is_python else words - {"get_ipython"} | words_in(source)

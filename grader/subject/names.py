@@ -19,6 +19,12 @@ from types import CodeType
 from grader.subject.cells import compiled, parse_cell
 
 LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
+LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
+GLOBAL = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if name in LOADS or name in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL")
+)
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
@@ -101,9 +107,30 @@ def does_nothing(code: CodeType) -> bool:
 
 
 def words_of(code: CodeType) -> set[str]:
-    """Every name in a piece of code, global or behind a dot: more than the names it uses, but found a hundred times
-    faster."""
-    return {name for inner in _all_codes(code) for name in inner.co_names}
+    """Every name in a piece of code: as it is where it may be a global one, and otherwise, as an attribute or a module
+    that is imported, with a dot before it. These are more than the names it uses, but found a hundred times faster.
+
+    >>> sorted(words_of(compile("y = x.total", "cell", "exec")))
+    ['.total', 'x', 'y']
+    """
+    found: set[str] = set()
+    for inner in _all_codes(code):
+        own = _global_in(inner)
+        found |= own
+        found.update(f".{name}" for name in inner.co_names if name not in own)
+    return found
+
+
+def _global_in(code: CodeType) -> set[str]:
+    """The names that code, without what is defined inside it, reads or binds as global ones, or as a class's own."""
+    found: set[str] = set()
+    high = 0
+    for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        place = high | low
+        high = place << 8 if operation == dis.EXTENDED_ARG else 0
+        if operation in GLOBAL:
+            found.add(code.co_names[place >> (operation == LOAD_GLOBAL)])  # its last bit says what it is read for
+    return found
 
 
 def words_in(text: str) -> set[str]:

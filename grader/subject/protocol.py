@@ -28,7 +28,7 @@ class Request:
     | op | meaning |
     | --- | --- |
     | run | execute `source` as a cell; with `args=("definitions",)` only its functions, classes and imports |
-    | names | the names that the sources in `args` use, without running them |
+    | names | the names that the sources in `args` use, attributes with a dot before them, without running them |
     | call | call `target` (a student's name, or "@handle" of a built module) with `args`, by position |
     | build | make `target(*args, **keywords)`, or the `Given` in `args[0]`, and keep it under `handle` |
     | load | copy `args[0]`, tensors by name, to the parameters and buffers of "@handle"; `args[1]` where it has them |

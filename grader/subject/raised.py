@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import sysconfig
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TextIO
@@ -81,13 +82,19 @@ def place_of(frame: FrameType | None) -> Place | None:
     while frame is not None and frame.f_globals.get("__name__") != "grader.subject.executor":
         code = frame.f_code
         if not is_foreign(code.co_filename) and not code.co_filename.startswith("<eval_with_key>"):
-            line = linecache.getline(code.co_filename, frame.f_lineno).strip()
-            file = os.path.basename(code.co_filename) if os.path.isfile(code.co_filename) else ""
-            return Place(code.co_qualname[:MAX_NAME], frame.f_lineno, line[:MAX_NAME], file[:MAX_NAME])
+            return _place(code.co_filename, code.co_qualname, frame.f_lineno)
         frame = frame.f_back
     return None
 
 
+@lru_cache(maxsize=1000)
+def _place(path: str, function: str, line_number: int) -> Place:
+    line = linecache.getline(path, line_number).strip()
+    file = os.path.basename(path) if os.path.isfile(path) else ""
+    return Place(function[:MAX_NAME], line_number, line[:MAX_NAME], file[:MAX_NAME])
+
+
+@lru_cache(maxsize=1000)
 def is_foreign(filename: str) -> bool:
     """Whether a file is Python's, a package's or the grader's, so not the student's."""
     return filename.startswith(_FOREIGN)

@@ -261,32 +261,46 @@ def serve(channel: Channel, refused: str) -> None:
         return value
 
     me = os.getpid()
-    # Tensors are made of what is read, and read again: no setting of the notebook's may change them on the way.
-    receive, send = (settings.under_torchs_own(way) for way in (channel.receive, channel.send))
     settings.seed(Request.seed)  # each cell draws on from the one before it, as in Jupyter
     # The notebook is the main module, as in Jupyter: there pickle looks for its classes.
     notebook = ModuleType("__main__")
     vars(notebook)["__builtins__"] = __builtins__
     sys.modules["__main__"] = notebook
     executor = Executor(notebook_namespace(vars(notebook)), answer)
-    while True:
-        try:
-            token, request = receive()
-        except Closed:
-            return
-        outcome = executor.carry_out(Request(**request))
+
+    # Tensors are made of what is read, and read again: no setting of the notebook's may change them on the way.
+    @settings.under_torchs_own
+    def until_a_cell(of_cell: tuple[int, Outcome] | None) -> tuple[int, Request]:
+        """Send the outcome of the cell before, if there is one, and answer requests until one is to run a cell; its
+        number, and the request."""
+        if of_cell is not None:
+            reply(*of_cell)
+        while True:
+            token, fields = channel.receive()
+            request = Request(**fields)
+            if request.op == "run":
+                return token, request
+            reply(token, executor.carry_out(request))
+
+    def reply(token: int, outcome: Outcome) -> None:
         if outcome.status == "waited":
             outcome = replace(outcome, status="time-limit")  # here nobody can be asked to wait and run it again
         if os.getpid() != me:
-            return  # a fork that the student's code made and that came back: one of us is enough
+            raise Closed  # a fork that the student's code made and that came back: one of us is enough
         if refused and outcome.raised is not None and "PermissionError" in outcome.raised.types:
             said = outcome.raised.message[: MAX_MESSAGE - len(refused) - 2]
             outcome = replace(outcome, raised=replace(outcome.raised, message=f"{said}. {refused}"))
         try:
-            send({"outcome": to_plain(outcome), "token": token})
+            channel.send({"outcome": to_plain(outcome), "token": token})
         except WireError as error:
             too_large = Outcome(status="too-large", value=str(error)[:OUTPUT_CHARACTERS])
-            send({"outcome": to_plain(too_large), "token": token})
+            channel.send({"outcome": to_plain(too_large), "token": token})
+
+    of_cell = None
+    with contextlib.suppress(Closed):
+        while True:
+            token, request = until_a_cell(of_cell)
+            of_cell = token, executor.carry_out(request)
 
 
 if __name__ == "__main__":

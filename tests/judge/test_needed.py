@@ -32,6 +32,8 @@ SOURCES = {
     "sets torch": "torch.set_default_dtype(torch.float64)",
     "loop": "for row in y:\n    last = row",
     "defines": "def helper(a):\n    return a * y",
+    "seeds torch": "torch.manual_seed(0)",
+    "layer": "class Layer:\n    def __init__(self):\n        super().__init__()\n        self.x = x",
 }
 
 
@@ -48,11 +50,18 @@ SOURCES = {
         ("ｍａｔｈ.pi", {"imports"}),
         ("globals()['x']", set(SOURCES)),
         ("eval('x')", set(SOURCES)),
+        ("import builtins\nbuiltins.exec('x')", set(SOURCES)),
+        ("class Mine:\n    def __init__(self):\n        super().__init__()", set()),
         ("def f(model): model.eval()", set()),
         ("for _ in range(2): pass\ndef f(a): return [_ for _ in a]", set()),
         ("last_one = _", set(SOURCES)),
         ("last_one = _3", set(SOURCES)),
         ("last_one = Out[3]", set(SOURCES)),
+        ("def f(layer): return layer.last, layer.helper()", set()),
+        (
+            "import sys\nsys.modules['__main__'].last",
+            {"imports", "makes x", "changes x", "makes y of x", "calls a helper", "sets torch", "loop"},
+        ),
     ],
 )
 def test_what_a_text_needs(text, wanted):
