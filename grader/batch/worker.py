@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from grader.book.gradebook import GradebookEntry
 from grader.book.rebuild import StoredNotebook, stored_notebook
 from grader.book.results_log import LoggedResult
 from grader.course.release import Release
@@ -19,6 +18,7 @@ from grader.judge.fingerprint import GradingSettings, version_for
 from grader.judge.result import SubmissionResult
 
 if TYPE_CHECKING:
+    from grader.book.gradebook import GradebookEntry
     from grader.judge.judge import Judge
 
 
@@ -53,6 +53,8 @@ class GradedSubmission:
 
     def entry(self, handed_in: datetime | None) -> GradebookEntry:
         """What the gradebook gets of it; `handed_in` is when the work came (UTC), None if that isn't known."""
+        from grader.book.gradebook import GradebookEntry  # with nbgrader and SQLAlchemy, which a worker doesn't need
+
         kept = self.record.kept if self.regraded or self.record.kept else None
         return GradebookEntry(self.record.student, self.record.result, self.made.own, handed_in, kept)
 
@@ -82,14 +84,18 @@ class JudgePlugin(WorkerPlugin):
         if version_for(self.settings.outline) != self.version:
             raise OtherVersion(f"{worker.address} has a different version of the course's package or of torch.")
         # Only a worker needs torch: the command that reads this file doesn't.
-        from grader.exercises.registry import exercises
         from grader.judge.judge import Judge
 
-        exercises(self.settings.outline.own)  # says what is wrong with a file
+        settings = self.settings
+        self.judge = Judge(settings.secret, settings.limits, settings.unsafe, settings.carry_forward)
+        from grader.exercises.registry import exercises
+
+        try:
+            exercises(settings.outline.own)  # says what is wrong with a file
+        except BaseException:
+            self.judge.close()
+            raise
         self._alone = threading.Lock()
-        self.judge = Judge(
-            self.settings.secret, self.settings.limits, self.settings.unsafe, self.settings.carry_forward
-        )
 
     def teardown(self, worker: Worker) -> None:
         """End the worker's judge, and its sandbox with it."""

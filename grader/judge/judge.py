@@ -1,11 +1,13 @@
-"""A judge: a zygote that is kept ready, and started anew when it dies. It grades one submission at a time."""
+"""A judge: a zygote that is kept ready, and started anew when it dies. It grades one submission at a time.
+
+The zygote starts first, and takes seconds to import torch. Meanwhile this process imports it too, so nothing here may
+import it any earlier.
+"""
 
 from __future__ import annotations
 
 from types import TracebackType
 
-from grader.exercises.registry import exercises
-from grader.judge.grading import failed, grade, ungraded
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.result import SubmissionResult
@@ -17,13 +19,21 @@ from grader.subject.time_limit import TimeLimit, limit_in_thread
 MARGIN = 5.0
 
 
+def _import_grading() -> None:
+    """Import torch, what grades, and every specification."""
+    from grader.exercises.registry import exercises
+    from grader.judge import grading  # noqa: F401
+
+    exercises()
+
+
 class Judge:
     """A context manager that grades, one submission after the other. Raises `SandboxUnavailable` where code can't be
     confined; with `unsafe` it doesn't try to. `carry_forward` is a key of `CARRY_FORWARD`."""
 
     def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False, carry_forward: str = "none") -> None:
         self._secret, self._limits, self._unsafe, self._carry_forward = secret, limits, unsafe, carry_forward
-        self.sandbox = Sandbox(limits, unsafe)
+        self.sandbox = Sandbox(limits, unsafe, _import_grading)
 
     def grade(
         self, submission: bytes, outline: Outline, student: str, unreadable: str = "", limits: Limits | None = None
@@ -31,6 +41,9 @@ class Judge:
         """Grade a notebook by the instructor's `outline`; if `unreadable` says why it can't be read, it earns nothing.
         `limits` replace the judge's own this once. If the zygote dies, another is started, once. Any other fault of
         ours, or more time than all limits allow together, gives a result too: no points, and marked as broken."""
+        from grader.exercises.registry import exercises
+        from grader.judge.grading import failed, grade, ungraded
+
         limits = limits or self._limits
         known = exercises(outline.own)
         if unreadable:

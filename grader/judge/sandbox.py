@@ -18,7 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,7 +30,6 @@ from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.subject import landlock, seccomp
 from grader.subject.confine import NULL, URANDOM, Confinement
 from grader.subject.errors import ZygoteGone
-from grader.subject.forked import ForkedSubject
 from grader.subject.held_folder import held_folder
 from grader.subject.zygote import ONE_THREAD, Zygote
 
@@ -52,11 +51,14 @@ class Sandbox(Zygote):
     """A zygote for one submission at a time. With `unsafe`, only memory, time and the size of files are limited.
 
     `confinement` is `CONFINED`, `IN_BUBBLEWRAP` or `UNSAFE`; `no_bubblewrap` says why bubblewrap isn't used, "" where
-    it is. Raises `SandboxUnavailable`.
+    it is. `meanwhile` is called while the zygote imports what it needs, which takes it seconds. Raises
+    `SandboxUnavailable`.
     """
 
-    def __init__(self, limits: Limits | None = None, unsafe: bool = False) -> None:
-        self.limits = limits or Limits()
+    def __init__(
+        self, limits: Limits | None = None, unsafe: bool = False, meanwhile: Callable[[], None] | None = None
+    ) -> None:
+        self.limits, self._meanwhile = limits or Limits(), meanwhile
         self.no_bubblewrap = ""
         self._stack = contextlib.ExitStack()
         try:
@@ -98,6 +100,8 @@ class Sandbox(Zygote):
             try:
                 super().__init__()
                 self._control.settimeout(None)
+                from grader.subject.forked import ForkedSubject  # with torch, which `meanwhile` may have imported
+
                 ForkedSubject(self).close()
             except OSError as error:
                 raise ZygoteGone(str(error)) from None
@@ -112,7 +116,7 @@ class Sandbox(Zygote):
         self._control.settimeout(START_SECONDS)
         orders = {"confinement": asdict(self._confinement), "packages": packages_folders()}
         self._control.send(json.dumps(orders).encode())
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*self._behind, *_python(), str(descriptor)],
             pass_fds=[descriptor],
             stdin=subprocess.DEVNULL,
@@ -122,6 +126,9 @@ class Sandbox(Zygote):
             cwd=self.folder,
             start_new_session=True,  # Ctrl-C is for the judge, and its end is the zygote's
         )
+        if self._meanwhile is not None:
+            self._meanwhile()
+        return process
 
     def close(self) -> None:
         super().close()

@@ -4,7 +4,24 @@
 both, the same `Executor` carries out the requests.
 """
 
-from grader.subject.protocol import Outcome, Place, Raised, Request, Subject
-from grader.subject.values import Callback, Given, Opaque
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grader.subject.protocol import Outcome, Place, Raised, Request, Subject
+    from grader.subject.values import Callback, Given, Opaque
 
 __all__ = ["Callback", "Given", "Opaque", "Outcome", "Place", "Raised", "Request", "Subject"]
+
+_OF_VALUES = ("Callback", "Given", "Opaque")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: what starts a zygote, and the command that grades a class, need
+    no torch. AttributeError for any other."""
+    if name not in __all__:
+        raise AttributeError(f"module 'grader.subject' has no attribute {name!r}")
+    module = importlib.import_module(f"grader.subject.{'values' if name in _OF_VALUES else 'protocol'}")
+    return getattr(module, name)
