@@ -245,7 +245,7 @@ def test_fault_that_reaches_the_judge_is_a_flagged_result_and_the_next_is_graded
     data, instructor = nb.submission("00_start_here"), Outline.of(nb.instructor("00_start_here"))
     with Judge(b"secret", replace(LIMITS, submission_seconds=0.5)) as own:
         with monkeypatch.context() as patched:
-            patched.setattr(judges, "grade", fault)
+            patched.setattr(grading, "grade", fault)
             start = time.monotonic()
             result = own.grade(data, instructor, "ann")
             assert time.monotonic() - start < 60
