@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -228,3 +230,17 @@ def test_the_tree_of_errors_has_them_all():
             above[depth - 1 :] = [name]
             drawn[name] = above[-2] if len(above) > 1 else ""
     assert drawn == {name: base if base in classes else "" for name, base in classes.items()}
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("grader.batch.run", ["torch"]),  # the command that grades a class
+        ("grader.batch.worker", ["torch", "nbgrader", "sqlalchemy"]),
+        ("grader.judge.judge", ["torch"]),  # its zygote starts first
+    ],
+)
+def test_what_starts_first_imports_nothing_heavy(module, heavy):
+    code = f"import sys, {module}; print(*(name for name in {heavy} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
