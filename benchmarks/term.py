@@ -47,16 +47,16 @@ Times = tuple[float, float]
 NAMES = r".*/(?P<student_id>student\d+) Person_\d+_assignsubmission_file_/(?P<file_id>\w+)"
 UNDONE = "raise NotImplementedError('{i}')"
 WRONG: tuple[dict[str, str], ...] = (
-    # The wrong axis, and with it wrong results of the two exercises that build on it.
-    {"stable_softmax": "def stable_softmax(scores):\n    return (scores - scores.max()).exp().softmax(dim=-2)  # {i}"},
+    # The wrong axis.
+    {"stable_softmax": "def stable_softmax(x):\n    e = x.exp()\n    return e / e.sum(-2, keepdim=True)  # {i}"},
     # Not begun.
     {
         "scaled_dot_product_attention": f"def scaled_dot_product_attention(query, key, value):\n    {UNDONE}",
         "self_attention": f"def self_attention(x, w_query, w_key, w_value):\n    {UNDONE}",
     },
-    # An error of Python's, and wrong answers to the quiz.
+    # A name that isn't there, and wrong answers to the quiz.
     {
-        "attention_scores": "def attention_scores(query, key):\n    return query @ key.T.T.T[{i}",
+        "attention_scores": "def attention_scores(query, key):\n    return query @ key.transpose(-2, -1) / scale_{i}",
         "quiz_01": "quiz_01 = {{'scores_shape': (7, 5), 'read_weight': 0.{i}}}",
     },
 )

@@ -121,6 +121,8 @@ def losses_told(client: Client, report: Callable[[str], object]) -> Iterator[Non
     try:
         yield
     finally:
+        if client.status == "running":
+            client.unsubscribe_topic("all")  # else a scheduler of this process complains once the client is gone
         for host, number in lost.items():
             who, whose = (f"{number} workers", "they") if number > 1 else ("1 worker", "it")
             report(f"{who} at {host} went away during the run. What {whose} had at hand went to others.")
