@@ -126,7 +126,7 @@ CLAIMS = {
             "twice as wide": {"64, my_layers, 2, 128": "128, my_layers, 2, 256"},
         },
         exceptions=dict.fromkeys(("half the steps", "half as wide"), lambda one, two: one < 30 and two > 85),
-        any_rate="in one layer a place sees letters but not what stood before them, so none shows it what followed",
+        sweep="copied_words",
     ),
     "a_pair_of_heads": Claim(
         "heads of layer 0 with more than half of their weight on the letter before, and the largest; what the heads of "
