@@ -976,8 +976,8 @@ show(right, names, ["before", "first"], title="% right", form=".1f")
 compare_guess("03_single_head", round(right[:3].mean().item(), 1))
 
 # %% [markdown] role="answer"
-# Two heads get every answer right, whatever the start, while one head is wrong now and then. It finds ways around its
-# single row, but slowly. With four times the steps (`steps=2400`), or with three times the rate, nearly all its
+# From 300 steps on, two heads get every answer right, whatever the start, while one head makes mistakes. It finds ways
+# around its single row, but slowly. With four times the steps (`steps=2400`), or with three times the rate, nearly all its
 # answers are right, and still not all of them.
 
 # %% [markdown]

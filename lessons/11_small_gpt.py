@@ -1343,8 +1343,9 @@ if my_both and not my_one:
 compare_guess("11_layers", my_verdict)
 
 # %% [markdown] role="answer"
-# One layer gets stuck at about one letter in six, and more steps don't help it. Two layers get practically all of them
-# right, and most of that comes within a hundred steps. Both have seen the same rows in the same order.
+# One layer gets stuck at about one letter in six, and neither more steps nor another learning rate helps it. Two layers
+# get practically all of them right, and most of that comes within a hundred steps. Both saw the same rows in the same
+# order.
 
 # %%
 predict(
