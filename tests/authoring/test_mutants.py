@@ -132,6 +132,15 @@ def test_a_survivor_that_is_not_listed_is_told_and_the_table_counts(listed):
     }  # fmt: skip
 
 
+def test_a_listed_mutant_that_some_inputs_show_is_no_fault(listed):
+    """A base of 10001 is within the tolerance of most inputs."""
+    listed(sinusoidal_encoding={"10000 → 10001": "why"})
+    results = [Result(Mutant("sinusoidal_encoding", "10000 → 10001", ""), "by chance")]
+    assert mutant_runs.stale(["sinusoidal_encoding"], results) == mutant_runs.unsettled(results) == []
+    total = dict(zip(mutant_runs.COLUMNS, mutant_runs.table(results).split()[-len(mutant_runs.COLUMNS) :], strict=True))
+    assert (total["equivalent"], total["by chance"], total["killed"]) == ("1", "0", "0")
+
+
 def test_what_only_some_inputs_show_is_told(monkeypatch):
     """A number that the practice inputs happen to have, in place of an argument."""
     source = "def first_steps(x):\n    return 2 * x + 1 if x.shape[0] < 99 else x"
