@@ -80,7 +80,7 @@ sweeps: $(STAMP)  ## what the lessons compare, each way at five learning rates; 
 setup: $(STAMP)  ## .venv with everything
 
 lock: $(BIN)/uv  ## requirements.lock made to fit pyproject.toml; ARGS=--upgrade takes the newest versions
-	$(BIN)/uv pip compile --quiet --universal --extra dev --extra hub --no-annotate --custom-compile-command "make lock" \
+	$(BIN)/uv pip compile --quiet --universal --extra dev --extra hub --extra ko --no-annotate --custom-compile-command "make lock" \
 		--output-file $(LOCK) pyproject.toml $(ARGS)
 
 build: $(STAMP)  ## lessons/ -> solutions/ and notebooks/

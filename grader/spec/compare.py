@@ -182,7 +182,7 @@ def _sequence_in_words(value: tuple[object, ...] | list[object]) -> str:
         if alone:
             return say("a {kind} of one item, which is a tuple or a list itself", kind=kind)
         return say("a {kind} of {count} items, with tuples or lists among them", kind=kind, count=count)
-    items = Several([*(in_words(item) for item in list(value)[:4]), *([say("more")] if count > 4 else [])])
+    items = Several([*(in_words(item) for item in list(value)[:4]), *([say("others")] if count > 4 else [])])
     if alone:
         return say("a {kind} of one item ({items})", kind=kind, items=items)
     return say("a {kind} of {count} items ({items})", kind=kind, count=count, items=items)

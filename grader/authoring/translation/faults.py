@@ -23,7 +23,9 @@ QUOTED = re.compile(r"(?<!\*)\*{1,2}(?!\*)([^*]+?)\*{1,2}")
 ALLOW = "allow: "  # begins a translator's comment that allows a fault, by the beginning of its sentence
 
 # A particle whose form depends on the sound before it, right behind what a program inserts.
-PARTICLE = re.compile(r"\}`?(?:은|는|이|가|을|를|과|와|으로|로|이라|라|이다|다|아|야|이나|나|이며|며)(?![가-힣])")
+PARTICLE = re.compile(
+    r"\}[`\"”]?(?:(?:은|는|이|가|을|를|과|와|으로|로|이라|라|이다|다|아|야|이나|나|이며|며)(?![가-힣])|이?라(?:고|는)|이란)"
+)
 BOTH = re.compile(r"은\(는\)|는\(은\)|이\(가\)|가\(이\)|을\(를\)|를\(을\)|와\(과\)|과\(와\)|\(으\)로")
 
 
