@@ -63,6 +63,15 @@ def handed_in(course, *times_and_marks):
     return [(one, result(by_data[one.read(100)])) for one in attempts(course, submission(course))]
 
 
+def test_of_equal_notebooks_that_are_kept_one_is_tried(course):
+    for days in (3, 2, 1):
+        archive_hand_in(course, "ann", NOON - days * DAY, b"the same" if days > 1 else b"another")
+    put(course, "ann", NOON, b"new")
+    found = attempts(course, submission(course))
+    assert [one.read(100) for one in found] == [b"new", b"the same", b"another"]
+    assert found[1].time == NOON - 3 * DAY
+
+
 def test_the_one_that_earns_most_is_put_in_place_and_the_one_that_was_there_is_kept(course):
     graded = handed_in(course, (NOON - DAY, 7), (NOON - 2 * DAY, 3), (NOON, 5))
     (course.folder("autograded", "ann")).mkdir(parents=True)
