@@ -109,6 +109,12 @@ def test_a_mark_is_the_gradebooks_less_the_penalty_and_blanks_are_told_apart(cou
     assert marks.totals == {"ann": 80.0, "bo": None, "cy": 100.0, "di": 0.0}
 
 
+def test_whoever_is_only_in_the_gradebook_has_the_name_that_stands_there(course):
+    with Gradebook(course_layout(course).db_url, "attention") as book:
+        book.update_or_create_student("yan", first_name="Yan", email="yan@example.org")
+    assert found(course).people["yan"] == Person("yan", "Yan", "", "yan@example.org")
+
+
 def test_a_mark_by_hand_is_a_mark_and_whoever_has_left_has_none(course):
     """bo's has to be marked by hand, and then is; zoe is in the gradebook only; di has left."""
     layout = course_layout(course)
