@@ -194,7 +194,7 @@ cluster._local_cluster, Store.add_new = start_and_remember, add_and_kill
 said = io.StringIO()
 outcome = run.run(Path(sys.argv[1]), "00", run.Options(workers=1), said)
 print(outcome.graded, len(outcome.problems), outcome.stopped)
-print(said.getvalue().splitlines()[-1])
+print(said.getvalue().splitlines()[-2])
 """
 
 
