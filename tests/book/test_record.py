@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 from nbgrader import api
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from grader.book.gradebook import LessonGradebook, cause, marks_in, record
+from grader.book.gradebook import LOOKED_UP, LessonGradebook, cause, marks_in, record
 from grader.book.rebuild import OwnCell
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
 from grader.judge.result import TestResult as ResultOfTest
@@ -413,3 +414,9 @@ def test_a_gradebook_is_closed_behind_its_block(monkeypatch, book, lesson):
 def test_a_gradebook_that_can_t_be_opened_is_told(tmp_path):
     with pytest.raises(CommandFailed, match="can't be opened: unable to open"):
         LessonGradebook(f"sqlite:///{tmp_path}/no/such/folder.db", "attention", LESSON, config())
+
+
+def test_what_is_looked_up_for_every_student_is_found_by_an_index(book, lesson):
+    for table, column in LOOKED_UP:
+        plan = book.db.execute(text(f"explain query plan select * from {table} where {column} = 'x'")).all()
+        assert f"USING INDEX ix_{table}_{column}" in plan[0][3]
