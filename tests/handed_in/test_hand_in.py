@@ -115,6 +115,10 @@ def test_an_answer_is_known_by_its_name_where_its_cell_is_another_one(folder):
     cell, example = nb.code(f"{RIGHT}\n\ndef helper(): pass"), nb.code(RIGHT, "example", "", "unknown")
     assert lesson.answers(ReadNotebook.of(nb.dump([cell]), LIMITS)) == {"first_steps": True}
     assert lesson.answers(ReadNotebook.of(nb.dump([example]), LIMITS)) == {}
+    other = {"cell_type": "code", "metadata": {}, "source": "mine = 3", "outputs": [], "execution_count": None}
+    assert lesson.answers(ReadNotebook.of(nb.dump([other]), LIMITS)) == {}
+    text = {"cell_type": "markdown", "metadata": {}, "source": RIGHT}
+    assert lesson.answers(ReadNotebook.of(nb.dump([text]), LIMITS)) == {}
     text = {"cell_type": "markdown", "metadata": {}, "source": RIGHT}
     assert chosen(folder, {OWN: nb.dump([text])}).of_lesson is False
 
