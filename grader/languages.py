@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -25,9 +25,11 @@ from grader.sentences import Translate, in_language, say, together
 ENGLISH = "en"
 VARIABLE = "GRADER_LANG"
 WORDS = Path(__file__).parent / "words"
+RUN_TIME = "words.json"  # what is looked up when it is shown
 ANSWERS = "answers.json"  # what `compare_guess` explains, by the prediction's name
 
 _speaking: ContextVar[str] = ContextVar("speaking", default="")
+_with_words: ContextVar[Mapping[str, str] | None] = ContextVar("with_words", default=None)
 _in_this_process = ""  # what was chosen in it, which need not be kept
 
 
@@ -47,10 +49,11 @@ def words_of(language: str) -> Translate:
     return words_in(language).get
 
 
-def words_in(language: str, file: str = "words.json") -> dict[str, str]:
+def words_in(language: str, file: str = RUN_TIME) -> Mapping[str, str]:
     """One of a language's files in `grader/words/`: texts by their English template, or by what `file` has; empty for
-    English."""
-    return {} if language == ENGLISH else _read(WORDS / language / file)
+    English. `speaking` may have been given more than the package has."""
+    given = _with_words.get() if file == RUN_TIME else None
+    return {} if language == ENGLISH else given or _read(WORDS / language / file)
 
 
 def spoken() -> str:
@@ -64,13 +67,15 @@ def as_attribute() -> str:
 
 
 @contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Inside the block texts are shown in this language, whatever the learner at this machine has chosen."""
-    before = _speaking.set(language)
+def speaking(language: str, words: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Inside the block texts are shown in this language, whatever the learner at this machine has chosen. `words` are
+    texts in it by their English, where those of the package aren't enough."""
+    before, words_before = _speaking.set(language), _with_words.set(words)
     try:
         yield
     finally:
         _speaking.reset(before)
+        _with_words.reset(words_before)
 
 
 def chosen() -> str:

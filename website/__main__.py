@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import click
@@ -18,12 +19,13 @@ from website.exercises import write_exercises
 from website.glossary import write_glossary
 from website.guides import write_guides
 from website.index import write_index
+from website.languages import lead_to_english, write_theme
 from website.lessons import write_lesson
 from website.references import check_references
 from website.start import write_start
 from website.styles import slim
 
-MADE = ROOT / "build" / "website"
+PAGES = "html"  # in the folder of what is made
 
 
 @click.command()
@@ -33,18 +35,40 @@ MADE = ROOT / "build" / "website"
 @click.option("--solutions", is_flag=True, help="Include the model solutions, for teachers.")
 @click.option("--zip/--no-zip", "with_zip", default=True, help="Offer the student's package for download, or not.")
 def main(out: Path, solutions: bool, with_zip: bool) -> None:
-    """Build the course's web site, without running a lesson or downloading anything."""
+    """Build the course's web site, in English and in every language that is complete, without running a lesson or
+    downloading anything."""
     start = time.monotonic()
     course = Course(solutions=solutions, with_zip=with_zip)
     try:
-        write_sources(course, MADE)
+        lessons = len(course.lessons)  # which are read once, and handed to the processes
+        courses = [course.in_language(code) for code in course.languages]
     except CourseError as error:
         sys.exit(str(error))
-    code = build(MADE, out)
-    if code == 0:
-        pages = sum(1 for _ in out.rglob("*.html"))
-        click.echo(f"{out}: {pages} pages, {len(course.lessons)} lessons, in {time.monotonic() - start:.1f} s")
-    sys.exit(code)
+    with ProcessPoolExecutor() as processes:
+        faults = [fault for fault in processes.map(make, courses) if fault]
+    if faults:
+        sys.exit("\n".join(faults))
+    put_together(courses, out)
+    pages = sum(1 for _ in out.rglob("*.html"))
+    click.echo(f"{out}: {pages} pages, {lessons} lessons, in {time.monotonic() - start:.1f} s")
+
+
+def make(course: Course) -> str:
+    """Make the pages of one language; what is wrong, empty if nothing is."""
+    try:
+        write_sources(course, course.made)
+        with course.speaking():
+            return "" if build(course.made) == 0 else f"The pages in {course.languages[course.language]} have faults."
+    except CourseError as error:
+        return str(error)
+
+
+def put_together(courses: list[Course], out: Path) -> None:
+    """Put the pages of all languages in the place of what is in `out`."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for course in courses:
+        shutil.move(course.made / PAGES, out if course.is_english else out / course.language)
 
 
 def write_sources(course: Course, folder: Path) -> None:
@@ -52,43 +76,47 @@ def write_sources(course: Course, folder: Path) -> None:
 
     `CourseError` where a lesson is wrong or refers to something that isn't there.
     """
-    check_references(course)
     repository = Repository(course.root, course.exercises)
-    refuse_what_somebody_wrote(repository, course.lessons)
+    if course.is_english:
+        check_references(course)
+        refuse_what_somebody_wrote(repository, course.lessons)
     shutil.rmtree(folder, ignore_errors=True)
     downloads, pages = folder / "extra" / "downloads", folder / "source"
     downloads.mkdir(parents=True)
     pages.mkdir()
+    notebooks = course.root / "notebooks" / ("" if course.is_english else course.language)
     for lesson in course.lessons.values():
         write_lesson(course, lesson, pages, folder / "extra")
-        shutil.copy(course.root / "notebooks" / f"{lesson.name}.ipynb", downloads)
+        shutil.copy(notebooks / f"{lesson.name}.ipynb", downloads)
     write_exercises(course, pages)
     write_glossary(course, pages)
-    write_guides(course, pages)
     write_index(course, pages, folder / "extra")
     write_start(course, pages)
+    if not course.is_english:
+        with course.speaking():
+            write_theme(course)
+        return
+    write_guides(course, pages)
     shutil.copytree(course.root / "docs" / "pictures", folder / "extra" / "pictures" / "shared")
     shutil.copy(HERE / "reference.md", pages)
     if course.with_zip:
         release(repository, downloads)
 
 
-def build(made: Path, out: Path) -> int:
-    """Run Sphinx on the sources in `made`; returns its exit code. A warning counts as an error; all of them are shown,
-    and then `out` stays as it was."""
+def build(made: Path) -> int:
+    """Run Sphinx on the sources in `made`; returns its exit code. A warning counts as an error; all of them are
+    shown."""
     from sphinx.cmd.build import build_main
 
-    fresh = made / "html"  # myst-nb puts a folder beside the pages
+    fresh = made / PAGES  # myst-nb puts a folder beside the pages
     settings = ["-c", str(HERE), "-d", str(made / "doctrees"), "-D", f"html_extra_path={made / 'extra'}"]
     code = build_main(["-q", "-W", "--keep-going", "-b", "html", *settings, str(made / "source"), str(fresh)])
     if code == 0:
-        shutil.rmtree(out, ignore_errors=True)
         shutil.rmtree(fresh / "_sources", ignore_errors=True)
         for file in fresh.rglob("*.map"):  # for whoever works on the theme
             file.unlink()
+        lead_to_english(fresh)
         slim(fresh)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(fresh, out)
     return code
 
 

@@ -12,20 +12,27 @@ from sphinx.application import Sphinx
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from grader import __version__
-from grader.languages import shown
+from grader.languages import shown, spoken
 from grader.sentences import say
 from grader.views.base import View
 from website.course import Course
+from website.languages import LOCALE
+from website.start import date
 
-project = "Attention and Transformers"
+course = Course(language=spoken())
+language = spoken()
+locale_dirs = [str(course.made / LOCALE)]
+project = shown("Attention and Transformers")
 author = copyright = "the authors of the course"
 version = release = __version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml", "website.live_views", "website.sharing"]
+ours = ["website.mathml", "website.live_views", "website.sharing", "website.languages"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", *ours]
 
 nb_execution_mode = "off"
 nb_execution_show_tb = False
 nb_render_markdown_format = "myst"  # of the text of an answer, as of all others
-myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block"]
+myst_url_schemes = ["http", "https", "mailto", "english"]  # the last: see guides.IN_ENGLISH
 myst_heading_anchors = 4
 myst_heading_slug_func = "website.references.slug"
 default_role = "literal"  # `code` of a docstring
@@ -37,21 +44,29 @@ autodoc_member_order = "bysource"
 
 html_theme = "pydata_sphinx_theme"
 templates_path = ["templates"]
-html_title = "Attention and Transformers"
+html_title = project
 html_math_renderer = "mathml"
 html_favicon = str(Path(__file__).parent / "static" / "favicon.svg")
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
-html_js_files = [("boxes.js", {"defer": "defer"})]
-html_context = {"default_mode": "light", "addresses": Course().settings}
+deferred = {"defer": "defer"}
+html_js_files = [
+    ("boxes.js", {**deferred, "data-label": shown("This box scrolls sideways")}),
+    ("switch.js", deferred),
+]
+html_context = {
+    "default_mode": "light",
+    "addresses": course.settings,
+    "languages_of_site": course.languages,
+    "last_updated": date(),
+}
 html_copy_source = False
 html_show_sourcelink = False
-html_domain_indices = False  # a list of modules that no page leads to
+html_domain_indices = html_use_index = False  # lists that no page leads to
 html_sidebars = {"index": [], "install": [], "about": [], "glossary": [], "reference": []}
-html_last_updated_fmt = "%d %B %Y"
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
-    "navbar_persistent": ["search-button"],
+    "navbar_persistent": ["language-switch", "search-button"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["about-this-page"],
     "footer_end": [],

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 
+from grader.authoring import answers
 from grader.authoring.lesson import Lesson, LessonCell, Problem, read_folder
 from grader.authoring.notebook import instructors_notebook, loads, without_install_cell
-from grader.authoring.prose import DIFFICULTY, Times, times
+from grader.authoring.prose import DIFFICULTY, Times, describe_pictures, times
 from grader.authoring.rules import problems
+from grader.authoring.translation.built import notebook_in, translations
+from grader.authoring.translation.translate import complete
+from grader.authoring.translation.units import translated
 from grader.errors import LessonError
 from grader.exercises.registry import exercises
+from grader.languages import ENGLISH, shown, speaking
 from grader.sentences import say
 from grader.spec.exercise import Exercise
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
+MADE = ROOT / "build" / "website"
 GLOSSARY, SETTINGS = "website/glossary.toml", "website/settings.toml"
 # The keys of settings.toml, and what may stand in braces there.
 OF_REPOSITORY = ("{repository}", "{name}")
@@ -38,12 +45,60 @@ ADDRESSES = {
 
 @dataclass(frozen=True)
 class Course:
-    """A repository, read once. `solutions`: whether the pages show the model solutions.
-    `with_zip`: whether the site has the students' package."""
+    """A repository, read once, and how the pages show it."""
 
     root: Path = ROOT
-    solutions: bool = False
-    with_zip: bool = False
+    solutions: bool = False  # whether they show the model solutions
+    with_zip: bool = False  # whether the site has the students' package
+    language: str = ENGLISH  # of the pages
+
+    @property
+    def is_english(self) -> bool:
+        """Whether the pages are in the language of the source: those of another one lie in a folder of their own,
+        and share with these what has no words."""
+        return self.language == ENGLISH
+
+    @property
+    def up(self) -> str:
+        """The way from the first page to the folder of the site."""
+        return "" if self.is_english else "../"
+
+    @property
+    def made(self) -> Path:
+        """The folder in which the sources of the pages are made, and the pages."""
+        return MADE / self.language
+
+    @cached_property
+    def english(self) -> Course:
+        """The course as the English pages show it."""
+        return self if self.is_english else replace(self, language=ENGLISH)
+
+    def in_language(self, code: str) -> Course:
+        """The course as the pages in another language show it."""
+        made = replace(self, language=code)
+        if not made.is_english:
+            vars(made)["english"] = self  # which has read the lessons
+        return made
+
+    @cached_property
+    def translations(self) -> dict[str, str]:
+        """Every text of the course in the language of the pages, by the English one; none for English pages."""
+        return {} if self.is_english else translations(self.root, self.language)
+
+    @cached_property
+    def languages(self) -> dict[str, str]:
+        """The languages that the site has pages in, each with its own name."""
+        return {ENGLISH: "English", **{code: one.name for code, one in complete(self.root).items()}}
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Inside the block `shown` says everything in the language of the pages."""
+        with speaking(self.language, self.translations):
+            yield
+
+    def prose(self, markdown: str) -> str:
+        """A text in markdown, in the language of the pages."""
+        return translated(markdown, self.translations.get)
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
@@ -64,6 +119,8 @@ class Course:
     @cached_property
     def lessons(self) -> dict[str, Lesson]:
         """All lessons by name, in order. `LessonError` with every line that is wrong."""
+        if not self.is_english:
+            return self.english.lessons
         found = read_folder(self.root / "lessons")
         wrong = [one for lesson in found.values() for one in problems(lesson, self.exercises)]
         if wrong:
@@ -98,16 +155,38 @@ class Course:
     @cached_property
     def times(self) -> dict[str, Times]:
         """How long each lesson takes, in minutes, by name."""
+        if not self.is_english:
+            return self.english.times
         return {name: times(lesson) for name, lesson in self.lessons.items()}
 
     def solved(self, lesson: Lesson) -> NotebookNode:
-        """The executed notebook, with the lesson's cells. `LessonError` if the lesson has changed since it was
-        executed."""
-        return self._built(lesson, "solutions")
+        """The executed notebook, with the lesson's cells and its text in the language of the pages. `LessonError` if
+        the lesson has changed since it was executed."""
+        if lesson.name not in self._solved:
+            self._solved[lesson.name] = self._in_language(lesson, self._built(lesson, "solutions"))
+        return self._solved[lesson.name]
+
+    @cached_property
+    def _solved(self) -> dict[str, NotebookNode]:
+        return {}
+
+    def _in_language(self, lesson: Lesson, notebook: NotebookNode) -> NotebookNode:
+        if self.is_english:
+            return notebook
+        made = notebook_in(notebook, lesson, self.translations.get, self.language)
+        answers.put(lesson, made, self.translations.get)
+        describe_pictures(made, self.translations.get)
+        return made
 
     def students(self, lesson: Lesson) -> NotebookNode:
-        """The students' notebook of a lesson."""
-        return self._built(lesson, "notebooks")
+        """The students' notebook of a lesson, in English."""
+        if lesson.name not in self._handed_out:
+            self._handed_out[lesson.name] = self._built(lesson, "notebooks")
+        return self._handed_out[lesson.name]
+
+    @cached_property
+    def _handed_out(self) -> dict[str, NotebookNode]:
+        return {}
 
     def _built(self, lesson: Lesson, folder: str) -> NotebookNode:
         stale = f"{folder}/{lesson.name}.ipynb isn't what a build would make: run `grader build {lesson.number}`"
@@ -150,6 +229,12 @@ def _address(value: str, repository: str) -> str:
         return ""
     name = repository.partition("://")[2].partition("/")[2]
     return value.replace("{repository}", repository).replace("{name}", name)
+
+
+def title_of(lesson: Lesson) -> str:
+    """The title of a lesson, in the language of the pages."""
+    heading = f"{lesson.number} · {lesson.title}"
+    return shown(heading).partition(" · ")[2]
 
 
 def points_of(exercise: Exercise) -> str:

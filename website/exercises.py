@@ -10,38 +10,37 @@ from html import escape
 from pathlib import Path
 
 from grader.authoring.lesson import Lesson
-from grader.authoring.prose import about, filled
+from grader.authoring.prose import about, difficulty
 from grader.languages import shown
 from grader.markup import inline
 from grader.sentences import say, together
 from grader.spec.answers import Question
 from grader.spec.exercise import Exercise, Mistake, axes_in_words
-from website.course import Course, points_of
+from website.course import Course, points_of, title_of
 from website.lessons import without_marks
+from website.pages import write
 from website.references import from_lesson, to_terms
 
-HEADING = re.compile(r"(?m)^### Exercise(?: \d+)?: `(\w+)`\n")
+HEADING = re.compile(r"(?m)^### [^`\n]*`(\w+)`[^`\n]*\n")
 NEXT = re.compile(r"(?m)^(?:<a id|##+ )")
 LIST = "of_lesson_"  # how the names of pages begin that list a lesson's exercises
-STATED = re.compile(r"(?m)^\s*Difficulty \d of 5.*\n")
 
 
 def write_exercises(course: Course, folder: Path) -> None:
     """Write `exercises/NAME.md` for every exercise, a page that lists those of each lesson, and one that lists all."""
     target = folder / "exercises"
-    target.mkdir(parents=True, exist_ok=True)
     for exercise in course.exercises.values():
-        (target / f"{exercise.name}.md").write_text(exercise_page(course, exercise), encoding="utf-8")
+        write(course, target / f"{exercise.name}.md", exercise_page, exercise)
     for lesson in course.lessons.values():
-        (target / f"{LIST}{lesson.number}.md").write_text(_list_of_lesson(course, lesson), encoding="utf-8")
-    (target / "index.md").write_text(_list(course), encoding="utf-8")
+        write(course, target / f"{LIST}{lesson.number}.md", _list_of_lesson, lesson)
+    write(course, target / "index.md", _list)
 
 
 def exercise_page(course: Course, exercise: Exercise) -> str:
     """The exercise's page as MyST markdown."""
     lesson = course.lessons[exercise.lesson]
-    minutes = about(course.times[lesson.name].exercises.get(exercise.name, 0))
-    where = shown(say("Lesson {number}, {title}", number=lesson.number, title=say(lesson.title)))
+    minutes = about(_minutes(course, exercise))
+    where = shown(say("Lesson {number}, {title}", number=lesson.number, title=title_of(lesson)))
     facts = say(
         "{lesson} · {points} · difficulty {level} of 5 · {minutes}",
         lesson=f"[{where}](../lessons/{lesson.name}.ipynb)",
@@ -54,13 +53,18 @@ def exercise_page(course: Course, exercise: Exercise) -> str:
     return "\n\n".join(pieces) + "\n"
 
 
+def _minutes(course: Course, exercise: Exercise) -> float:
+    return course.times[exercise.lesson].exercises.get(exercise.name, 0)
+
+
 def _statement(course: Course, exercise: Exercise) -> str:
     """The exercise's text in its lesson, its folded advice included."""
     lesson = course.lessons[exercise.lesson]
-    for cell, source in zip(lesson.cells, filled(lesson), strict=True):
-        found = next((one for one in HEADING.finditer(source) if one[1] == exercise.name), None)
-        if found and not cell.is_code:
-            text = STATED.sub("", source[found.end() :], count=1)
+    stated = shown(difficulty(course.level(exercise), _minutes(course, exercise)))
+    for cell in course.solved(lesson).cells:
+        found = next((one for one in HEADING.finditer(cell.source) if one[1] == exercise.name), None)
+        if found and cell.cell_type == "markdown":
+            text = cell.source[found.end() :].replace(f"{stated}\n", "", 1)
             after = NEXT.search(text)
             text = text[: after.start()] if after else text
             return to_terms(course, from_lesson(text, lesson.name)).strip()
@@ -82,7 +86,7 @@ def _cells(course: Course, exercise: Exercise) -> Iterator[str]:
 def _returns(exercise: Exercise) -> Iterator[str]:
     if exercise.outputs:
         rows = "\n".join(
-            f"| {output.name} | `({', '.join(output.axes.split())})` | {_words(output.axes)} |"
+            f"| {shown(output.name)} | `({', '.join(output.axes.split())})` | {_words(output.axes)} |"
             for output in exercise.outputs
         )
         head = _row(say("result"), say("shape"), say("in words"))
@@ -157,7 +161,7 @@ def _list(course: Course) -> str:
     text = [f"# {shown(say('Exercises'))}", lead, ""]
     for lesson in course.lessons.values():
         text += [
-            f"## [{lesson.number} · {shown(lesson.title)}]({LIST}{lesson.number}.md)",
+            f"## [{lesson.number} · {title_of(lesson)}]({LIST}{lesson.number}.md)",
             "",
             _table(course, lesson),
             "",
@@ -167,7 +171,7 @@ def _list(course: Course) -> str:
 
 def _list_of_lesson(course: Course, lesson: Lesson) -> str:
     """The page with the exercises of a lesson, which the list beside the page folds under its name."""
-    where = f"[{lesson.number} · {shown(lesson.title)}](../lessons/{lesson.name}.ipynb)"
+    where = f"[{lesson.number} · {title_of(lesson)}](../lessons/{lesson.name}.ipynb)"
     lead = say("These are the exercises of {lesson}, with their text and with folded hints.", lesson=where)
     title = say("Exercises of lesson {number}", number=lesson.number)
     names = [one.name for one in course.exercises.values() if one.lesson == lesson.name]

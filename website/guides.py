@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 from grader.errors import CourseError
+from grader.sentences import say
 from website.course import Course
 from website.references import LINK
 
@@ -35,6 +36,36 @@ CONTRIBUTORS = {
     "docs/testing": "What the tests hold, and how to run one of them.",
     "SECURITY": "What the judge promises, and how to report a promise that doesn't hold.",
 }
+
+
+# What the menu has in English alone, besides what the lists hold: descriptions in the code are English, as it is.
+MENU = {
+    "teachers": say("For teachers"),
+    "contributors": say("For contributors"),
+    "reference": say("Reference"),
+}
+IN_ENGLISH = "english://"  # begins an address of an English page in the sources of another language
+
+
+def is_in_english_alone(page: str) -> bool:
+    """Whether a page, by its name, has no translation."""
+    return page in (*TEACHERS, *CONTRIBUTORS, *MENU)
+
+
+def address_of_english(course: Course, name: str) -> str:
+    """The address, on the first page, of a page that there is in English alone."""
+    return f"{'' if course.is_english else IN_ENGLISH}{name}.html"
+
+
+def to_english(text: str) -> str:
+    """A text with its links to pages that there are in English alone as another language's pages have them."""
+
+    def link(match: re.Match[str]) -> str:
+        name, hash_, anchor = match["to"].partition("#")
+        name = name.removesuffix(".md")
+        return f"[{match['words']}]({IN_ENGLISH}{name}.html{hash_}{anchor})" if is_in_english_alone(name) else match[0]
+
+    return LINK.sub(link, text)
 
 
 def write_guides(course: Course, folder: Path) -> None:

@@ -72,13 +72,6 @@ export class Model {
   /** Nobody hears it. */
   send() {}
 
-  /** Says what Python said at the start in the language of the page: a stored state has it in English. */
-  begin() {
-    if (this.answer) {
-      this.#ask();
-    }
-  }
-
   #ask() {
     const changed = [...this.#changed];
     this.#changed.clear();
@@ -143,7 +136,6 @@ async function show(figure, load) {
     const { views, states } = window.courseViews;
     figure.dataset.live = "yes"; // before the view is drawn, which needs its width
     const model = new Model(states[key], views[name].answer, fail);
-    model.begin();
     close = views[name].view.render({ model, el: place });
   } catch (error) {
     fail(error);

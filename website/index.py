@@ -3,7 +3,7 @@ from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
@@ -14,10 +14,13 @@ from grader.authoring.prose import about
 from grader.errors import LessonError
 from grader.languages import shown
 from grader.sentences import say
-from website.course import HERE, Course
-from website.guides import CONTRIBUTORS, TEACHERS
-from website.pictures import Pictures
-from website.start import facts, filled
+from website.course import Course, title_of
+from website.guides import CONTRIBUTORS, MENU, TEACHERS, address_of_english
+from website.live_views import sentence_of
+from website.outputs import html_of
+from website.pages import write
+from website.pictures import pictures_of
+from website.start import facts, filled, page
 
 LESSONS = "<!-- lessons -->"
 GUIDES = (
@@ -32,23 +35,46 @@ EXPLORER = ("01", "from grader.views import AttentionExplorer")
 def write_index(course: Course, folder: Path, extra: Path) -> None:
     """Write `index.md` and the lists of lessons and of documents; a picture goes into `extra`. `LessonError` where a
     lesson no longer has what the first page shows of it."""
-    text = (HERE / "index.md").read_text(encoding="utf-8")
+    write(course, folder / "index.md", _first, extra)
+    write(course, folder / "lessons" / "index.md", _lessons)
+    for name, title, lead, pages in GUIDES if course.is_english else ():
+        rows = "\n\n".join(f"{{doc}}`/{page}`\n: {said}" for page, said in pages.items())
+        text = _list(title, f"{lead}\n\n{rows}", [f"/{page}" for page in pages])
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _first(course: Course, extra: Path) -> str:
+    text = page(course, "index.md").replace(LESSONS, _cards(course))
     known = {
         **facts(course),
-        "first-lesson": course.by_number["01"].name,
+        "ways": _ways(course),
+        "english": "\n".join(_in_menu(course)),
         "nexercises": str(len(course.exercises)),
         "report": _report(course),
         "explorer": _explorer(course, extra),
     }
-    (folder / "index.md").write_text(filled(text.replace(LESSONS, _cards(course)), known), encoding="utf-8")
-    lessons = [f"/lessons/{name}" for name in course.lessons]
-    (folder / "lessons" / "index.md").write_text(
-        _list(shown(say("Lessons")), _cards(course, "../"), lessons), encoding="utf-8"
-    )
-    for name, title, lead, pages in GUIDES:
-        rows = "\n\n".join(f"{{doc}}`/{page}`\n: {said}" for page, said in pages.items())
-        text = _list(title, f"{lead}\n\n{rows}", [f"/{page}" for page in pages])
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    return filled(text, known)
+
+
+def _ways(course: Course) -> str:
+    """The three ways into the course."""
+    ways = {
+        f"lessons/{course.by_number['01'].name}.html": say("<strong>Read</strong> the first lesson"),
+        "install.html": say("<strong>Learn</strong>: install and start"),
+        address_of_english(course, "docs/teaching"): say("<strong>Teach</strong>: a term with a class"),
+    }
+    links = "\n".join(f'<a class="way" href="{address}">{shown(words)}</a>' for address, words in ways.items())
+    return f'<p class="ways">\n{links}\n</p>'
+
+
+def _in_menu(course: Course) -> Iterator[str]:
+    """The lines of the menu for what is in English alone."""
+    for name, title in MENU.items():
+        yield name if course.is_english else f"{shown(title)} <{address_of_english(course, name)}>"
+
+
+def _lessons(course: Course) -> str:
+    return _list(shown(say("Lessons")), _cards(course, "../"), [f"/lessons/{name}" for name in course.lessons])
 
 
 def _list(title: str, text: str, pages: Iterable[str]) -> str:
@@ -59,24 +85,27 @@ def _list(title: str, text: str, pages: Iterable[str]) -> str:
 
 def _report(course: Course) -> str:
     """The report on the wrong answer that lesson 00 shows, as HTML."""
-    cell = _cell(course, *REPORT)
-    return _raw(str(cell.outputs[0].data["text/html"]))
+    cells, at = _cell(course, *REPORT)
+    return _raw(html_of(cells, at, cells[at].outputs[0], course.exercises))
 
 
 def _explorer(course: Course, extra: Path) -> str:
     """The attention explorer of lesson 01 as HTML, as on the lesson's page."""
-    lesson, cell = course.by_number[EXPLORER[0]].name, _cell(course, *EXPLORER)
+    lesson, (cells, at) = course.by_number[EXPLORER[0]].name, _cell(course, *EXPLORER)
+    cell = cells[at]
     picture = next(output for output in cell.outputs if "image/png" in output.get("data", {}))
-    words = picture.metadata["image/png"]["alt"]
-    pictures = Pictures(extra / "pictures" / "index", "pictures/index")
+    words = sentence_of(lesson, cell.id, 0, picture.metadata["image/png"]["alt"])
+    pictures = pictures_of(course, extra, "index")
     return _raw(pictures.view(lesson, cell.id, 0, picture.data["image/png"], words))
 
 
-def _cell(course: Course, number: str, begin: str) -> NotebookNode:
+def _cell(course: Course, number: str, begin: str) -> tuple[list[NotebookNode], int]:
+    """The cells of a lesson, and the place of the one whose code begins so."""
     lesson = course.by_number[number]
-    for cell in course.solved(lesson).cells:
+    cells = course.solved(lesson).cells
+    for at, cell in enumerate(cells):
         if cell.source.startswith(begin):
-            return cell
+            return cells, at
     message = f"the first page shows the cell that begins {begin!r}: see {Path(__file__).name}"
     raise LessonError([lesson.problem(lesson.cells[0], message)])
 
@@ -97,11 +126,11 @@ def _cards(course: Course, up: str = "") -> str:
         target = f"{up}lessons/{lesson.name}.ipynb"
         about_it = shown(lesson.about)
         about_it = f"{about_it[:1].upper()}{about_it[1:]}"
-        row = f"[**{lesson.number} · {shown(lesson.title)}**]({target})\n: {about_it}\n: {worked}\n"
-        rows.append(f"{row}: {_picture(lesson, up)}\n" if lesson.picture else row)
+        row = f"[**{lesson.number} · {title_of(lesson)}**]({target})\n: {about_it}\n: {worked}\n"
+        rows.append(f"{row}: {_picture(lesson, f'{up}{course.up}')}\n" if lesson.picture else row)
     return ":::{container} lessons\n" + "\n".join(rows) + ":::\n"
 
 
 def _picture(lesson: Lesson, up: str) -> str:
-    address, words = f"{up}pictures/shared/{lesson.number}.png", escape(lesson.picture)
+    address, words = f"{up}pictures/shared/{lesson.number}.png", escape(shown(lesson.picture))
     return f'<img src="{address}" alt="{words}" width="320" loading="lazy">'

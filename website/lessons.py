@@ -24,8 +24,10 @@ from grader.languages import shown
 from grader.regions import without_marks
 from grader.sentences import say, together
 from website.course import Course, points_of
-from website.live_views import state_of
-from website.pictures import Pictures
+from website.live_views import sentence_of, state_of
+from website.outputs import alt_of, html_of
+from website.pages import with_anchors
+from website.pictures import Pictures, pictures_of
 from website.references import address_of, place_of, to_terms, words_of
 
 # What the fold of a cell's output says, closed and open.
@@ -40,11 +42,21 @@ TITLE = re.compile(r"(?m)^# \d\d · .*$")
 
 def write_lesson(course: Course, lesson: Lesson, folder: Path, extra: Path) -> None:
     """Write `lessons/NAME.ipynb` into the folder of Sphinx's sources, its pictures into `extra`."""
-    pictures = Pictures(extra / "pictures" / lesson.name, f"../pictures/{lesson.name}")
-    page = lesson_page(course, lesson, pictures)
+    with course.speaking():
+        page = lesson_page(course, lesson, pictures_of(course, extra, lesson.name, "../"))
+    if not course.is_english:
+        _anchor(page, course.english, lesson)
     target = folder / "lessons" / f"{lesson.name}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(nbformat.writes(page), encoding="utf-8")
+
+
+def _anchor(page: NotebookNode, course: Course, lesson: Lesson) -> None:
+    """Name the headings of a page as those of the English one are named: a cell has the same id in both."""
+    english = {cell.id: cell.source for cell in course.solved(lesson).cells if cell.cell_type == "markdown"}
+    for cell in page.cells:
+        if cell.id in english:
+            cell.source = with_anchors(cell.source, english[cell.id])
 
 
 def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookNode:
@@ -64,7 +76,8 @@ def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookN
             source = cell.source if course.solutions else students_cell.source
             page.cells.append(_code(cell.id, without_marks(source), []))
         else:
-            page.cells += _example(lesson, cell, role, list(_outputs(lesson, cell, pictures)), text)
+            outputs = list(_outputs(course, lesson, solved.cells, number, pictures))
+            page.cells += _example(lesson, cell, role, outputs, text)
     return page
 
 
@@ -88,7 +101,7 @@ def _do_it(course: Course, lesson: Lesson) -> str:
     """The line of links by which a reader downloads the lesson's notebook or opens it elsewhere."""
     links = [f'<a href="../downloads/{lesson.name}.ipynb" download>{shown("Download the notebook")}</a>']
     if course.with_zip:
-        package = f"../downloads/{FOLDER}-{__version__}-student.zip"
+        package = f"../{course.up}downloads/{FOLDER}-{__version__}-student.zip"
         links.append(f'<a href="{package}" download>{shown("All notebooks with the checks (zip)")}</a>')
     for key, said in (("colab", say("Open in Colab")), ("binder", say("Open in Binder"))):
         if course.settings.get(key):
@@ -138,26 +151,31 @@ def _fold(what: str, show: str, hide: str) -> dict[str, Any]:
     return {"tags": [f"hide-{what}"], "mystnb": {"code_prompt_show": shown(show), "code_prompt_hide": shown(hide)}}
 
 
-def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator[NotebookNode]:
-    """A cell's outputs as the page has them: pictures become files, and a view's sentence goes below its picture."""
-    order, summary = 0, ""
+def _outputs(
+    course: Course, lesson: Lesson, cells: list[NotebookNode], at: int, pictures: Pictures
+) -> Iterator[NotebookNode]:
+    """The outputs of a cell of the notebook as the page has them: pictures become files, and a view's sentence goes
+    below its picture."""
+    cell, order, summary = cells[at], 0, ""
     for number, output in enumerate(cell.outputs):
         data, metadata = output.get("data", {}), output.get("metadata", {})
         alt = metadata.get("image/png", {}).get("alt", "")
         text = data.get("text/plain", "")
         if is_view(alt):
-            yield _html(pictures.view(lesson.name, cell.id, order, data["image/png"], alt))
+            said = sentence_of(lesson.name, cell.id, order, alt)
+            yield _html(pictures.view(lesson.name, cell.id, order, data["image/png"], said))
             order, summary = order + 1, alt
         elif "image/png" in data:
             name = f"{cell.id}-plot-{number}"
-            yield _html(pictures.plot(name, data["image/png"], metadata.get("image/png", {})))
+            about = {**metadata.get("image/png", {}), "alt": alt_of(cell.source, alt)}
+            yield _html(pictures.plot(name, data["image/png"], about))
         elif "text/html" in data:
-            yield _html(data["text/html"])
+            yield _html(html_of(cells, at, output, course.exercises))
         elif text and text == summary:
             continue
         elif is_view(text):
-            known = state_of(lesson.name, cell.id, str(order)) or {}
-            yield _html(pictures.view(lesson.name, cell.id, order, "", text, known.get("traits")))
+            known, said = state_of(lesson.name, cell.id, order) or {}, sentence_of(lesson.name, cell.id, order, text)
+            yield _html(pictures.view(lesson.name, cell.id, order, "", said, known.get("traits")))
             order += 1
         else:
             yield nbformat.from_dict(output)

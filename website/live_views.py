@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sphinx.util import logging
 
 from grader.authoring import states
-from grader.languages import ENGLISH, spoken
+from grader.languages import ENGLISH, shown, spoken
+from grader.sentences import restored
 from grader.views.base import EXPORT, module, style, texts_in, with_words
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def _enliven(app: Sphinx, page: str, _template: str, context: dict[str, Any], _d
 
     def named(figure: re.Match[str]) -> str:
         nonlocal found
-        state = state_of(**figure.groupdict())
+        state = state_of(figure["lesson"], figure["cell"], int(figure["order"]))
         if state is None:
             place = f"lessons/{figure['lesson']}.py: the view of cell {figure['cell']} has no stored state"
             log.warning("%s: run `grader build --states %s`", place, figure["lesson"][:2], location=page)
@@ -63,11 +65,23 @@ def _enliven(app: Sphinx, page: str, _template: str, context: dict[str, Any], _d
         app.add_js_file(f"{FOLDER}/host.js", loading_method="defer")
 
 
-def state_of(lesson: str, cell: str, order: str) -> dict[str, Any] | None:
+def state_of(lesson: str, cell: str, order: int) -> dict[str, Any] | None:
     """The stored state of a lesson's view, by its cell and its place among that cell's views; None where none was
     stored."""
-    found = states.load(STATES / f"{lesson}.json").get(cell, [])
-    return found[int(order)] if int(order) < len(found) else None
+    found = _states(lesson).get(cell, [])
+    return found[order] if order < len(found) else None
+
+
+@cache
+def _states(lesson: str) -> states.States:
+    return states.load(STATES / f"{lesson}.json")
+
+
+def sentence_of(lesson: str, cell: str, order: int, written: str) -> str:
+    """What a lesson's view says, in the language of the pages; as the notebook has it `written` where no state was
+    stored."""
+    state = state_of(lesson, cell, order)
+    return shown(restored(state["said"]["summary"])) if state else written
 
 
 def _write_scripts(app: Sphinx, failed: Exception | None) -> None:
@@ -91,8 +105,9 @@ def write_scripts(folder: Path) -> None:
 
 
 def state_script(key: str, state: dict[str, Any]) -> str:
-    """A view's state as a plain script; the host finds it by its `key`."""
-    stored = json.dumps({name: state[name] for name in ("traits", "kept")}, ensure_ascii=False)
+    """A view's state as a plain script, in the language of the pages; the host finds it by its `key`."""
+    said = {name: shown(restored(text)) for name, text in state["said"].items()}
+    stored = json.dumps({"traits": state["traits"] | said, "kept": state["kept"]}, ensure_ascii=False)
     return f"window.courseViews.states[{json.dumps(key)}] = {stored};\n"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.languages import shown
+from website.course import Course
 
 LEGIBLE = 0.81  # a plot isn't made narrower than this share: its letters of 8 points, 11 pixels, are then 9 pixels high
 
@@ -19,7 +20,7 @@ LEGIBLE = 0.81  # a plot isn't made narrower than this share: its letters of 8 p
 class Pictures:
     """The pictures of one lesson, written as files into `folder`, which the page finds at `address`."""
 
-    folder: Path
+    folder: Path | None  # None: they are there already
     address: str
 
     def plot(self, name: str, png: str, about: Mapping[str, Any]) -> str:
@@ -43,10 +44,18 @@ class Pictures:
 
     def _img(self, name: str, png: str, words: str, shown: tuple[int, int]) -> str:
         width, height = shown
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / f"{name}.png").write_bytes(base64.b64decode(png))
+        if self.folder:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / f"{name}.png").write_bytes(base64.b64decode(png))
         size = f'width="{width}" height="{height}"'
         return f'<img src="{self.address}/{name}.png" alt="{escape(words)}" {size} loading="lazy" decoding="async">'
+
+
+def pictures_of(course: Course, extra: Path | None, name: str, up: str = "") -> Pictures:
+    """The pictures of a page, which lie in the folder of this `name`. Those of English pages serve all languages: they
+    are written into the folder `extra`. `up` leads from the page to the first one."""
+    folder = extra / "pictures" / name if extra and course.is_english else None
+    return Pictures(folder, f"{up}{course.up}pictures/{name}")
 
 
 def _size(png: str) -> tuple[int, int]:

@@ -12,6 +12,7 @@ import grader.views
 from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.authoring.links import ANCHOR, CODE, PART, blanked
 from grader.errors import LessonError
+from grader.languages import ENGLISH, shown, spoken
 from grader.subject.cells import parse_cell
 from website.course import GLOSSARY, Course, line_of
 
@@ -86,8 +87,15 @@ def _wrong_entry(course: Course, term: str, entry: object) -> str:
 
 
 def words_of(course: Course, term: str) -> str:
-    """The words with which a term's lesson introduces it."""
-    return str(course.terms[term].get("words", term))
+    """The words with which a term's lesson introduces it, in the language of the pages."""
+    return shown(str(course.terms[term].get("words", term)))
+
+
+def term_of(term: str) -> str:
+    """A term as the glossary has it: in another language with the English one behind it, from which its anchor is made
+    in every language."""
+    said = shown(term)
+    return term if said == term else f"{said} ({term})"
 
 
 def place_of(words: str, sources: list[str]) -> tuple[int, int, int] | None:
@@ -118,13 +126,15 @@ def address_of(term: str) -> str:
 
 def slug(heading: str) -> str:
     """The name by which links lead to a heading: a numbered section has that of its anchor in the notebook, any other
-    the one that GitHub gives it.
+    the one that GitHub gives it. In another language than English that is its English name, which it has already.
 
     >>> slug("4 · Softmax"), slug("The dates")
     ('section-4', 'the-dates')
     """
     section = PART.match(f"## {heading}")
-    return f"{ANCHOR}{section['number']}" if section else github_slugify(heading)
+    if section:
+        return f"{ANCHOR}{section['number']}"
+    return github_slugify(heading) if spoken() == ENGLISH else ""
 
 
 def from_lesson(source: str, lesson: str) -> str:
@@ -139,7 +149,7 @@ def from_lesson(source: str, lesson: str) -> str:
 
 def to_terms(course: Course, source: str) -> str:
     """A markdown text with its links to terms as Sphinx reads them."""
-    terms = {address_of(term): term for term in course.terms}
+    terms = {address_of(term): term_of(term) for term in course.terms}
 
     def link(match: re.Match[str]) -> str:
         return f"{{term}}`{match['words']} <{terms[match['to']]}>`" if match["to"] in terms else match[0]

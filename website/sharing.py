@@ -6,11 +6,14 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+from grader.languages import ENGLISH, spoken
+from grader.printable import columns_of
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
-LEAST, MOST = 50, 200  # characters of a description
+PARAGRAPH = re.compile(r'<p(?: id="[^"]*")?>(.*?)</p>', re.DOTALL)
+LEAST, MOST = 50, 200  # columns of a description: a syllable of Hangul takes two
 PICTURE = "pictures/shared/01.png"
 
 
@@ -24,7 +27,9 @@ def _describe(app: Sphinx, page: str, _template: str, context: dict[str, Any], _
     context["description"] = description(context.get("body", ""))
     lesson = re.match(r"lessons/(\d\d)_", page)
     picture = f"pictures/shared/{lesson[1]}.png" if lesson and lesson[1] != "00" else PICTURE
-    context["picture"] = app.config.html_context["addresses"].get("site", "") + picture
+    up = "" if spoken() == ENGLISH else "../"
+    site = app.config.html_context["addresses"].get("site", "")
+    context["picture"] = f"{site}{picture}" if site else f"{up}{picture}"
 
 
 def description(body: str) -> str:
@@ -35,6 +40,6 @@ def description(body: str) -> str:
     """
     for paragraph in PARAGRAPH.finditer(body):
         text = " ".join(unescape(re.sub(r"<[^>]+>", "", paragraph[1])).split())
-        if len(text) >= LEAST:
+        if columns_of(text) >= LEAST:
             return text if len(text) <= MOST else f"{text[: text.rfind(' ', 0, MOST)]} …"
     return ""

@@ -7,17 +7,21 @@ import re
 import time
 import tomllib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
+from babel.dates import format_date
 
 from grader import __version__
 from grader.authoring.prose import about
 from grader.authoring.release import FOLDER
 from grader.errors import CourseError
-from grader.languages import shown
+from grader.languages import ENGLISH, shown, spoken
 from grader.sentences import say, together
 from website.course import HERE, Course
+from website.guides import to_english
+from website.pages import write
 
 WHEEL = f"attention_course-{__version__}-py3-none-any.whl"
 PACKAGE = "release/student/README.md"
@@ -26,10 +30,19 @@ BEGIN, END = "<!-- how to install -->", "<!-- and to start -->"  # around what i
 
 def write_start(course: Course, folder: Path) -> None:
     """Write `install.md` and `about.md`. `CourseError` where a fact isn't found."""
-    known = facts(course)
     for name in ("install.md", "about.md"):
-        text = (HERE / name).read_text(encoding="utf-8")
-        (folder / name).write_text(filled(text, known), encoding="utf-8")
+        write(course, folder / name, _filled, name)
+
+
+def _filled(course: Course, name: str) -> str:
+    return filled(page(course, name), facts(course))
+
+
+def page(course: Course, name: str) -> str:
+    """A page that is written by hand, in the language of the pages. There its links to documents, which stay English,
+    lead to the English pages."""
+    text = course.prose((HERE / name).read_text(encoding="utf-8"))
+    return text if course.is_english else to_english(text)
 
 
 def facts(course: Course) -> dict[str, str]:
@@ -50,7 +63,7 @@ def _of_install(course: Course) -> dict[str, str]:
     times = {f"lesson-{lesson.number}": course.times[name].total for name, lesson in course.lessons.items()}
     return {
         "files": _files(course),
-        "commands": commands((course.root / PACKAGE).read_text(encoding="utf-8"), _torch_index(course)),
+        "commands": commands(course.prose((course.root / PACKAGE).read_text(encoding="utf-8")), _torch_index(course)),
         "wheel": WHEEL,
         "total": shown(say("about {hours} hours", hours=round(sum(times.values()) / 60))),
         **{name: shown(about(minutes)) for name, minutes in times.items()},
@@ -61,7 +74,7 @@ def _files(course: Course) -> str:
     name = f"{FOLDER}-{__version__}-student.zip"
     if course.with_zip:
         download = shown(say("Download {name}", name=name))
-        link = f'<a href="downloads/{name}" download><strong>{download}</strong></a>'
+        link = f'<a href="{course.up}downloads/{name}" download><strong>{download}</strong></a>'
         return shown(say("{link}, which has all notebooks and the checks.", link=link))
     needed = say("You need `{name}`, which has all notebooks and the checks.", name=name)
     return shown(together(needed, say("Whoever gave you the address of these pages has it.")))
@@ -85,15 +98,22 @@ def _torch_index(course: Course) -> str:
 
 def _of_about(course: Course) -> dict[str, str]:
     source, issues = (course.settings.get(key, "") for key in ("repository", "issues"))
-    seconds = float(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
     return {
         "version": __version__,
-        "date": time.strftime("%d %B %Y", time.gmtime(seconds)),
+        "date": date(),
         "source": shown(say("Its source is [in the repository]({address}).", address=source)) if source else "",
         "report": shown(_to_report(issues.format(page="a page")) if issues else NO_ADDRESS),
         "citation": citation((course.root / "CITATION.cff").read_text(encoding="utf-8")),
         "licence": (course.root / "LICENSE").read_text(encoding="utf-8").strip(),
     }
+
+
+def date() -> str:
+    """The date of the pages, as it is written in their language."""
+    seconds = float(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+    if spoken() == ENGLISH:
+        return time.strftime("%d %B %Y", time.gmtime(seconds))
+    return str(format_date(datetime.fromtimestamp(seconds, UTC), "long", locale=spoken()))
 
 
 def _to_report(address: str) -> str:

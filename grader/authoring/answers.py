@@ -41,10 +41,10 @@ def write(path: Path, lesson: Lesson) -> None:
         write_atomically(path, text)
 
 
-def put(lesson: Lesson, notebook: NotebookNode) -> None:
+def put(lesson: Lesson, notebook: NotebookNode, translate: Translate | None = None) -> None:
     """Put the texts into the outputs of an executed notebook, as `compare_guess` displays them: what was stored may be
-    of an earlier wording."""
-    found = texts(lesson)
+    of an earlier wording, or in another language than that of `translate`."""
+    found = texts(lesson, translate)
     for cell, done in zip(lesson.in_notebook, notebook.cells, strict=True):
         text = found.get(answered(cell)) if cell.is_code else None
         if text is not None:

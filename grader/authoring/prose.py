@@ -25,13 +25,14 @@ A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it
 A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a logical line of the solution, a question
 PNG = "image/png"
 ENOUGH = 60  # characters of an alternative text
-TEXT_BELOW = "A plot, described in the text below it."
+TEXT_BELOW = say("A plot, described in the text below it.")
 TIME_MARK = "<!-- time -->"
 MORE = "## For those who want more"  # what follows takes time of its own
 SECTION = re.compile(r"(?m)^(?=## )")
 DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+)Difficulty (\d) of 5$")
 IN_WORDS = re.compile(r"(?m)^\*The picture in words:\* ((?:.+(?:\n|\Z))+)")
-FOLDED_WORDS = re.compile(r"<details><summary>The picture in words</summary>\s+(.+?)\s+</details>", re.DOTALL)
+PICTURE_IN_WORDS = "The picture in words"  # the line of its fold
+FOLDED = re.compile(r"<details><summary>(.+?)</summary>\s+(.+?)\s+</details>", re.DOTALL)
 SENTENCE = re.compile(r"(?<=[.!?:])\s")
 FOLD = re.compile(r"(?s)<details>.*?</details>")
 BLANK = re.compile(r'(?m)^\s+"\w+": \.\.\.,')
@@ -162,7 +163,7 @@ def with_marks(lesson: Lesson) -> Iterator[Marked]:
         def with_difficulty(match: re.Match[str], added: dict[str, tuple[str, ...]] = added) -> str:
             heading, name, level = match.groups()
             mark = f"<!-- difficulty of {name} -->"
-            added[mark] = (_difficulty(level, found.exercises.get(name, 0)),)
+            added[mark] = (difficulty(level, found.exercises.get(name, 0)),)
             return f"{heading}{mark}"
 
         source = DIFFICULTY.sub(with_difficulty, "".join(sections))
@@ -201,7 +202,8 @@ def _time(found: Times) -> str:
     )
 
 
-def _difficulty(level: str, minutes: float) -> str:
+def difficulty(level: int | str, minutes: float) -> str:
+    """What stands under the heading of an exercise."""
     said = _rounded(minutes)
     if said == 1:
         return say("Difficulty {level} of 5 · about 1 minute", level=level)
@@ -230,31 +232,33 @@ def _folded(match: re.Match[str]) -> str:
     end = "\n" if match[1].endswith("\n") else ""
     if re.match(r"\s*(?!<a id)[^\s#]", match.string[match.end() :]):
         end = f"\n<p></p>{end}"
-    return f"<details><summary>The picture in words</summary>\n\n{text}\n\n</details>{end}"
+    return f"<details><summary>{PICTURE_IN_WORDS}</summary>\n\n{text}\n\n</details>{end}"
 
 
-def in_words(markdown: str) -> str:
-    """The first sentences of a folded picture in words, until they say enough; empty where the text has none."""
-    folded, words = FOLDED_WORDS.search(LINK.sub(r"\1", markdown)), ""
-    for sentence in SENTENCE.split(" ".join(folded[1].replace("`", "").replace("*", "").split())) if folded else ():
+def in_words(markdown: str, line: str = PICTURE_IN_WORDS) -> str:
+    """The first sentences of a picture in words, which is in a fold with this `line`, until they say enough; empty
+    where the text has none."""
+    folds, words = dict(FOLDED.findall(LINK.sub(r"\1", markdown))[::-1]), ""
+    for sentence in SENTENCE.split(" ".join(folds.get(line, "").replace("`", "").replace("*", "").split())):
         words = f"{words} {sentence}".strip()
         if len(words) >= ENOUGH:
             break
     return words
 
 
-def describe_pictures(notebook: NotebookNode) -> None:
+def describe_pictures(notebook: NotebookNode, translate: Translate | None = None) -> None:
     """Give each stored picture its alternative text, if it has none of its own: the first sentences of the picture in
-    words below it.
+    words below it. The notebook's text is in the language of `translate`.
 
     nbconvert, and so the pages that are made with it, reads it there.
     """
-    below = TEXT_BELOW
+    line, nothing = (in_language(text, translate or _english) for text in (PICTURE_IN_WORDS, TEXT_BELOW))
+    below = nothing
     for cell in reversed(notebook.cells):
         if cell.cell_type == "markdown":
-            below = in_words(cell.source) or TEXT_BELOW
+            below = in_words(cell.source, line) or nothing
         answers = [output.get("data", {}).get("text/markdown", "") for output in cell.get("outputs", [])]
-        below = next(filter(None, map(in_words, answers)), below)
+        below = next(filter(None, (in_words(answer, line) for answer in answers)), below)
         for output in cell.get("outputs", []):
             if PNG in output.get("data", {}):
                 described = output.metadata.setdefault(PNG, NotebookNode())

@@ -20,6 +20,7 @@ from grader.markup import inline
 from grader.sentences import say
 from grader.views.prediction import Prediction
 
+RESULT = "Result: {outcome}"
 CAME_OUT = say("Result")
 ANSWERS = Path(__file__).parent / "answers"  # of the lessons, by number: what the build writes there
 LOOK = "show"  # in place of a guess
@@ -196,7 +197,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         guess = say("You guessed: {guess}", guess=self.guess) if self.guess else ""
-        outcome = say("Result: {outcome}", outcome=self.outcome)
+        outcome = say(RESULT, outcome=self.outcome)
         return "\n".join(shown(line) for line in (guess, outcome, self.remark) if line)
 
     def _repr_html_(self) -> str:

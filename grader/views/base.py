@@ -19,7 +19,7 @@ from torch import Tensor
 
 from grader.languages import ENGLISH, shown, spoken, words_in
 from grader.markup import inline
-from grader.sentences import say
+from grader.sentences import Said, Together, say, stored
 from grader.server import missing_widgets
 from grader.views.picture import drawing
 
@@ -69,15 +69,18 @@ class View(anywidget.AnyWidget):
         return {}
 
     def state(self) -> dict[str, Any]:
-        """The view as JSON, for a page without a kernel: its class, its module, its synced traits and what is `kept`.
-        "summary" among the traits is the sentence. Bytes are written in base64."""
+        """The view as JSON, for a page without a kernel: its class, its module, its synced traits, those of them that
+        can be said in another language, and what is `kept`. "summary" among the traits is the sentence. Bytes are
+        written in base64."""
         kind = _written_class(type(self))
         own = {name for name, trait in self.traits(sync=True).items() if issubclass(trait.this_class, View)}
         traits = {name: getattr(self, name) for name in sorted(own) if not name.startswith("_")}
+        traits["summary"] = self.sentence()
         return {
             "view": kind.__name__,
             "module": kind.__module__.rpartition(".")[2],
-            "traits": _in_base64(traits | {"summary": repr(self)}),
+            "traits": _in_base64(traits),
+            "said": {name: stored(text) for name, text in traits.items() if isinstance(text, Said | Together)},
             "kept": _in_base64(self.kept()),
         }
 

@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.languages import shown
-from grader.sentences import Several, say
+from grader.sentences import Several, say, together
 from grader.views.picture import drawing, sheet
 from grader.views.shape_steps import LARGE, STEPS
 
@@ -179,7 +179,7 @@ class StepMap:
         self.lit = range(first, last + 1)
 
     def __repr__(self) -> str:
-        return " ".join(_in_words(step) for step in self.lit)
+        return shown(together(*map(_in_words, self.lit)))
 
     def picture(self) -> Figure:
         """A picture of the map, in which what belongs to the steps is yellow."""

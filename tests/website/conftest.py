@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from grader.languages import ENGLISH
+from website.course import Course
+
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
-MADE_FROM = ("website", "lessons", "solutions", "notebooks", "docs", "grader")
+MADE_FROM = ("website", "lessons", "solutions", "notebooks", "docs", "grader", "translations")
 VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 
 
@@ -70,6 +75,34 @@ def site() -> Path:
 
 
 @pytest.fixture(scope="session")
-def pages(site) -> dict[str, Page]:
-    found = [Page(path) for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
-    return {page.name: page for page in found}
+def pages_of(site) -> dict[str, dict[str, Page]]:
+    """The pages of each language by their names, which are the same in all."""
+    found: dict[str, dict[str, Page]] = {code: {} for code in Course().languages}
+    for path in sorted(site.rglob("*.html")):
+        code = path.relative_to(site).parts[0]
+        if "_static" not in path.parts:
+            page = Page(path)
+            found[code if code in found else ENGLISH][page.name.removeprefix(f"{code}/")] = page
+    return found
+
+
+@pytest.fixture(scope="session")
+def pages(pages_of) -> dict[str, Page]:
+    """The English ones."""
+    return pages_of[ENGLISH]
+
+
+def broken_links(site: Path, pages: Iterable[Page], known: dict[Path, Page]) -> list[str]:
+    """What on these pages leads nowhere; `known` are all pages of the site."""
+    broken = []
+    for page in pages:
+        for tag, attributes in page.tags:
+            address = urlsplit(attributes.get("href", attributes.get("src", "")))
+            if address.scheme or address.netloc or tag == "base":
+                continue
+            file = (page.path.parent / unquote(address.path)).resolve() if address.path else page.path
+            wanted = unquote(address.fragment)
+            is_there = file.is_file() and file.is_relative_to(site.resolve())
+            if not is_there or (wanted and file in known and wanted not in known[file].ids):
+                broken.append(f"{page.name}: {attributes}")
+    return broken

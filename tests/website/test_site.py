@@ -6,7 +6,6 @@ import re
 import zipfile
 from html import unescape
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import jinja2
 import pydata_sphinx_theme
@@ -24,7 +23,7 @@ from grader.sentences import say
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 from tests.test_make_environment import CPU_INDEX
-from tests.website.conftest import ROOT
+from tests.website.conftest import ROOT, broken_links
 from website.course import Course
 from website.exercises import exercise_page
 from website.index import write_index
@@ -87,19 +86,9 @@ def test_a_lesson_without_what_the_first_page_shows_of_it_is_named(tmp_path, mon
         write_index(Course(), tmp_path, tmp_path)
 
 
-def test_every_link_leads_somewhere(site, pages):
-    broken = []
-    for page in pages.values():
-        for tag, attributes in page.tags:
-            address = urlsplit(attributes.get("href", attributes.get("src", "")))
-            if address.scheme or address.netloc or tag == "base":
-                continue
-            file = (page.path.parent / unquote(address.path)).resolve() if address.path else page.path
-            name = file.relative_to(site.resolve()).as_posix() if file.is_relative_to(site.resolve()) else "outside"
-            wanted = unquote(address.fragment)
-            if not file.is_file() or (wanted and name in pages and wanted not in pages[name].ids):
-                broken.append(f"{page.name}: {attributes}")
-    assert broken == []
+def test_every_link_leads_somewhere(site, pages_of):
+    pages = {page.path.resolve(): page for found in pages_of.values() for page in found.values()}
+    assert broken_links(site, pages.values(), pages) == []
 
 
 def test_every_term_is_linked_where_its_lesson_introduces_it(pages):

@@ -1,6 +1,7 @@
 // Boxes that scroll sideways: they can be reached by keyboard in every browser, and show that there is more to the right.
 
-const LABEL = "This box scrolls sideways";
+// In the language of the page.
+const LABEL = document.currentScript.dataset.label;
 
 /** Mark a box that is wider inside than outside, and unmark it where it no longer is. */
 function mark(box) {

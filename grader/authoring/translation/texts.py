@@ -34,7 +34,7 @@ FOR_TEACHERS = (
 WORDS_ELSEWHERE = ("course/lateness.py", "exercises/own.py", "languages.py", "server.py")
 ELSEWHERE = (*WORDS, "exercises", "views")  # the rooms whose modules are read apart from the others
 PREDICTION, DOCSTRING = "prediction ", "docstring of "  # begin what an entry is
-PAGES = ("about.md", "index.md", "install.md", "reference.md")
+PAGES = ("about.md", "index.md", "install.md")
 
 
 def entries(repository: Repository) -> dict[str, list[Entry]]:
@@ -198,7 +198,11 @@ def _site(root: Path) -> Iterator[Entry]:
     yield from _of_modules(root, sorted(website.glob("*.py")), only_said=True)
     for path in sorted(website.glob("templates/*.html")):
         yield from (Entry(text, _shown(root, path), "") for text, _line in said.of_template(path))
+    for lesson in read_folder(root / "lessons").values() if website.exists() else ():
+        yield from (Entry(one, lesson.path, "about the lesson") for one in (lesson.about, lesson.picture) if one)
     for path in website.glob("glossary.toml"):
         for term, entry in tomllib.loads(path.read_text("utf-8")).items():
             yield Entry(term, _shown(root, path), "term")
+            if "words" in entry:
+                yield Entry(entry["words"], _shown(root, path), f"{term} as lesson {entry['lesson']} has it")
             yield Entry(" ".join(entry["meaning"].split()), _shown(root, path), f"what {term} means")

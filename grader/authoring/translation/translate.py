@@ -40,6 +40,13 @@ def languages(root: Path) -> dict[str, Language]:
         ) from error
 
 
+def complete(root: Path) -> dict[str, Language]:
+    """The languages all of whose catalogues are in the gate: those that the site has."""
+    found = languages(root)
+    names = {code: set(names_in(root / "translations" / code)) for code in found}
+    return {code: one for code, one in found.items() if "site" in names[code] and names[code] <= set(one.gate)}
+
+
 def folder_of(root: Path, language: str) -> Path:
     """The folder of a language's catalogues. `CourseError` for one that languages.toml doesn't have."""
     known = languages(root)
@@ -54,7 +61,12 @@ def folder_of(root: Path, language: str) -> Path:
 
 def read_all(folder: Path) -> dict[str, list[Written]]:
     """All catalogues of a language, by their names such as "lessons/01_self_attention"."""
-    return {path.relative_to(folder).with_suffix("").as_posix(): read(path) for path in sorted(folder.rglob("*.po"))}
+    return {name: read(folder / f"{name}.po") for name in names_in(folder)}
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of all catalogues of a language."""
+    return [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.po"))]
 
 
 def up_to_date(repository: Repository, language: str) -> dict[str, list[Written]]:

@@ -1,0 +1,24 @@
+// Has the switch of languages lead to the paragraph that is on the screen: anchors are the same in every language.
+
+/** The id of the place that the address names, if it is seen, or else of the first place that is. Empty at the top. */
+function here() {
+  const top = Math.max(0, document.querySelector(".bd-header").getBoundingClientRect().bottom);
+  const isSeen = (place) => {
+    const box = place.getBoundingClientRect();
+    const end = place.matches("section") ? box.top + 1 : box.bottom; // of a section, where it begins
+    return box.height > 0 && end > top && box.top < innerHeight;
+  };
+  const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (named && isSeen(named)) {
+    return named.id;
+  }
+  return scrollY > 0 ? ([...document.querySelectorAll("article [id]")].find(isSeen)?.id ?? "") : "";
+}
+
+for (const link of document.querySelectorAll("a.language-switch")) {
+  for (const event of ["click", "auxclick", "contextmenu"]) {
+    link.addEventListener(event, () => {
+      link.hash = here();
+    });
+  }
+}
