@@ -25,7 +25,7 @@ locale_dirs = [str(course.made / LOCALE)]
 project = shown("Attention and Transformers")
 author = copyright = "the authors of the course"
 version = release = __version__
-ours = ["website.mathml", "website.live_views", "website.sharing", "website.languages"]
+ours = ["website.mathml", "website.live_views", "website.sharing", "website.languages", "website.search"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", *ours]
 
 nb_execution_mode = "off"

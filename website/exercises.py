@@ -97,7 +97,7 @@ def _returns(exercise: Exercise) -> Iterator[str]:
 def _words(axes: str) -> str:
     """Axes in words, with the field's names, and the leading ones as three dots."""
     said = axes_in_words(axes)
-    return said.partition(": ")[2] or said
+    return said.partition(": ")[2] or shown(said)
 
 
 def _parts(exercise: Exercise) -> Iterator[str]:

@@ -31,7 +31,15 @@ THEME = (
     *("Skip to main content", "Back to top", "Breadcrumb", "Home", "On this page", "Site navigation"),
     *("Section Navigation", "Search", "previous", "next", "previous page", "next page"),
     *("Color mode", "Light", "Dark", "System Settings", "Click to expand", "Click to collapse"),
-    *("Collapse Sidebar", "Expand Sidebar", "Link to this heading", "Link to this term", "Error", "Search Results"),
+    *(
+        "Collapse Sidebar",
+        "Expand Sidebar",
+        "Link to this heading",
+        "Link to this term",
+        "Error",
+        "Search Results",
+        "Version warning",
+    ),
     "Please activate JavaScript to enable the search functionality.",
 )
 # In these a language may have more paragraphs than another one, or in another order.

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from playwright.sync_api import Browser
+from playwright.sync_api import Page as BrowserPage
 
 from grader.languages import ENGLISH
+from tools.lab import page_of, running_browser
 from website.course import Course
 
 ROOT = Path(__file__).parents[2]
@@ -106,3 +112,34 @@ def broken_links(site: Path, pages: Iterable[Page], known: dict[Path, Page]) -> 
             if not is_there or (wanted and file in known and wanted not in known[file].ids):
                 broken.append(f"{page.name}: {attributes}")
     return broken
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """The site on a server of its own."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with running_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[BrowserPage]:
+    """A page that holds nothing of another one. `wrong` are the errors that it meets."""
+    page = page_of(browser, width=1280, height=900)
+    page.wrong = []  # type: ignore[attr-defined]
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))  # type: ignore[attr-defined]
+    page.on("response", lambda answer: answer.status >= 400 and page.wrong.append(answer.url))  # type: ignore[attr-defined]
+    yield page
+    page.context.close()

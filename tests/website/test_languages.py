@@ -24,21 +24,20 @@ BLOCKS = (
     "summary",
     "figcaption",
     "button",
-    "a",
     "caption",
     "label",
     "div",
     "option",
 )
-SAID = ("alt", "title", "aria-label", "content", "placeholder")
+SAID = ("alt", "title", "aria-label", "placeholder")
 # What is no prose: code, formulas, what is marked as English, which is what a lesson's own code shows and links to
 # English pages.
 NOT_READ = ("script", "style", "code", "pre", "math")
 ENGLISH = re.compile(r"[A-Za-z][a-z’']+ [A-Za-z][a-z’']+")
 # English that stays in every language, with the reason.
 STAYS = {
-    r"[A-ZÀ-Þ][\w'-]+ et al\.?,? \(?(?:\d{4})?\)?": "a paper's authors",
-    r".*interpreting GPT: the logit lens.*": "the title of a paper",
+    r"[:, ]*(?:Windows, macOS, Linux, conda, )?Google Colab#?": "names of products",
+    r", Transformer Feed-Forward Layers Are Key-Value Memories\.": "the title of a paper",
     r"The authors of the attention course\. Attention and Transformers.*": "how to cite the course",
     r'[" ]*(?:The course needs Python 3\.11|python3: command not found|ensurepip is not|No matching distribution).*': (
         "what programs print, to be looked for"
@@ -60,10 +59,13 @@ class Read(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
-        skipped = tag in NOT_READ or found.get("lang") == "en" or found.get("hreflang") == "en"
+        is_elsewhere = str(found.get("href")).startswith("http")  # what others have written, by its authors and title
+        skipped = tag in NOT_READ or "en" in (found.get("lang"), found.get("hreflang")) or is_elsewhere
         if not self.is_skipped:
             for name in SAID:
                 self.keep(found.get(name) or "")
+            if found.get("name", found.get("property")) in ("description", "og:description", "og:title"):
+                self.keep(found["content"] or "")
         if tag not in VOID:
             if tag in BLOCKS or re.fullmatch(r"h\d", tag):
                 self.end()

@@ -5,19 +5,16 @@ Prints each page's weight, and how soon its first view is drawn.
 
 from __future__ import annotations
 
-import functools
 import io
 import re
-import threading
-from collections.abc import Callable, Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from tools.lab import CHROMIUM_FLAGS, chromium, page_of, press, running_browser
+from tools.lab import CHROMIUM_FLAGS, chromium, page_of, press
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("[0-9]*.py"))
@@ -112,37 +109,6 @@ def _guess(view: Locator) -> None:
         box.focus()
         view.page.keyboard.type("1")
     button("This is my guess")(view)
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    """The site on a server of its own."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that holds nothing of another one. `wrong` are the errors that it meets."""
-    page = page_of(browser, **LAPTOP)
-    page.wrong = []  # type: ignore[attr-defined]
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))  # type: ignore[attr-defined]
-    page.on("response", lambda answer: answer.status >= 400 and page.wrong.append(answer.url))  # type: ignore[attr-defined]
-    yield page
-    page.context.close()
 
 
 def views_of(page: Page) -> list[Locator]:
