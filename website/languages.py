@@ -43,7 +43,8 @@ THEME = (
     "Please activate JavaScript to enable the search functionality.",
 )
 # In these a language may have more paragraphs than another one, or in another order.
-NOT_COUNTED = (nodes.block_quote, nodes.definition)
+NOT_COUNTED = (nodes.block_quote, nodes.definition, nodes.entry)
+COUNTED = (nodes.paragraph, nodes.row)  # and cells of code
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -106,10 +107,10 @@ def _noted(section: nodes.section) -> list[str]:
 
 
 def _name_paragraphs(_app: Sphinx, document: nodes.document) -> None:
-    """Give every paragraph and every code cell an id, counted from 1 in its section."""
+    """Give every paragraph, row of a table and cell of code an id, counted from 1 in its section."""
     seen: Counter[str] = Counter()
     for node in document.findall(nodes.Element):
-        if not isinstance(node, nodes.paragraph) and node.get("nb_element") != "cell_code":
+        if not isinstance(node, COUNTED) and node.get("nb_element") != "cell_code":
             continue
         above = list(_above(node))
         section = next((one for one in above if isinstance(one, nodes.section)), None)
