@@ -78,10 +78,10 @@ def _states(lesson: str) -> states.States:
 
 
 def sentence_of(lesson: str, cell: str, order: int, written: str) -> str:
-    """What a lesson's view says, in the language of the pages; as the notebook has it `written` where no state was
-    stored."""
-    state = state_of(lesson, cell, order)
-    return shown(restored(state["said"]["summary"])) if state else written
+    """What a lesson's view says, in the language of the pages; as the notebook has it `written` where the state has no
+    sentence for it, as that of a prediction, which is shown by its question and choices."""
+    said = (state_of(lesson, cell, order) or {}).get("said", {})
+    return shown(restored(said["summary"])) if "summary" in said else written
 
 
 def _write_scripts(app: Sphinx, failed: Exception | None) -> None:

@@ -501,3 +501,14 @@ def test_no_translation_has_a_fault():
         final = {name: [one for one in written if one.is_final] for name, written in catalogues.items()}
         found += translate.problems(folder, code, final, list(final))
     assert found == []
+
+
+def test_the_site_has_a_language_once_all_its_catalogues_are_in_the_gate(tmp_path):
+    for name in ("site", "words", "lessons/00_start_here"):
+        path = tmp_path / "translations" / "fr" / f"{name}.po"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text_of([], "fr"), "utf-8")
+    listed = tmp_path / "translations" / "languages.toml"
+    for gate, expected in (([], []), (["site", "words"], []), (["site", "words", "lessons/00_start_here"], ["fr"])):
+        listed.write_text(f'[fr]\nname = "français"\ngate = {json.dumps(gate)}\n', "utf-8")
+        assert list(translate.complete(tmp_path)) == expected

@@ -48,13 +48,6 @@ test("an answer comes later, once for all changes, and is told as one", async ()
   ]);
 });
 
-test("at the start it says what Python said, in the page's language", () => {
-  const model = new Model(STATE, (state, changed) => ({ summary: `${changed.length} ${state.step}` }));
-  model.begin();
-  assert.equal(model.get("summary"), "0 1");
-  new Model(STATE).begin();
-});
-
 test("what was set but is not a change is not asked about", async () => {
   const model = new Model(STATE, () => assert.fail("asked"));
   model.set({ step: 1 });

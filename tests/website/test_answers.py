@@ -20,26 +20,26 @@ import traitlets
 from grader import languages
 from grader.authoring import states
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
+from grader.sentences import restored
 from grader.views import Sampler
 from grader.views.base import FOLDER, KernelView, module
 from tests.exercises.lesson_11.prelude import GPT
 from tests.website.choices import CHOICES
-from website.live_views import STATES, script_of
+from website.live_views import STATES, script_of, state_script
 
 ANSWERS = Path(__file__).parents[2] / "website" / "answers"
 RUNNER = Path(__file__).with_name("answers.mjs")
 NODE = shutil.which("node") or "node"
-# The sentences of stored states after a page has asked for them.
+# What the answers say of stored states.
 FIRST = """
 import { readFileSync } from "node:fs";
 const [website, states] = JSON.parse(readFileSync(0, "utf8"));
-const { Model } = await import(`${website}/host.js`);
+const { unstored } = await import(`${website}/host.js`);
 const said = [];
-for (const state of states) {
-  const { answer } = await import(`${website}/answers/${state.module}.js`);
-  const model = new Model(state, answer, (error) => { throw error; });
-  model.begin();
-  said.push(model.get("summary"));
+for (const { module, traits, kept } of states) {
+  const { answer } = await import(`${website}/answers/${module}.js`);
+  const state = { ...unstored(traits), kept: unstored(kept) };
+  said.push(answer(state, []).summary ?? state.summary);
 }
 console.log(JSON.stringify(said));
 """
@@ -220,6 +220,25 @@ def test_at_the_start_the_answers_say_what_python_said(tmp_path):
     sent = json.dumps([ANSWERS.parent.as_uri(), answered])
     done = subprocess.run([NODE, script], input=sent, stdout=subprocess.PIPE, text=True, check=True)
     assert json.loads(done.stdout) == [state["traits"]["summary"] for state in answered]
+
+
+def test_a_stored_state_is_said_in_the_language_of_the_pages():
+    """What a state keeps as sentences is what it has in English, and there are translations of all of it."""
+    for file in sorted(STATES.glob("*.json")):
+        for found in states.load(file).values():
+            for state in found:
+                if state["view"] == "Prediction":  # which is shown by its traits
+                    assert state["said"] == {}
+                    continue
+                assert "summary" in state["said"]
+                assert {name: str(restored(text)) for name, text in state["said"].items()}.items() <= (
+                    state["traits"].items()
+                )
+                english = state_script("key", state)
+                with languages.speaking("ko"):
+                    korean = state_script("key", state)
+                assert re.search("[가-힣]", korean)
+                assert not re.search("[가-힣]", english)
 
 
 def test_a_site_in_another_language_has_its_words():
