@@ -8,10 +8,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from grader.learner.predict import Comparison
 from tests.website.conftest import ROOT, VOID, Page
 from website.course import Course
+from website.exercises import exercise_page
 from website.guides import is_in_english_alone
 from website.outputs import CHECKED, OF, WRONG, outcome_of, report_on
+from website.pages import write
 
 CODES = [code for code in Course().languages if code != "en"]
 BLOCKS = (
@@ -203,6 +206,21 @@ def test_what_the_course_shows_again_is_what_was_stored():
             for output in cell.get("outputs", ()):
                 outcome = outcome_of(output.get("data", {}).get("text/plain", ""))
                 if outcome and "text/html" in output.data:
-                    assert f"<td>{outcome}</td>" in re.sub(r"</?code>", "`", output.data["text/html"])
+                    assert Comparison("", outcome, "")._repr_html_() == output.data["text/html"]
                     shown += 1
     assert shown > 40
+
+
+def test_a_third_language_needs_a_catalogue_and_no_code(tmp_path):
+    course = Course().in_language("fr")
+    vars(course)["translations"] = {
+        "Hints": "Indices",
+        "04 · Masks": "04 · Masques",
+        "Hint {number}": "Indice {number}",
+    }
+    write(course, tmp_path / "causal_mask.md", exercise_page, course.exercises["causal_mask"])
+    page = (tmp_path / "causal_mask.md").read_text("utf-8")
+    assert "{.id-hints .slug-hints}\n## Indices" in page
+    assert "<summary>Indice 2</summary>" in page
+    assert "Masques](../lessons/04_masking.ipynb)" in page
+    assert "## What you get" in page  # which has no translation
