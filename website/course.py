@@ -75,10 +75,15 @@ class Course:
 
     def in_language(self, code: str) -> Course:
         """The course as the pages in another language show it."""
+        if code == self.language:
+            return self
         made = replace(self, language=code)
-        if not made.is_english:
-            vars(made)["english"] = self  # which has read the lessons
+        vars(made)["english"] = self.english  # which has read the lessons
         return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: all but the exercises, which are functions."""
+        return {name: value for name, value in vars(self).items() if name != "exercises"}
 
     @cached_property
     def translations(self) -> dict[str, str]:
