@@ -87,8 +87,8 @@ def pages_of(site) -> dict[str, dict[str, Page]]:
     for path in sorted(site.rglob("*.html")):
         code = path.relative_to(site).parts[0]
         if "_static" not in path.parts:
-            page = Page(path)
-            found[code if code in found else ENGLISH][page.name.removeprefix(f"{code}/")] = page
+            page, language = Page(path), code if code in found else ENGLISH
+            found[language][page.name.removeprefix(f"{language}/")] = page
     return found
 
 
