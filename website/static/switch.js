@@ -6,13 +6,14 @@ function here() {
   const isSeen = (place) => {
     const box = place.getBoundingClientRect();
     const end = place.matches("section") ? box.top + 1 : box.bottom; // of a section, where it begins
-    return box.height > 0 && end > top && box.top < innerHeight;
+    return end > top && box.top < innerHeight;
   };
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (named && isSeen(named)) {
     return named.id;
   }
-  return scrollY > 0 ? ([...document.querySelectorAll("article [id]")].find(isSeen)?.id ?? "") : "";
+  const places = [...document.querySelectorAll("article [id]")].filter((place) => place.offsetHeight > 0);
+  return scrollY > 0 ? (places.find(isSeen)?.id ?? "") : "";
 }
 
 for (const link of document.querySelectorAll("a.language-switch")) {
