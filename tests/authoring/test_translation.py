@@ -284,6 +284,9 @@ LINE = re.compile("two words here")
 AXES = "... Tq D"
 def f(x):
     "Another docstring here."
+    sizes = ("shapes can not fit", "size of this tensor")
+    if any(size in x.message for size in sizes) or session.once("key of results", lambda: say("Once {x}", x=x)):
+        return PATTERNS["[Tt]wo words"]
     if "as torch says" in x:
         raise ValueError("for authors only")
     print(say("One"), say("Two" if x else "Three {n}", n=1), say(STATES[x]))
@@ -291,7 +294,7 @@ def f(x):
     return Finding("wrong-shape", "The whole sentence."), f"a piece {x}"
 MARKS = {0: "ok", 1: "FAIL", 2: "B Ts E"}
 '''
-    expected = {"passed", "not judged yet", "One", "Two", "Three {n}", "The whole sentence.", "ok", "FAIL"}
+    expected = {"passed", "not judged yet", "One", "Two", "Three {n}", "The whole sentence.", "ok", "FAIL", "Once {x}"}
     assert set(python(tmp_path, source)) == expected
 
 

@@ -20,8 +20,11 @@ from grader.sentences import PLACEHOLDER
 Found = tuple[str, int]  # a text and its line
 WORD = re.compile(r"[\"(“]?[A-Za-z][a-z'’-]*[.,:;?!)\"”]*")
 LOWER = re.compile(r"[a-z]{3}")
-# Calls whose strings no learner reads: patterns, seeds, errors for authors and teachers.
+# Calls whose strings no learner reads: patterns, seeds, what torch's messages have in them.
 UNREAD = {"compile", "search", "match", "fullmatch", "sub", "findall", "finditer", "Draw", "startswith", "endswith"}
+UNREAD |= {"_raises"}
+KEYED = {"once"}  # calls whose first argument is a key
+PATTERN = re.compile(r"\\|</|\||://|\[[A-Za-z]{2}\]")  # what no prose has
 # Of a view's source, what is prose by its form alone: names of classes, queries of CSS.
 STYLE = re.compile(r"^\[|prefers-|\batt-")
 # Of a table that `say` gets, in contrast to names in code, and to axes.
@@ -40,7 +43,7 @@ def is_prose(text: str) -> bool:
     >>> [is_prose(text) for text in ("all rows near 10000", "{count} days", "... Tq D", "wrong-shape", "`a b` twice")]
     [True, True, False, False, False]
     """
-    if "\\" in text or "</" in text or "|" in text or "://" in text:
+    if PATTERN.search(text):
         return False
     outside = "".join(text.split("`")[::2]).split()
     words = [word for word in outside if WORD.fullmatch(word)]
@@ -109,8 +112,8 @@ def _strings(value: ast.expr) -> Iterator[Found]:
 
 
 def _unread(tree: ast.Module) -> set[int]:
-    """The nodes of strings that no learner reads: docstrings, parts of f-strings, what is compared, what an error for
-    authors says."""
+    """The nodes of strings that no learner reads: docstrings, parts of f-strings, what is compared or looked for in a
+    message, keys, what an error for authors says."""
     nodes: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -120,10 +123,24 @@ def _unread(tree: ast.Module) -> set[int]:
         is_search = isinstance(node, ast.GeneratorExp) and isinstance(node.elt, ast.Compare)
         if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Compare) or is_search or called in UNREAD:
             nodes |= {id(one) for one in ast.walk(node) if isinstance(one, ast.Constant)}
+        if isinstance(node, ast.Call) and called in KEYED:
+            nodes |= {id(one) for one in ast.walk(node.args[0])}
+        if isinstance(node, ast.FunctionDef):
+            nodes |= {id(one) for table in _searched(node) for one in ast.walk(table)}
     for name, value in _bound(tree) if isinstance(tree, ast.Module) else ():
         if name in NOT_SAID:
             nodes |= {id(one) for one in ast.walk(value)}
     return nodes
+
+
+def _searched(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """What a function binds to a name and then looks for, one by one: `any(word in message for word in words)`."""
+    inside = list(ast.walk(function))
+    searches = [node for node in inside if isinstance(node, ast.GeneratorExp) and isinstance(node.elt, ast.Compare)]
+    names = {part.iter.id for one in searches for part in one.generators if isinstance(part.iter, ast.Name)}
+    for node in inside:
+        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") in names for target in node.targets):
+            yield node.value
 
 
 def _names_said(tree: ast.Module) -> Iterator[str]:
