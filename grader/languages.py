@@ -62,8 +62,10 @@ def spoken() -> str:
 
 
 def as_attribute() -> str:
-    """The attribute by which HTML tells its language to who reads it aloud, where that isn't the page's English."""
-    return "" if spoken() == ENGLISH else f' lang="{spoken()}"'
+    """The attributes by which HTML tells its language to who reads it aloud, where that isn't the page's English, and
+    that lines of Korean end between words, as a browser doesn't end them by itself."""
+    whole = ' style="word-break:keep-all"' if spoken() == "ko" else ""
+    return "" if spoken() == ENGLISH else f' lang="{spoken()}"{whole}'
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def test_a_guess_is_asked_and_compared_in_korean_and_kept_in_english(capsys, mon
     assert predicting.progress.guesses() == {"01_own_weight": "row 1"}
     compared = predicting._compared("01_own_weight", "row 1")
     assert "결과: 1번 행\n예상한 대로입니다." in repr(compared)
-    assert '<table lang="ko">' in compared._repr_html_()
+    assert '<table lang="ko" style="word-break:keep-all' in compared._repr_html_()
     assert predicting._explanation("01_own_weight") == "모든 단어가 …"
     compare_guess("01_own_weight", "row 1")
 

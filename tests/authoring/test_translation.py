@@ -311,13 +311,13 @@ def test_sentences_in_javascript(tmp_path):
 const NAMES = { first: "Scores", second: "Weights" };
 const story = "A story on " + "two lines.";
 element.className = "att-figure att-table";
-this.announcer.say(`Step ${at}, ${story}`);
+this.announcer.say(`Step ${at}, ${say("place")}, ${story}`);
 say("One"); say(NAMES[at]); say('It\\'s {n}', { n });
 """,
         "utf-8",
     )
     found = [text for text, _line in said.of_javascript(path)]
-    assert found == ["Scores", "Weights", "A story on two lines.", "One", "It's {n}"]
+    assert found == ["Scores", "Weights", "A story on two lines.", "One", "It's {n}", "place"]
     path.write_text("say(`Step ${at}`);", "utf-8")
     with pytest.raises(CourseError, match=r"view.js:1: .* put together"):
         said.of_javascript(path)

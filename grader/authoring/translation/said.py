@@ -180,6 +180,9 @@ def of_javascript(path: Path) -> list[Found]:
         is_words = is_prose(text) and not STYLE.search(text)
         if text in said or is_words or (_table(tokens, at) in names and _is_label(text)):
             found.setdefault(text, line)
+    for token in tokens:
+        for match in SAY_IN_TEMPLATE.finditer(token.value if token.type == "template_string" else ""):  # `${say("…")}`
+            found.setdefault(_unescaped(match), token.lineno)
     return list(found.items())
 
 
@@ -238,10 +241,15 @@ def of_template(path: Path) -> list[Found]:
     """The sentences of a page's template: what `say("…")` gets there. `CourseError` with the line of one that isn't a
     plain string."""
     text = path.read_text("utf-8")
-    found = [(match, match[1] if match[1] is not None else match[2]) for match in SAY_IN_TEMPLATE.finditer(text)]
-    plain = {match.start() for match, _ in found}
+    found = list(SAY_IN_TEMPLATE.finditer(text))
+    plain = {match.start() for match in found}
     for call in SAY.finditer(text):
         if call.start() not in plain:
             line = text.count("\n", 0, call.start()) + 1
             raise CourseError(f'{path.as_posix()}:{line}: expected a plain string, say("…")')
-    return [(re.sub(r"\\(.)", r"\1", said), text.count("\n", 0, match.start()) + 1) for match, said in found]
+    return [(_unescaped(match), text.count("\n", 0, match.start()) + 1) for match in found]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """The text that SAY_IN_TEMPLATE has found."""
+    return re.sub(r"\\(.)", r"\1", match[1] if match[1] is not None else match[2])
