@@ -94,7 +94,8 @@ def filled_in() -> dict[str, str]:
 def test_it_holds_notebooks_wheel_and_set_up(unpacked):
     names = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
     wheels = {name for name in names if name.endswith(".whl")}
-    notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    notebooks = {path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").rglob("*.ipynb")}
+    assert {"notebooks/00_start_here.ipynb", "notebooks/ko/00_start_here.ipynb"} <= notebooks
     assert len(wheels) == 1
     jupyter = {f"jupyter/{name}" for name in ("lab.py", "page_config.json", "overrides.json")}
     assert names == {"README.md", "environment.yml", *SHARED_FILES} | jupyter | notebooks | wheels
