@@ -20,7 +20,9 @@ from pathlib import Path
 from grader.atomic import write_atomically
 from grader.authoring.notebook import dumps, install_source, loads
 from grader.authoring.repository import Repository
-from grader.authoring.translation.translate import complete_notebooks
+from grader.authoring.translation.built import translations
+from grader.authoring.translation.translate import complete_notebooks, languages
+from grader.authoring.translation.units import translated
 from grader.authoring.verify import require_built
 from grader.errors import CourseError
 from grader.lesson_names import choose
@@ -104,6 +106,11 @@ def _version(wheel: Path) -> str:
 def _contents(repository: Repository, wheel: Path, kind: str, address: str) -> Iterator[tuple[str, bytes]]:
     root = repository.root
     yield from _templates(root, kind, wheel, {}).items()
+    for code, language in languages(root).items() if kind == STUDENT else ():
+        if STUDENT in language.gate:
+            readme = (root / "release" / STUDENT / "README.md").read_text("utf-8")
+            readme = translated(readme, translations(root, code).get)
+            yield f"README.{code}.md", _filled(readme, root, wheel, {}).encode()
     for name in SHARED_FILES:
         yield name, (root / name).read_bytes()
     yield wheel.name, wheel.read_bytes()
@@ -130,11 +137,15 @@ def _templates(root: Path, kind: str, wheel: Path, known: Mapping[str, str]) -> 
     """The contents, by name, of the files of a package that are written by hand, with `known` and more filled in."""
     folder, found = root / "release" / kind, {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        text = path.read_text(encoding="utf-8")
-        for name, value in {"wheel": wheel.name, "index": _torch_cpu_index(root), **known}.items():
-            text = text.replace(f"{{{name}}}", value)
+        text = _filled(path.read_text(encoding="utf-8"), root, wheel, known)
         found[path.relative_to(folder).as_posix()] = text.encode()
     return found
+
+
+def _filled(text: str, root: Path, wheel: Path, known: Mapping[str, str]) -> str:
+    for name, value in {"wheel": wheel.name, "index": _torch_cpu_index(root), **known}.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
 
 
 def _torch_cpu_index(root: Path) -> str:

@@ -98,7 +98,7 @@ def test_it_holds_notebooks_wheel_and_set_up(unpacked):
     assert {"notebooks/00_start_here.ipynb", "notebooks/ko/00_start_here.ipynb"} <= notebooks
     assert len(wheels) == 1
     jupyter = {f"jupyter/{name}" for name in ("lab.py", "page_config.json", "overrides.json")}
-    assert names == {"README.md", "environment.yml", *SHARED_FILES} | jupyter | notebooks | wheels
+    assert names == {"README.md", "README.ko.md", "environment.yml", *SHARED_FILES} | jupyter | notebooks | wheels
 
 
 def test_its_name_has_the_version(package):
@@ -108,10 +108,11 @@ def test_its_name_has_the_version(package):
 def test_what_installs_it_names_the_wheel(unpacked):
     (wheel,) = unpacked.glob("*.whl")
     assert f"- ./{wheel.name}[lab]" in (unpacked / "environment.yml").read_text()
-    readme = (unpacked / "README.md").read_text()
-    assert f"pip install './{wheel.name}[lab]' -c requirements.lock" in readme
-    assert "--index-url https://download.pytorch.org/whl/cpu" in readme
-    assert "{" not in readme
+    for name in ("README.md", "README.ko.md"):
+        readme = (unpacked / name).read_text()
+        assert f"pip install './{wheel.name}[lab]' -c requirements.lock" in readme
+        assert "--index-url https://download.pytorch.org/whl/cpu" in readme
+        assert "{" not in readme
 
 
 def test_it_holds_no_model_solution(unpacked):
