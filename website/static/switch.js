@@ -5,7 +5,7 @@ function here() {
   const top = Math.max(0, document.querySelector(".bd-header").getBoundingClientRect().bottom);
   const isSeen = (place) => {
     const box = place.getBoundingClientRect();
-    const end = place.matches("section") ? box.top + 1 : box.bottom; // of a section, where it begins
+    const end = place.querySelector("[id]") ? box.top + 1 : box.bottom; // what holds other places counts where it begins
     return end > top && box.top < innerHeight;
   };
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -13,7 +13,8 @@ function here() {
     return named.id;
   }
   const places = [...document.querySelectorAll("article [id]")].filter((place) => place.offsetHeight > 0);
-  return scrollY > 0 ? (places.find(isSeen)?.id ?? "") : "";
+  const last = places.findLast((place) => place.getBoundingClientRect().top < innerHeight); // in long code
+  return scrollY > 0 ? ((places.find(isSeen) ?? last)?.id ?? "") : "";
 }
 
 for (const link of document.querySelectorAll("a.language-switch")) {
