@@ -20,8 +20,8 @@ GO = """id => {
   const top = document.getElementById(id).getBoundingClientRect().top + scrollY;
   scrollTo(0, top - document.querySelector(".bd-header").offsetHeight - 2);
 }"""
-PLACES = """() => [...document.querySelectorAll("article p[id]")].filter(one => one.getBoundingClientRect().height)
-  .map(one => one.id)"""
+PLACES = """() => [...document.querySelectorAll("article p[id]")]
+  .filter(one => one.checkVisibility() && one.offsetHeight).map(one => one.id)"""
 KINDS = (
     "index",
     "install",
@@ -58,6 +58,7 @@ def test_the_switch_stays_at_the_paragraph(page: Page, start: str, code: str, na
     page.goto(f"{start}/{name}.html")
     places = page.evaluate(PLACES)
     for place in (places[len(places) // 3], places[2 * len(places) // 3]):
+        page.goto("about:blank")  # else the browser may go back to where it was on this page
         page.goto(f"{start}/{name}.html")
         page.evaluate(GO, place)
         for language, folder in ((code, f"{code}/"), ("en", "")):

@@ -12,7 +12,8 @@ function here() {
   if (named && isSeen(named)) {
     return named.id;
   }
-  const places = [...document.querySelectorAll("article [id]")].filter((place) => place.offsetHeight > 0);
+  const isShown = (place) => place.offsetHeight > 0 && (place.checkVisibility?.() ?? true); // and in no closed fold
+  const places = [...document.querySelectorAll("article [id]")].filter(isShown);
   const last = places.findLast((place) => place.getBoundingClientRect().top < innerHeight); // in long code
   return scrollY > 0 ? ((places.find(isSeen) ?? last)?.id ?? "") : "";
 }
