@@ -13,27 +13,16 @@ if TYPE_CHECKING:
 
 # What a noun of two syllables or more may end in, long ones first.
 PARTICLES = (
-    *("으로부터", "에서부터", "이라고", "에서는", "에서도", "으로는", "으로도", "까지는", "입니다", "이라는"),
-    *(
-        "에서",
-        "에게",
-        "으로",
-        "까지",
-        "부터",
-        "마다",
-        "보다",
-        "처럼",
-        "이나",
-        "이고",
-        "라고",
-        "라는",
-        "에는",
-        "에도",
-        "로는",
-    ),
-    *("은", "는", "이", "가", "을", "를", "에", "의", "와", "과", "도", "로", "만", "나"),
+    "으로부터|에서부터|이라고|에서는|에서도|으로는|으로도|까지는|입니다|이라는|"
+    "에서|에게|으로|까지|부터|마다|보다|처럼|이나|이고|라고|라는|에는|에도|로는|"
+    "은|는|이|가|을|를|에|의|와|과|도|로|만|나"
 )
-ENDING = f"^([가-힣]{{2,}}?)(?:{'|'.join(PARTICLES)})$"
+ENDING = f"^([가-힣]{{2,}}?)(?:{PARTICLES})$"
+STEMMER = """
+var Stemmer = function () {
+  this.stemWord = (word) => word.replace(new RegExp(ENDING), "$1");
+};
+""".replace("ENDING", json.dumps(ENDING, ensure_ascii=False))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -51,11 +40,7 @@ class Korean(SearchLanguage):
 
     lang = "ko"
     language_name = "Korean"
-    js_stemmer_code = f"""
-var Stemmer = function () {{
-  this.stemWord = (word) => word.replace(new RegExp({json.dumps(ENDING, ensure_ascii=False)}), "$1");
-}};
-"""
+    js_stemmer_code = STEMMER
 
     def stem(self, word: str) -> str:
         """A word without its particle, as the browser's Stemmer makes it."""
