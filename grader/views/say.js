@@ -12,9 +12,10 @@ export function spoken(words = otherWords) {
   return words?.[""] ?? "";
 }
 
-/** A sentence with its values, each a text, a number, or made by `say` itself. Without values its braces stay. */
+/** A sentence with its values, each a text, a number, or made by `say` itself. Without values its braces stay. What is
+ * empty, such as a number's unit that isn't there, stays empty: `words` has the language's code there. */
 export function say(template, values = {}, words = otherWords) {
-  const sentence = words?.[template] ?? template;
+  const sentence = (template && words?.[template]) || template;
   return sentence.replace(PLACEHOLDER, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 

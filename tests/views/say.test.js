@@ -12,6 +12,7 @@ test("a sentence is said in the language of the words that are given", () => {
   const words = { "Step {at} of {count}.": "{count} Schritte, jetzt {at}." };
   assert.equal(say("Step {at} of {count}.", { at: 2, count: 7 }, words), "7 Schritte, jetzt 2.");
   assert.equal(say("Not known.", {}, words), "Not known.");
+  assert.equal(say("", {}, { ...words, "": "de" }), "");
 });
 
 test("empty sentences are left out", () => {
