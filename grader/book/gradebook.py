@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from nbgrader import api
 from nbgrader.api import SubmittedAssignment, SubmittedNotebook
-from sqlalchemy import Engine, or_, select, text
+from sqlalchemy import Engine, inspect, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
@@ -99,8 +99,11 @@ LOOKED_UP = (
 def _add_indexes(engine: Engine) -> None:
     """Give the gradebook the indexes that nbgrader's tables lack. Where it can't be written now, it stays as it is."""
     with contextlib.suppress(SQLAlchemyError), engine.begin() as connection:
+        there = inspect(connection)
         for table, column in LOOKED_UP:
-            connection.execute(text(f"CREATE INDEX IF NOT EXISTS ix_{table}_{column} ON {table} ({column})"))
+            # PostgreSQL waits for whoever writes to the table before it sees that there is nothing to do.
+            if all(one["column_names"] != [column] for one in there.get_indexes(table)):
+                connection.execute(text(f"CREATE INDEX IF NOT EXISTS ix_{table}_{column} ON {table} ({column})"))
 
 
 UNKNOWN = (

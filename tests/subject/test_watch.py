@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import warnings
 
 import pytest
@@ -155,3 +156,16 @@ def test_a_full_log_is_an_error_and_hides_nothing():
     log.add(log.calls[0])
     with pytest.raises(RuntimeError, match=f"more than {MAX_CALLS} different torch functions"):
         log.add("F.softmax")
+
+
+def test_the_line_of_a_call_is_the_one_that_the_file_has_now(tmp_path):
+    path = tmp_path / "mine.py"
+    for line in ("return torch.softmax(x, -1)", "return torch.softmax(x, -1).clone()"):
+        path.write_text(f"def f(x):\n    {line}\n")
+        linecache.checkcache(str(path))  # as Jupyter does before each cell
+        defined: dict[str, object] = {"torch": torch}
+        exec(compile(path.read_text(), path, "exec"), defined)
+        log = Log()
+        with watch(log):
+            defined["f"](X)  # type: ignore[operator]
+        assert (log.places[0].line, log.places[0].file) == (line, "mine.py")

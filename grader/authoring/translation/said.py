@@ -21,8 +21,10 @@ Found = tuple[str, int]  # a text and its line
 WORD = re.compile(r"[\"(“]?[A-Za-z][a-z'’-]*[.,:;?!)\"”]*")
 LOWER = re.compile(r"[a-z]{3}")
 # Calls whose strings no learner reads: patterns, seeds, what torch's messages have in them.
-UNREAD = {"compile", "search", "match", "fullmatch", "sub", "findall", "finditer", "Draw", "startswith", "endswith"}
-UNREAD |= {"_raises"}
+UNREAD = {
+    *("compile", "search", "match", "fullmatch", "sub", "findall", "finditer", "startswith", "endswith"),
+    *("Draw", "_raises"),
+}
 KEYED = {"once"}  # calls whose first argument is a key
 PATTERN = re.compile(r"\\|</|\||://|\[[A-Za-z]{2}\]")  # what no prose has
 # Of a view's source, what is prose by its form alone: names of classes, queries of CSS.
