@@ -555,8 +555,8 @@ show_reads("dot products", yours=my_share)
 # 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a word
 #    looks for, what it is found by and what it hands over then change together and can't be learnt separately.
 #
-# Queries and keys, in sections 5 and 6, deal with all three, because what a word looks for is then no longer what it is
-# found by. This is a good place for a break.
+# Queries, keys and values, in sections 5 and 6, deal with all three, because what a word looks for, what it is found by
+# and what it hands over are then no longer the same. This is a good place for a break.
 #
 # ## 5 · Queries, keys and values
 #
@@ -571,8 +571,8 @@ for query in ("mass", "strength", "something heavy"):
 
 # %% [markdown]
 # A dictionary finds what fits exactly or finds nothing. Attention compares the query with **every** key, and takes
-# more from a value the better its key fits. Below, a query asks for a thing with mass, and each word counts how many
-# of these two it is.
+# more from a value the better its key fits. Below, a query asks for a thing with mass, and we count how many of these
+# two features each word has.
 
 # %%
 asked_for = {"mass", "thing"}
@@ -795,8 +795,8 @@ compare_guess("01_larger_divisor", round(by_100, 2))
 # changes.
 
 # %% [markdown]
-# The root doesn't cure the first limit of section 4. Of eight random words of width 16, each still keeps most of
-# itself when the plain dot products are divided by the root, and at width 64 nearly all. What a word looks for and
+# The root doesn't cure the first limit of section 4. Eight random words of width 16 still keep most of themselves, on
+# average, when the plain dot products are divided by the root, and at width 64 nearly all. What a word looks for and
 # what it is found by are the same vector, and no other vector fits as well. Only a query of its own frees it. (The
 # end of the lesson measures this.)
 #
