@@ -84,8 +84,8 @@ for start, end in ((0.9, 1.3), (2.5, 3.0), (4.0, 4.2), (4.6, 4.8), (5.9, 6.4)):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* on the left the words this, is, the, cat. An arrow leads to a box with a vector for each of them,
-# from there to layer 1, and so on to layer 48, and from that to the next word, "that".
+# *The picture in words:* on the left the words this, is, the, cat. An arrow leads to a box with a vector for each of
+# them, from there to layer 1, and so on to layer 48, and from that to the next word, "that".
 
 # %%
 words = RHYME.split()
@@ -477,9 +477,9 @@ show_rows("your LayerNorm", dict(zip(NAMES, mine, strict=True)))
 # $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
 # y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
 #
-# Now we normalise columns, and the first one, [1, 1], becomes zeros. In the others, two different numbers become 1 and
-# −1, or almost, because of ε. Can you see why two different numbers always do? In the tutorial's line ε is outside the
-# root here, too.
+# Now we normalise columns, and the first one, [1, 1], becomes zeros. In the second one, 2 and 1 become 1 and −1 (or
+# almost, because of ε), and in the third one, 3 and 1 become the same. Is that a coincidence? In the tutorial's line ε
+# is outside the root here, too.
 
 # %%
 batch_norm_module = nn.BatchNorm1d(3)
@@ -498,9 +498,9 @@ show_rows("the tutorial's line, columns", rows)
 # %% [markdown]
 # ### Exercise 3: `batch_norm`
 #
-# Difficulty 2 of 5
+# Difficulty 1 of 5
 #
-# Normalise a batch (B, E) with its own statistics, without the kernels that exercise 2 excludes.
+# This is easier than exercise 2. Normalise a batch (B, E) with its own statistics, without the kernels excluded there.
 #
 # <details><summary>Every row of my result has mean 0, but the columns don't</summary>
 #
@@ -611,12 +611,12 @@ compare_guess("05_which_variance", outcome)
 #
 # ### Exercise 4: `BatchNorm`
 #
-# Difficulty 4 of 5
+# Difficulty 3 of 5
 #
-# Write a module that does what `nn.BatchNorm1d` does for (B, E), in train mode with B ≥ 2 and in eval mode. Its
-# parameters are called `weight` (γ, ones at first) and `bias` (β, zeros), its buffers `running_mean` (zeros) and
-# `running_var` (ones). PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is allowed, though you
-# learn more without it.
+# Your module should do what `nn.BatchNorm1d` does for (B, E), in train mode with B ≥ 2 and in eval mode. Its parameters
+# and its last two lines are given, and you add the memory. The buffers are called `running_mean` (zeros at first) and
+# `running_var` (ones), and `forward` has to find the `mean` and the `variance` that the last lines use. PyTorch's
+# BatchNorm modules are excluded; the function `F.batch_norm` is allowed, though you learn more without it.
 #
 # <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
 #
@@ -657,10 +657,10 @@ class BatchNorm(nn.Module):
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1
     ) -> None:
         super().__init__()
-        ### BEGIN SOLUTION
         self.eps, self.momentum = eps, momentum
         self.weight = nn.Parameter(torch.ones(num_features))
         self.bias = nn.Parameter(torch.zeros(num_features))
+        ### BEGIN SOLUTION
         self.register_buffer("running_mean", torch.zeros(num_features))
         self.register_buffer("running_var", torch.ones(num_features))
         ### END SOLUTION
@@ -675,32 +675,28 @@ class BatchNorm(nn.Module):
                 self.running_var += self.momentum * change
         else:
             mean, variance = self.running_mean, self.running_var
+        ### END SOLUTION
         normal = (x - mean) / torch.sqrt(variance + self.eps)
         return self.weight * normal + self.bias
-        ### END SOLUTION
 
 
 # %% exercise="BatchNorm" role="check"
 check(BatchNorm)
 
 # %% role="try"
-# Try it: yours beside PyTorch's after three batches.
-mine, theirs = BatchNorm(2), nn.BatchNorm1d(2)
-samples = torch.tensor([[1.0, 5.0], [2.0, 7.0], [4.0, 0.0]])
-for shift in (0.0, 1.0, 2.0):
-    apart = (mine(samples + shift) - theirs(samples + shift)).abs().max()
-    print(f"batch {shift:.0f}, the outputs differ by at most {apart:.4f}")
-both = [[m.running_mean, m.running_var] for m in (mine, theirs)]
-table = torch.stack([torch.cat(pair) for pair in both])
-columns = ["mean 1", "mean 2", "variance 1", "variance 2"]
-show(table, ["yours", "PyTorch's"], columns, title="running", form=".4f")
+# Try it: a network of six layers with your BatchNorm. It should know the
+# rhyme.
+mine = deep(BatchNorm, depth=6)
+learn(mine)
+print(go_on(mine.eval()))
 
 # %% [markdown]
 # ## 7 · Why Transformers don't use BatchNorm
 #
 # The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over batch
-# **and** time, padding included. Below, a short sentence shares its batch with a longer one. It is padded with 0, 3 and
-# 12 tokens of zeros, and in the last row one of its *later* tokens changes. What happens to its first token?
+# **and** time, padding included. Below, a short sentence shares its batch with three tokens of a longer one. It is padded
+# with 0, 3 and 12 tokens of zeros, and in the last row one of its *later* tokens changes. What happens to its first
+# token?
 
 # %%
 start = torch.Generator().manual_seed(1)
@@ -755,12 +751,6 @@ show([[text] for text in says.values()], list(says), ["goes on"])
 # %% [markdown]
 # In train mode the rest of the batch decides what the network writes. With LayerNorm neither the batch nor the mode
 # matters, which is what a model that writes needs.
-
-# %% role="try"
-# Try it: the same network with your BatchNorm. It should know the rhyme.
-mine = deep(BatchNorm, depth=6)
-learn(mine)
-print(go_on(mine.eval()))
 
 # %% [markdown]
 # ## 8 · Where to put the norm
@@ -1078,15 +1068,45 @@ compare_guess("05_who_learns", outcome)
 # with a loss of 0.08, and one doesn't.) Pre-norm learns it at all five, a hundredfold range. So it isn't true that
 # only pre-norm can be deep. Pre-norm **forgives** a rate that doesn't suit it, and a deep post-norm stack has to be
 # **tuned**. (With twelve blocks post-norm learns the rhyme at 0.006, too; put 12 in place of 48 above.) Most of the
-# field prefers not to search. What goes wrong in post-norm, and what mends it, is in the part for those who want
-# more.
+# field prefers not to search.
+
+# %% [markdown]
+# ### What goes wrong in a post-norm tower
+#
+# What goes wrong at the larger rates? Gradients can't be the whole story, since Adam takes steps of about the same
+# size from short gradients and from long ones. So we look at what the towers compute, which is a row of scores for
+# each of the sixty windows. How far apart are these rows (as a standard deviation), before training and after a few
+# steps? Below the table is the loss of a reader who doesn't look at the window and only knows how often each word
+# occurs.
+
+# %% role="try" timed=true claim="the_windows_become_one"
+# Try it: towers of forty-eight blocks in their first steps.
+stages = (0, 1, 5, 20)
+apart = torch.zeros(2, 4)
+for i, residual in enumerate(ways.values()):
+    for j, steps in enumerate(stages):
+        model = tower(residual, layer_norm, 48)
+        learn(model, steps, rate=0.006)
+        apart[i, j] = model(read).detach().std(dim=0).mean()
+columns = [f"step {steps}" for steps in stages]
+show(apart, list(ways), columns, title="apart", form=".3f")
+often = torch.bincount(wanted) / len(wanted)
+print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
+
+# %% [markdown]
+# A post-norm block adds something to x and divides the sum by its size. So each block dilutes what came in, and after
+# forty-eight blocks the windows differ less than in the other tower, from some starts much less. Then one step changes
+# all blocks, and if it is a large one, the changes add up to more than the difference that is left (Liu et al. 2020).
+# All windows get the same scores, and the tower learns only how often each word occurs. Small steps leave the
+# difference. The residual path of a pre-norm tower has no division, so the information in the four words arrives at the
+# end.
 
 # %% [markdown]
 # ### The robot's sentences, twenty-four layers deep
 #
-# Does this go for attention, too? Below is lesson 01's reader once more, now with twenty-four layers. Each has lesson
-# 03's two heads, which these functions compute, and a residual block around them. (`take` is what the attention of a
-# layer brings, before it is added.)
+# Does a reader with attention need norms, too? Below is lesson 01's once more, now with twenty-four layers. Each has
+# lesson 03's two heads, which these functions compute, and a residual block around them. (`take` is what the attention
+# of a layer brings, before it is added.)
 
 # %% role="given"
 from lesson_03 import merge_heads, multi_head_attention, split_heads
@@ -1126,10 +1146,10 @@ show_reads(yours=my_share)
 
 # %% [markdown]
 # Without norms, twenty-four layers read two sentences in five at best, and from one of the three starts hardly any.
-# With a norm in either place they read all of them, from every start. Pre-norm reads more than 85 % at all five rates, and
-# post-norm at all but the largest, where one start of three stops at half. (The three last rows have 300 steps, and rates
-# from 0.0003 to 0.03.) These sentences don't need so many layers, and with twelve a reader may do without norms. Try
-# `no_norm_residual` with `depth=12` and a rate of 0.003.
+# With a norm in either place they read all of them, from every start. Pre-norm reads more than 85 % at all five rates,
+# and post-norm at all but the largest, where one start of three stops at half. (The three last rows have 300 steps, and
+# rates from 0.0003 to 0.03.) These sentences don't need so many layers, and with twelve a reader may do without norms.
+# Try `no_norm_residual` with `depth=12` and a rate of 0.003.
 #
 # ## 11 · Quiz
 #
@@ -1313,39 +1333,13 @@ show(last, rows, columns, title="last gradient", form=".3f")
 # at the start throws these layers off. A **warm-up** is meant to prevent that (lesson 08 has one).
 
 # %% [markdown]
-# ### What goes wrong in a post-norm tower
+# ### A heavier x
 #
-# What goes wrong at the larger rates? Gradients can't be the whole story, since Adam takes steps of about the same
-# size from short gradients and from long ones. So we look at what the towers compute, which is a row of scores for
-# each of the sixty windows. How far apart are these rows (as a standard deviation), before training and after a few
-# steps? Below the table is the loss of a reader who doesn't look at the window and only knows how often each word
-# occurs.
-
-# %% role="try" timed=true claim="the_windows_become_one"
-# Try it: towers of forty-eight blocks in their first steps.
-stages = (0, 1, 5, 20)
-apart = torch.zeros(2, 4)
-for i, residual in enumerate(ways.values()):
-    for j, steps in enumerate(stages):
-        model = tower(residual, layer_norm, 48)
-        learn(model, steps, rate=0.006)
-        apart[i, j] = model(read).detach().std(dim=0).mean()
-columns = [f"step {steps}" for steps in stages]
-show(apart, list(ways), columns, title="apart", form=".3f")
-often = torch.bincount(wanted) / len(wanted)
-print(f"who doesn't read: {torch.special.entr(often).sum():.2f}")
-
-# %% [markdown]
-# A post-norm block adds something to x and divides the sum by its size. So each block dilutes what came in, and after
-# forty-eight blocks the windows differ less than in the other tower, from some starts much less. Then one step changes
-# all blocks, and if it is a large one, the changes add up to more than the difference that is left (Liu et al. 2020).
-# All windows get the same scores, and the tower learns only how often each word occurs. Small steps leave the difference. The residual path of a pre-norm tower has no
-# division, so the information in the four words arrives at the end.
-#
-# If this is right, post-norm should bear larger rates when x counts for more in the sum. Wang et al. (2022,
-# *DeepNet*) trained a thousand layers in this way, from smaller starting weights. Try a heavier x at the rate at
-# which post-norm failed, and also your RMSNorm in pre-norm blocks. How heavy x has to be depends on the rate. Twice x
-# isn't enough here, and at twice the rate three times x isn't either, but five times x is.
+# If the blocks of a post-norm tower dilute what comes in too much (section 10), it should bear larger rates when x
+# counts for more in the sum. Wang et al. (2022, *DeepNet*) trained a thousand layers in this way, from smaller starting
+# weights. Try a heavier x at the rate at which post-norm failed, and also your RMSNorm in pre-norm blocks. How heavy x
+# has to be depends on the rate. Twice x isn't enough here, and at twice the rate three times x isn't either, but five
+# times x is.
 
 
 # %% role="try" timed=true claim="a_heavier_path_goes_deep"
