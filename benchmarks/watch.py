@@ -1,9 +1,10 @@
 """How long from hand-in to feedback with `grader watch`, when a class hands in within minutes, and whether all arrives.
 
-    python benchmarks/watch.py [--students 300] [--times 3] [--minutes 5] [--loops 3] [--kill]
+    python benchmarks/watch.py [--students 300] [--times 3] [--minutes 5] [--lessons 01] [--loops 3] [--kill]
 
 Every student hands in so many times, at random moments, as `nbgrader submit` leaves it in the exchange: right answers
-to one of the lessons, each with a text of its own; the lessons are dealt out in turn. The last hand-in of `--loops`
+to one of the lessons, each with a text of its own; all lessons are dealt out in turn, or those whose names begin as
+`--lessons` says. The last hand-in of `--loops`
 students never ends. What counts is when the
 feedback for a hand-in, or for a later one of the same student, lies where `nbgrader fetch_feedback` looks for it. With
 `--kill` the watch is killed (SIGKILL, all of its processes) at a third and at two thirds of the time, and started again
@@ -14,6 +15,7 @@ feedback, in the exchange.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import resource
@@ -25,9 +27,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).parents[1]
@@ -60,20 +65,21 @@ class HandIn:
 class Course:
     """A course with every lesson released, and a watch on it."""
 
-    def __init__(self, folder: Path, students: list[str]) -> None:
+    def __init__(self, folder: Path, students: list[str], lessons: Sequence[str]) -> None:
         solutions, self.exchange = folder / "solutions", folder / "exchange"
         solutions.mkdir()
         self.exchange.mkdir()
         self.exchange.chmod(0o1777)
-        for lesson in LESSONS:
+        for lesson in lessons:
             shutil.copy(ROOT / "solutions" / f"{lesson}.ipynb", solutions)
         self.root = folder / "course"
         create(self.root, solutions, "attention", str(self.exchange))
-        for lesson in LESSONS:
+        for lesson in lessons:
             run(self.root, "nbgrader", "generate_assignment", lesson)
             run(self.root, "nbgrader", "release_assignment", lesson)
         (folder / "people.csv").write_text("\n".join(["id", *students]) + "\n")
         run(self.root, "grader", "roster", ".", "../people.csv")
+        self.lessons = lessons
         self.log = folder / "watch.log"
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -114,9 +120,16 @@ class Course:
         return HandIn(student, lesson, now.timestamp(), self.exchange / "attention" / "feedback" / name, loops)
 
 
+@cache
+def solved(lesson: str) -> list[dict[str, Any]]:
+    """The cells of a lesson with all answers, as a class has them: with outputs, and with the names of cells."""
+    cells: list[dict[str, Any]] = json.loads((ROOT / "solutions" / f"{lesson}.ipynb").read_text("utf-8"))["cells"]
+    return cells
+
+
 def submission(lesson: str, number: int) -> bytes:
     """The solved notebook of a lesson as bytes, with a text of its own for each `number`."""
-    return nb.dump([*nb.solved(lesson), nb.code(f"# hand-in {number}", id=f"note-{number}")])
+    return nb.dump([*solved(lesson), nb.code(f"# hand-in {number}", id=f"note-{number}")])
 
 
 def play(course: Course, students: list[str], options: argparse.Namespace) -> list[HandIn]:
@@ -124,7 +137,7 @@ def play(course: Course, students: list[str], options: argparse.Namespace) -> li
     draw, seconds = random.Random(20), 60 * options.minutes
     plan = sorted((draw.uniform(0, seconds), student) for student in students for _ in range(options.times))
     left = dict.fromkeys(students, options.times)
-    lessons = {student: LESSONS[i % len(LESSONS)] for i, student in enumerate(students)}
+    lessons = {student: course.lessons[i % len(course.lessons)] for i, student in enumerate(students)}
     endless = [student for student in students if lessons[student] == nb.LESSON][: options.loops]
     kills = [seconds / 3, 2 * seconds / 3] if options.kill else []
     done: list[HandIn] = []
@@ -170,7 +183,7 @@ def seconds_of(done: list[HandIn]) -> tuple[list[float], list[float], int]:
 def lost(course: Course, done: list[HandIn]) -> list[str]:
     """What a student would miss, in sentences; empty if nothing is."""
     layout = course_layout(course.root)
-    marks = {lesson: marks_in(layout, lesson, layout.config) for lesson in LESSONS}
+    marks = {lesson: marks_in(layout, lesson, layout.config) for lesson in course.lessons}
     found = []
     for student, one in {one.student: one for one in done}.items():
         folder = course.root / "submitted" / student / one.lesson
@@ -198,16 +211,18 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=300)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--lessons", default="", help="What the names of lessons begin with.")
     parser.add_argument("--loops", type=int, default=3)
     parser.add_argument("--kill", action="store_true")
     parser.add_argument("--keep", type=Path, help="A new folder, which stays: to look at what happened.")
     options = parser.parse_args()
+    lessons = [lesson for lesson in LESSONS if lesson.startswith(options.lessons)]
     students = [f"student{i:04}" for i in range(options.students)]
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
     with tempfile.TemporaryDirectory() as name:
         folder = options.keep or Path(name)
         folder.mkdir(exist_ok=True)
-        course = Course(folder, students)
+        course = Course(folder, students, lessons)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         course.start()
         time.sleep(20)  # a service runs before the class comes
@@ -218,7 +233,7 @@ def main() -> None:
         honest, loops, passed_over = seconds_of(done)
         missing = lost(course, done)
     print(
-        f"{len(done)} hand-ins of {len(LESSONS)} lessons by {len(students)} students in {options.minutes:g} minutes, ",
+        f"{len(done)} hand-ins of {len(lessons)} lessons by {len(students)} students in {options.minutes:g} minutes, ",
         end="",
     )
     print(f"load {os.getloadavg()[0]:.1f} at the end; the watch ended with {code}" + ", killed twice" * options.kill)

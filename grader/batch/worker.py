@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -67,9 +67,16 @@ def timed_out(outcome: Outcome) -> bool:
     return isinstance(outcome, GradedSubmission) and outcome.record.result.timed_out
 
 
+# The judges of this worker, by all that one depends on, and how many lessons hold each: a course's next lesson needn't
+# wait until torch is imported once more.
+_judges: dict[tuple[object, ...], Judge] = {}
+_held: Counter[tuple[object, ...]] = Counter()
+
+
 class JudgePlugin(WorkerPlugin):
-    """Holds a judge on a worker from the plug-in's registration to its end. It grades one submission at a time; a
-    worker with more threads gains nothing by them. `version` is the one that the command has."""
+    """Holds a judge on a worker from the plug-in's registration to its end; those of several lessons hold one together.
+    It grades one submission at a time; a worker with more threads gains nothing by them. `version` is the one that the
+    command has."""
 
     # Registered twice, it stays as it is.
     idempotent = True
@@ -87,20 +94,26 @@ class JudgePlugin(WorkerPlugin):
         from grader.judge.judge import Judge
 
         settings = self.settings
-        self.judge = Judge(settings.secret, settings.limits, settings.unsafe, settings.carry_forward)
+        how = (settings.secret, settings.limits, settings.unsafe, settings.carry_forward)
+        self.judge = _judges[how] = _judges.get(how) or Judge(*how)
+        self._how = how
+        _held[how] += 1
         from grader.exercises.registry import exercises
 
         try:
             exercises(settings.outline.own)  # says what is wrong with a file
         except BaseException:
-            self.judge.close()
+            self.teardown(worker)
             raise
-        self._alone = threading.Lock()
 
     def teardown(self, worker: Worker) -> None:
-        """End the worker's judge, and its sandbox with it."""
-        if self.judge is not None:
-            self.judge.close()
+        """Give the worker's judge back; the last lesson that does ends it, and its sandbox with it."""
+        if self.judge is None:
+            return
+        self.judge = None
+        _held[self._how] -= 1
+        if not _held[self._how]:
+            _judges.pop(self._how).close()
 
     def grade(self, task: Task) -> Outcome:
         """Grade one submission. An error of our own is told in words, and costs this submission's result only."""
@@ -108,9 +121,8 @@ class JudgePlugin(WorkerPlugin):
         settings = self.settings
         limits = settings.limits.quick if task.quick else settings.limits
         try:
-            with self._alone:
-                drawn_for = task.drawn_for or task.student
-                result = self.judge.grade(task.data, settings.outline, drawn_for, task.unreadable, limits)
+            drawn_for = task.drawn_for or task.student
+            result = self.judge.grade(task.data, settings.outline, drawn_for, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
             made = stored_notebook(settings.outline, task.data, result, self.release, settings.limits)
             return GradedSubmission(task.logged(result), made)

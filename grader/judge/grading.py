@@ -253,19 +253,28 @@ def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseRe
     if not runner.ready():
         return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
     seconds, runner.subject.stop = runner.seconds_for_check(exercise), None
-    report = evaluate(exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, exercises=runner.known)
+    earlier: dict[str, Report] = {}
+    report = evaluate(
+        exercise,
+        runner.subject,
+        seed=secret_seed,
+        larger=True,
+        seconds=seconds,
+        exercises=runner.known,
+        earlier=earlier,
+    )
     stop = None if report.passed else runner.subject.stop
-    practice = report if report.passed else _practice_report(runner, exercise)
+    practice = report if report.passed else _practice_report(runner, exercise, earlier)
     printed = (runner.printed_by(exercise.name), practice.output if practice else "")
     result = judged(report, practice, "\n".join(text for text in printed if text), runner.limits.output_bytes)
     return replace(result, stop=stop and stop_of(stop))
 
 
-def _practice_report(runner: Runner, exercise: Exercise) -> Report | None:
+def _practice_report(runner: Runner, exercise: Exercise, earlier: dict[str, Report]) -> Report | None:
     """The learner's own check, on the practice inputs: only its words may be shown, as they hold nothing of the secret
-    ones."""
+    ones. Nor do the reports of exercises that it builds on, `earlier`, which are on practice inputs too."""
     if runner.subject.ended or runner.left() < LEAST_SECONDS:
         return None
     seconds = runner.seconds_for_check(exercise)
-    report = evaluate(exercise, runner.subject, seconds=seconds, exercises=runner.known)
+    report = evaluate(exercise, runner.subject, seconds=seconds, exercises=runner.known, earlier=earlier)
     return None if report.broken else report

@@ -6,6 +6,7 @@ import it any earlier.
 
 from __future__ import annotations
 
+import threading
 from types import TracebackType
 
 from grader.judge.limits import Limits
@@ -34,6 +35,7 @@ class Judge:
     def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False, carry_forward: str = "none") -> None:
         self._secret, self._limits, self._unsafe, self._carry_forward = secret, limits, unsafe, carry_forward
         self.sandbox = Sandbox(limits, unsafe, _import_grading)
+        self._alone = threading.Lock()
 
     def grade(
         self, submission: bytes, outline: Outline, student: str, unreadable: str = "", limits: Limits | None = None
@@ -50,7 +52,7 @@ class Judge:
             return ungraded(unreadable, outline, known, self.sandbox.confinement)
         for attempt in (1, 2):
             try:
-                with limit_in_thread(limits.longest + MARGIN):
+                with self._alone, limit_in_thread(limits.longest + MARGIN):
                     return grade(
                         submission,
                         outline,

@@ -60,12 +60,14 @@ def evaluate(
     exercises: Mapping[str, Exercise] | None = None,
     remarks: bool = False,
     explained: bool = True,
+    earlier: dict[str, Report] | None = None,
 ) -> Report:
     """Check `exercise` in `subject`, within `seconds` (else the exercise's limit, else `SECONDS`).
 
     `seed` and `larger` decide which inputs are drawn. `exercises` has those that this one may build on, by name. With
     `remarks` a right answer is run as if on a GPU too. If not `explained`, the report of a wrong answer has its parts
-    alone.
+    alone. `earlier` has the reports of exercises that failing ones build on, by name, and gets new ones: give it to the
+    next check if no cell has run since.
     A fault of ours becomes `Report.traceback`, never a finding about the student's code.
     """
     session = None
@@ -81,7 +83,8 @@ def evaluate(
             return _report(session, parts, remark=on_another_device(session) if remarks else "")
         if not explained:
             return _report(session, parts)
-        report, left = _explain(session, parts, exercises or {}), session.seconds_left
+        report = _explain(session, parts, exercises or {}, {} if earlier is None else earlier)
+        left = session.seconds_left
 
         def begin(form: Form) -> Session:
             return Session(exercise, subject, draw(), left, PLAIN, form)
@@ -161,7 +164,9 @@ def _report(session: Session, results: tuple[PartReport, ...], **explanation: ob
     )
 
 
-def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mapping[str, Exercise]) -> Report:
+def _explain(
+    session: Session, results: tuple[PartReport, ...], exercises: Mapping[str, Exercise], earlier: dict[str, Report]
+) -> Report:
     """The report of a failure: the excluded call, the likely mistake, or the earlier exercise that causes it. Where no
     mistake is known, hints say what is right and what is wrong."""
     if session.excluded_call is not None:
@@ -176,7 +181,7 @@ def _explain(session: Session, results: tuple[PartReport, ...], exercises: Mappi
         return _report(session, results, diagnosis=_general(results), hints=narrow(session, first))
     mistake = diagnose(session)
     also = next(beside(session, mistake), None) if mistake is not None else None
-    fix, why, fix_report = _failing_exercise(session, exercises)
+    fix, why, fix_report = _failing_exercise(session, exercises, earlier)
     # A helper's own failure explains more than an accident in the code that calls it.
     if mistake is None and fix_report is not None:
         mistake = Mistake(fix_report.diagnosis or "", fix_report.symptom, fix_report.hints)
@@ -205,7 +210,9 @@ def _general(results: tuple[PartReport, ...]) -> str | None:
     return next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
 
 
-def _failing_exercise(session: Session, exercises: Mapping[str, Exercise]) -> tuple[str, str, Report | None]:
+def _failing_exercise(
+    session: Session, exercises: Mapping[str, Exercise], earlier: dict[str, Report]
+) -> tuple[str, str, Report | None]:
     """The name of the first exercise that the student's code calls and that fails its own check, why, and its report
     (None if it isn't defined). If that failure comes from an exercise that it calls, then that one's name and reason.
     "" twice and None if there is none."""
@@ -215,7 +222,9 @@ def _failing_exercise(session: Session, exercises: Mapping[str, Exercise]) -> tu
             continue
         if session.ask(Request("describe", name)).status == "missing":
             return name, FirstFix.MISSING, None
-        report = evaluate(exercises[name], session.subject, exercises=exercises)
+        if name not in earlier:
+            earlier[name] = evaluate(exercises[name], session.subject, exercises=exercises, earlier=earlier)
+        report = earlier[name]
         if not report.passed and not report.broken:
             why = FirstFix.UNWRITTEN if report.unwritten is not None else FirstFix.FAILING
             return report.first_fix or name, report.first_fix_why or why, report

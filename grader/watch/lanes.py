@@ -22,12 +22,11 @@ from grader.course.release import Release
 from grader.errors import SchedulerLost
 from grader.judge.fingerprint import GradingSettings
 
-# What is said of a submission that has no result yet.
+# What is said of a submission that has no result yet, and of one that hasn't been begun.
 SLOW = "It takes a long time."
+NOT_BEGUN = "All workers are busy."
 # Seconds after the last result that a round waits for more.
 GRACE = 5.0
-# Of so many lessons the judges are kept: each takes some 0.2 GB in every worker.
-LESSONS = 3
 UNDER_WAY = 2  # submissions for each worker: more than one, so that none waits for the watch
 
 
@@ -72,10 +71,6 @@ class Lanes:
             self._end(lesson)
         if lesson not in self._judges:
             self._judges[lesson] = form, Judges(self._client, lesson, settings, release)
-        self._judges[lesson] = self._judges.pop(lesson)  # the last one used is the last one to go
-        busy = {slow.lesson for slow in self._slow} | {lesson}
-        for other in [name for name in self._judges if name not in busy][: max(0, len(self._judges) - LESSONS)]:
-            self._end(other)
         return Quick(self, lesson)
 
     def _end(self, lesson: str) -> None:
@@ -187,7 +182,8 @@ class Quick:
 
     def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, Outcome]]]:
         """Grade `tasks`; yields lists of (task, outcome) as they finish. The outcome of one that takes longer than the
-        quick limits allow is a failure, until its own comes from the slow lane."""
+        quick limits allow is a failure, until its own comes from the slow lane. Where no result comes for a while,
+        those that haven't been begun stay so, or every later round would wait behind them."""
         judges, workers = self._lanes.judges(self._lesson), self._lanes.free()
         under_way: dict[Future, Task] = {}
         left, most, last = iter(tasks), UNDER_WAY * max(len(workers), 1), time.monotonic()
@@ -196,10 +192,10 @@ class Quick:
             came: list[tuple[Task, Outcome]] = []
             while (late or len(under_way) < most) and (task := next(left, None)) is not None:
                 graded = self._lanes.result(self._lesson, task)
-                if graded is None:
+                if graded is None and not late:
                     under_way[judges.submit([replace(task, quick=True)], workers)] = task
                 else:
-                    came.append((task, graded))
+                    came.append((task, graded or NOT_BEGUN))
             came += [
                 self._or_slow(under_way.pop(future), _result(future)) for future in list(under_way) if future.done()
             ]

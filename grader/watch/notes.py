@@ -20,7 +20,7 @@ from grader.insights.summary import summarise
 from grader.judge.result import SubmissionMark
 from grader.printable import echo, printable
 from grader.watch.exchange import CopyReport
-from grader.watch.lanes import SLOW
+from grader.watch.lanes import NOT_BEGUN, SLOW
 from grader.watch.page import FILE, HandInRow, Page, PageState, clock
 
 LISTED = 60  # hand-ins on the page
@@ -67,7 +67,7 @@ class Notes:
         for student in ("", *students):
             self.problems.pop((course.lesson, student), None)
         for student, why in outcome.problems.items():
-            if why != SLOW:
+            if why not in (SLOW, NOT_BEGUN):
                 self.problem(course.lesson, student, why)
         for student, folders in collected.over.items():
             limit = course.configured.attempts

@@ -33,7 +33,7 @@ from grader.handed_in.hand_in import hand_in, handed_out, lesson_held
 from grader.nbgrader_settings import programs_on_path
 from grader.printable import echo, printable
 from grader.watch.exchange import Inbound, collect, refuse, release
-from grader.watch.lanes import Lanes
+from grader.watch.lanes import NOT_BEGUN, Lanes
 from grader.watch.notes import Notes, StudentLesson
 from grader.watch.page import FILE, served
 
@@ -268,6 +268,8 @@ class Watch:
         outcome.problems |= {student: ANOTHER.format(other, lesson) for student, other in held.items()}
         self.notes.note_round(course, students, collected, outcome, [*collected.problems, *made.problems, *unreleased])
         for student, turn in chosen.items():
+            if outcome.problems.get(student) == NOT_BEGUN:
+                continue  # its turn is still to come
             if student in again:
                 turn.again()
                 continue

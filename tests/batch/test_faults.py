@@ -239,6 +239,41 @@ def test_killed_zygote(room):
     assert room.marks() == {"ann": 1, "bo": 1}
 
 
+def test_lessons_of_a_course_hold_one_judge(monkeypatch):
+    made: list[tuple[object, ...]] = []
+    ended: list[tuple[object, ...]] = []
+
+    class Judge:
+        def __init__(self, *how):
+            self.how = how
+            made.append(how)
+
+        def close(self):
+            ended.append(self.how)
+
+    def plugin(secret: bytes) -> worker.JudgePlugin:
+        outline = SimpleNamespace(own=())
+        settings = SimpleNamespace(secret=secret, limits=Limits(), unsafe=False, carry_forward="none", outline=outline)
+        return worker.JudgePlugin(settings, None, "1")
+
+    monkeypatch.setattr("grader.judge.judge.Judge", Judge)
+    monkeypatch.setattr(worker, "version_for", lambda _outline: "1")
+    first, second, others = plugin(b"ours"), plugin(b"ours"), plugin(b"theirs")
+    for one in (first, second, others):
+        one.setup(None)
+    assert first.judge is second.judge
+    assert [how[0] for how in made] == [b"ours", b"theirs"]
+    first.teardown(None)
+    first.teardown(None)
+    assert ended == []
+    second.teardown(None)
+    others.teardown(None)
+    assert [how[0] for how in ended] == [b"ours", b"theirs"]
+    first.setup(None)
+    assert len(made) == 3
+    first.teardown(None)
+
+
 def test_locked_database_is_waited_for(room):
     for name in ("ann", "bo"):
         room.submit(name, answered(RIGHT))

@@ -18,18 +18,21 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 
+from grader.batch.worker import Task
 from grader.course.class_directory import course_layout
 from grader.course.lock import locked
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in.exchange import WARNED
+from grader.watch import lanes as module
 from grader.watch.exchange import LOOK_UP
-from grader.watch.lanes import Lanes
+from grader.watch.lanes import NOT_BEGUN, SLOW, Lanes, Quick
 from grader.watch.page import CONNECTIONS, Page, served
 from grader.watch.service import Watch, WatchOptions
 from tests.batch.conftest import HALF, LESSON, RIGHT, ROOT, SQUARED, Room, answered
@@ -171,6 +174,34 @@ def test_one_who_never_ends_holds_up_nobody(room):
             rounds()
         assert rounds.lanes.slow == []
     assert room.marks() == {"ann": 0, "bo": 1}
+
+
+class Busy:
+    """Judges all of whose workers are busy with something else; `begun` are the students whose work they were given."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+
+    def submit(self, tasks, _workers):
+        self.begun += [task.student for task in tasks]
+        return type("Future", (), {"done": staticmethod(lambda: False)})()
+
+    def require_connection(self) -> None:
+        pass
+
+
+def test_a_round_leaves_no_more_behind_than_the_workers_have_at_hand(monkeypatch):
+    monkeypatch.setattr(module, "GRACE", 0.05)
+    monkeypatch.setattr(module, "wait", lambda *_futures, **_how: time.sleep(0.1))
+    lanes, judges = Lanes(2, None), Busy()
+    lanes._client = SimpleNamespace(ncores=lambda: {"one": 1, "two": 1})
+    lanes._judges[LESSON] = "", judges
+    tasks = [Task(f"s{i:02}", b"") for i in range(24)]
+    came = [pair for batch in Quick(lanes, LESSON).grade(tasks, 24) for pair in batch]
+    said = {task.student: why for task, why in came}
+    assert judges.begun == ["s00", "s01", "s02", "s03"]
+    assert [who for who, why in said.items() if why == SLOW] == judges.begun
+    assert [why for why in said.values() if why != SLOW] == [NOT_BEGUN] * 20
 
 
 def test_percentile_is_not_below_the_median(watched):
