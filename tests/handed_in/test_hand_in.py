@@ -13,7 +13,15 @@ from grader.course.class_directory import Submission
 from grader.course.files import UntrustedFolder
 from grader.errors import CourseError
 from grader.handed_in import hand_in as module
-from grader.handed_in.hand_in import HandIn, ReadNotebook, hand_in, handed_out, lesson_held, of_another_lesson
+from grader.handed_in.hand_in import (
+    HandIn,
+    ReadNotebook,
+    hand_in,
+    handed_out,
+    lesson_held,
+    of_another_lesson,
+    with_modules,
+)
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from tests.book.test_rebuild import CELLS
@@ -64,6 +72,7 @@ HANDED_IN = {
     "both": ({OWN: answered(RIGHT), f"{OTHER}.ipynb": OTHERS}, OWN, ""),
     "none": ({"essay.pdf": b"%PDF"}, "", f"There is no {OWN} among the files handed in. Handed in: essay.pdf."),
     "nothing": ({}, "", "Handed in: no file."),
+    "ours": ({"essay.pdf": b"%PDF", "timestamp.txt": b"2026"}, "", "Handed in: essay.pdf."),
     "torn": ({OWN: b"{"}, OWN, f"{OWN} has none of this lesson's exercises. Handed in: {OWN}."),
     "checkpoint": ({OWN: UNTOUCHED, ".ipynb_checkpoints/x.ipynb": answered(RIGHT)}, OWN, "without an answer"),
     "broken_beside": ({OWN: b'{"cells": [', "again.ipynb": answered(RIGHT)}, "again.ipynb", "again.ipynb has this"),
@@ -81,10 +90,11 @@ def folder(tmp_path):
 
 
 def chosen(folder: Path, files: dict[str, bytes], lesson=None, limits: Limits = LIMITS) -> HandIn:
+    folder.mkdir(exist_ok=True)
     for name, data in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
-    submission = Submission("ann", UntrustedFolder(folder.parent, Path("ann")), LESSON)
+    submission = Submission("ann", UntrustedFolder(folder.parent, Path(folder.name)), LESSON)
     return hand_in(submission, lesson or handed_out(Outline.of(nb.instructor(LESSON))), limits)
 
 
@@ -121,6 +131,15 @@ def test_an_answer_is_known_by_its_name_where_its_cell_is_another_one(folder):
     assert lesson.answers(ReadNotebook.of(nb.dump([text]), LIMITS)) == {}
     text = {"cell_type": "markdown", "metadata": {}, "source": RIGHT}
     assert chosen(folder, {OWN: nb.dump([text])}).of_lesson is False
+    both = nb.code("def stable_softmax(x): pass\n\ndef attention_scores(query, key): pass")
+    others = handed_out(Outline.of(nb.instructor(OTHER)))
+    held = others.answers(ReadNotebook.of(nb.dump([both]), LIMITS))
+    assert held == {"stable_softmax": True, "attention_scores": True}
+
+
+def test_a_lesson_may_cut_a_solution_out_of_a_cell_that_nobody_grades():
+    plain = nb.code("### BEGIN SOLUTION\nx = 1\n### END SOLUTION", id="plain")
+    assert handed_out(Outline.of(nb.dump([*CELLS, plain]))).stubs == handed_out(Outline.of(nb.dump(CELLS))).stubs
 
 
 def test_a_teacher_s_own_question_counts_as_an_answer_and_an_untouched_one_does_not(folder):
@@ -144,6 +163,8 @@ def test_only_so_many_are_looked_at_and_long_lists_are_cut(folder):
     files = {f"{number:02}.ipynb": EMPTY for number in range(module.MOST)}
     found = chosen(folder, {**files, "z.ipynb": answered(RIGHT)})
     assert found.unreadable.endswith(f"05.ipynb, 06.ipynb, 07.ipynb and {module.MOST + 1 - module.LISTED} more.")
+    few = {f"{number}.txt": b"" for number in range(module.LISTED)}
+    assert chosen(folder.parent / "bo", few).unreadable.endswith("6.txt, 7.txt.")
     (folder / "19.ipynb").unlink()
     assert chosen(folder, {}).data == answered(RIGHT)
 
@@ -185,6 +206,8 @@ def test_a_module_beside_the_notebook_that_imports_it_is_written_first(folder):
     ]
     assert json.loads(found.data)["cells"][3:] == json.loads(IMPORTING)["cells"]
     assert found.remarks == ()
+    (folder / "third.py").write_bytes(b"y" * module.MODULE_BYTES)
+    assert len(written(chosen(folder, {}))) == 3
     (folder / "third.py").write_bytes(b"y" * (module.MODULE_BYTES + 1))
     assert [text[:21] for text in written(chosen(folder, {}))] == ["%%writefile helper.py", "%%writefile deeper.py"]
     (folder / "helper.py").unlink()
@@ -207,9 +230,24 @@ def test_a_notebook_of_a_folder_has_the_modules_of_that_folder(folder):
     assert written(found) == ["%%writefile helper.py\nx = 1"]
 
 
-@pytest.mark.parametrize("limits", [Limits(notebook_bytes=len(IMPORTING)), Limits(cells=len(nb.solved(LESSON)) + 1)])
-def test_a_notebook_stays_within_its_limits(folder, limits):
-    assert chosen(folder, {OWN: IMPORTING, "helper.py": b"x = 1"}, limits=limits).data == IMPORTING
+def test_a_notebook_stays_within_its_limits(folder):
+    whole = chosen(folder, {OWN: IMPORTING, "helper.py": b"x = 1"}).data
+    cells = len(json.loads(whole)["cells"])
+    for limits in (Limits(notebook_bytes=len(whole)), Limits(cells=cells)):
+        assert chosen(folder, {}, limits=limits).data == whole != IMPORTING
+    for limits in (Limits(notebook_bytes=len(whole) - 1), Limits(cells=cells - 1)):
+        assert chosen(folder, {}, limits=limits).data == IMPORTING
+
+
+def test_modules_may_import_each_other(folder):
+    found = chosen(folder, {OWN: IMPORTING, "helper.py": b"import deeper", "deeper.py": b"import helper, deeper"})
+    assert [text.split()[1] for text in written(found)] == ["helper.py", "deeper.py"]
+
+
+def test_a_file_that_is_no_notebook_gets_no_modules():
+    of_2014 = {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": "import helper"}]}]}
+    for data in (b"{", json.dumps(of_2014).encode()):
+        assert with_modules(data, {"helper": lambda: b"x = 1"}, LIMITS) == data
 
 
 def test_only_so_many_modules_are_given(folder):
