@@ -264,16 +264,18 @@ def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseRe
         earlier=earlier,
     )
     stop = None if report.passed else runner.subject.stop
-    practice = report if report.passed else _practice_report(runner, exercise, earlier)
+    late = any(part.kind == "time-limit" for part in report.parts)
+    practice = report if report.passed else _practice_report(runner, exercise, earlier, late)
     printed = (runner.printed_by(exercise.name), practice.output if practice else "")
     result = judged(report, practice, "\n".join(text for text in printed if text), runner.limits.output_bytes)
     return replace(result, stop=stop and stop_of(stop))
 
 
-def _practice_report(runner: Runner, exercise: Exercise, earlier: dict[str, Report]) -> Report | None:
+def _practice_report(runner: Runner, exercise: Exercise, earlier: dict[str, Report], late: bool) -> Report | None:
     """The learner's own check, on the practice inputs: only its words may be shown, as they hold nothing of the secret
-    ones. Nor do the reports of exercises that it builds on, `earlier`, which are on practice inputs too."""
-    if runner.subject.ended or runner.left() < LEAST_SECONDS:
+    ones. Nor do the reports of exercises that it builds on, `earlier`, which are on practice inputs too. None where
+    it would take as long again to say no more."""
+    if late or runner.subject.ended or runner.left() < LEAST_SECONDS:
         return None
     seconds = runner.seconds_for_check(exercise)
     report = evaluate(exercise, runner.subject, seconds=seconds, exercises=runner.known, earlier=earlier)

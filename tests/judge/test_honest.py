@@ -12,6 +12,8 @@ from functools import partial
 import pytest
 import torch
 
+from grader.judge import grading
+from grader.spec.evaluate import evaluate
 from tests.judge.conftest import AFFINE_RIGHT, LIMITS, RIGHT, cells
 from tools import notebooks as nb
 
@@ -199,6 +201,21 @@ def test_what_computes_has_its_seconds_and_what_sleeps_a_few_times_as_long(judge
         assert result.timed_out
         assert "did not finish in time" in result["product"].parts[0].message
         assert result["Affine"].passed
+
+
+def test_what_ran_out_of_time_is_not_checked_a_second_time_for_its_words(judge, monkeypatch):
+    checked = []
+
+    def counted(exercise, *args, **kwargs):
+        checked.append(exercise.name)
+        return evaluate(exercise, *args, **kwargs)
+
+    monkeypatch.setattr(grading, "evaluate", counted)
+    judge(cells(product="def product(left, right):\n    while True: pass"), limits=SHORT)
+    assert checked == ["product", "Affine"]
+    checked.clear()
+    judge(cells(product="def product(left, right):\n    return left"))
+    assert checked == ["product", "product", "Affine"]
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
