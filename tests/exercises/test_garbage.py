@@ -95,7 +95,7 @@ def instead_of(right, garbage):
 @pytest.fixture(autouse=True)
 def without_explanations(monkeypatch):
     """A mark needs none, and to look for the mistake in each takes longer than to mark them all."""
-    monkeypatch.setattr(engine, "_explain", lambda session, parts, _earlier: engine._report(session, parts))
+    monkeypatch.setattr(engine, "_explain", lambda session, parts, *_earlier: engine._report(session, parts))
 
 
 @pytest.mark.parametrize("name", NAMES)
