@@ -958,8 +958,8 @@ compare_guess("06_longer", [*my_outcomes, "all four"][len(my_good)])
 #   "three back" *among the first sixteen*. Later this works only where the fast hands happen to point in the same
 #   directions again.
 # - The **bias** and the **rotary** positions depend only on offsets, and "three back" is the same offset at position 60
-#   as at position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there are four
-#   times as many of them. In still longer sentences it loses more, for the same reason.
+#   as at position 6. The bias loses a tenth because it gives every digit farther away a little weight, and now there
+#   are four times as many of them. In still longer sentences it loses more, for the same reason.
 # - How much is lost depends on the training. With four times the rate (`lr=0.02`) the bias loses only 1 in 100, but the
 #   rotary positions lose more than that, and with a quarter of the rate the bias loses a third. So we also gave each of
 #   the four five rates, from 0.0005 to 0.05, and three starts. At their best rates, the learnt positions get 31 % of

@@ -1128,7 +1128,10 @@ show(
     ["it writes", "right is"],
 )
 my_new = sum(my_careful[i] == rights[i] for i in my_out)
-compare_guess("07_rule", ["neither", "one of them", "both"][my_new])
+my_outcome = f"{my_new} of {len(my_out)}"
+if len(my_out) == 2:
+    my_outcome = ["neither", "one of them", "both"][my_new]
+compare_guess("07_rule", my_outcome)
 
 # %% [markdown] role="answer"
 # It writes both, and it has learnt more than sentences. From the other ten it knows that "the man" is "den Mann" at the

@@ -16,10 +16,10 @@
 # %% [markdown]
 # # 08 · Training it
 #
-# Lesson 07 built a Transformer whose parameters were random, so what it wrote was random too. Now it learns to read a
-# date as people write it, such as "3 March 2024" or "Mar 3rd, 2024", and to write it in the form of ISO 8601,
-# 2024-03-03. This is a small translation task, and learning it takes about ten seconds on a single core (or a minute on
-# a busy machine). You watch the loss fall and the cross-attention turn from noise into a map from answer to question.
+# At the end of lesson 07 your Transformer learnt a dozen sentences. Now it learns to read a date as people write it,
+# such as "3 March 2024" or "Mar 3rd, 2024", and to write it in the form of ISO 8601, 2024-03-03. This is a small
+# translation task, and learning it takes about ten seconds on a single core (or a minute on a busy machine). You watch
+# the loss fall and the cross-attention turn from noise into a map from answer to question.
 #
 # **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of PyTorch's `optim`,
 # where an optimiser changes the parameters so that the loss gets smaller.
@@ -596,7 +596,8 @@ def learn(model, adam, losses, rates, step, data=None, watch=None):
     sources, targets = data or train_data
     for n in range(len(losses), len(rates)):
         adam.param_groups[0]["lr"] = rates[n]
-        rows = slice(64 * n, 64 * n + 64)
+        # After the last date comes the first again.
+        rows = torch.arange(64 * n, 64 * n + 64) % len(sources)
         losses.append(step(model, adam, sources[rows], targets[rows], PAD))
         if watch:
             watch()
