@@ -102,9 +102,9 @@ plt.show()
 # <details><summary>More on what heads gain and cost</summary>
 #
 # In a long text one softmax must divide a total of 1 among very many words, while each of several heads can pick a word
-# of its own. And heads don't wait for each other, so a machine can compute them at the same time. Two heads need as many
-# multiplications as one, since there are twice as many dot products, each half as long. But a table of weights has to be
-# kept for each head (lesson 09).
+# of its own. And heads don't wait for each other, so a machine can compute them at the same time. Two heads need as
+# many multiplications as one, since there are twice as many dot products, each half as long. But a table of weights has
+# to be kept for each head (lesson 09).
 #
 # </details>
 #
@@ -977,8 +977,8 @@ compare_guess("03_single_head", round(right[:3].mean().item(), 1))
 
 # %% [markdown] role="answer"
 # From 300 steps on, two heads get every answer right, whatever the start, while one head makes mistakes. It finds ways
-# around its single row, but slowly. With four times the steps (`steps=2400`), or with three times the rate, nearly all its
-# answers are right, and still not all of them.
+# around its single row, but slowly. With four times the steps (`steps=2400`), or with three times the rate, nearly all
+# its answers are right, and still not all of them.
 
 # %% [markdown]
 # ## 10 · The robot and the crate, once more
@@ -1038,15 +1038,16 @@ compare_guess("03_robot", round(my_shares[1].mean().item(), 1))
 # "weak".
 #
 # One head does no better than tossing a coin, and from most starts two heads find about nine answers of ten or more, in
-# a single layer. How can that be? Lesson 01's rule still holds, as you can see in the titles. In each head, robot over crate is the same for both
-# endings. But the ratio of a noun's weight to that of the *ending* changes. One head looks at the crate in both
-# sentences. The other looks at the robot, unless an ending like "heavy" takes that weight away. `w_o` adds up what
-# they bring. After "heavy" the crate arrives alone, and after "weak" the robot arrives with nearly all of a head's
-# weight and outvotes it. A single head can't do this, because where the ending takes its weight away, it has no other
-# noun to bring.
+# a single layer. How can that be? Lesson 01's rule still holds, as you can see in the titles. In each head, robot over
+# crate is the same for both endings. But the ratio of a noun's weight to that of the *ending* changes. One head looks
+# at the crate in both sentences. The other looks at the robot, unless an ending like "heavy" takes that weight away.
+# `w_o` adds up what they bring. After "heavy" mostly the crate arrives, and after "weak" the robot arrives with nearly
+# all of a head's weight and outvotes it. A single head can't do this, because where the ending takes its weight away,
+# it has no other noun to bring.
 #
-# From some starts the heads or the nouns change places. Now and then a start gets stuck. Try more starts, or half the
-# steps (`steps=300`), and see how many readers with two heads still succeed.
+# From some starts the heads or the nouns change places. Now and then a start takes longer, and needs twice the steps
+# (`steps=1200`). Try more starts, or half the steps (`steps=300`), and see how many readers with two heads still
+# succeed.
 
 # %% [markdown]
 # In lesson 01's table, from two starts of three, the second head does what the second layer did.
