@@ -504,7 +504,6 @@ def look_inside(model, some_pairs):
     return inside
 
 
-# %%
 text, answer = date = "6 August 1939", "1939-08-06"
 inside = {kind: every[0] for kind, every in look_inside(model, [date]).items()}
 print(text, "->", answer)
@@ -709,7 +708,7 @@ plt.show()
 # of the eight heads has one weight there.
 
 # %%
-last_row, the_6 = len(answer) - 1, text.index("6")
+last_row, the_6 = len(answer) - 1, text.index(answer[-1])
 on_the_6 = inside["cross"][:, :, last_row, the_6]
 all_heads = [f"head {head}" for head in range(4)]
 show(on_the_6, ["cross, layer 0", "cross, layer 1"], all_heads)
@@ -862,7 +861,6 @@ every_head = [
     for head in range(module.num_heads)
 ]
 
-# %%
 predict(
     "10_kind",
     "In which kind of attention is the head whose ablation costs most?",
@@ -970,7 +968,6 @@ for kind in inside:
     alone[kind] = sum(cost[head] for head in every_head if head[0] == kind)
 show(alone.values(), "nats in all", list(alone), form=".3f")
 
-# %%
 predict(
     "10_together",
     "Ablate all eight heads of the encoder at the same time. "

@@ -16,7 +16,7 @@ CLAIMS = {
         lambda names: (names["written"] == names["answer"], names["its_loss"]),
         lambda right, loss: right == 1 and loss < 0.1,
         {
-            "2 May 1947": {'"6 August 1939", "1939-08-06"': '"2 May 1947", "1947-05-02"', 'index("6")': 'index("2")'},
+            "2 May 1947": {'"6 August 1939", "1939-08-06"': '"2 May 1947", "1947-05-02"'},
             "by another form": {'"6 August 1939"': '"August 6, 1939"'},
         },
         exceptions={"by another form": lambda right, loss: loss < 0.6},  # the 6 stays likelier than all else
