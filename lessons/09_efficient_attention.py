@@ -200,8 +200,7 @@ for my_length in (1000, 8000, 64_000):
 # ## 2 · A batch at once
 #
 # A batch of sequences needs no loop in Python, because `@` and `.mT` work on the last two axes and keep the others, as
-# with the heads of lesson 03. A loop would be slower, because each call of a torch function costs a few microseconds
-# before it computes anything.
+# with the heads of lesson 03.
 #
 # One rule must hold for every batch: **the output of a sequence is the same whether it is alone or in a batch.**
 
@@ -522,7 +521,7 @@ plt.show()
 #
 # The number of scores now grows with the length and no longer with its square. The cache stops growing too, because no
 # query sees further back than the window, so older keys and values can be dropped. But a mask alone saves nothing if
-# the hidden scores are computed all the same. (The end of the lesson, for those who want more, has a way to skip them.)
+# the hidden scores are computed all the same.
 #
 # Is the rest of the text lost? The third picture shows that it isn't, since in layer 1 a token sees tokens that saw
 # others in layer 0.
@@ -1019,7 +1018,7 @@ show(my_rows, ["their mean", "trained on"], ["loss", "bytes"])
 # %% [markdown]
 # Now half of the cache costs only 0.06 nats, because the model could learn to live with what it gets.
 #
-# Half of the lesson is done, so this is a good place for a break.
+# This is a good place for a break.
 #
 # ## 8 · A few queries at a time
 #

@@ -150,10 +150,9 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# Is a loss of 1 nat good? To judge that, you need other losses to compare it with. Lesson 08 had log V, the loss of a
-# model to which all V tokens are equally probable; here that is 5.80. A **unigram** model knows only how often each
-# token occurs. A **bigram** model predicts a token from the one before it, "there" after "once", and is a table of
-# counts with V rows and V columns.
+# Is a loss of 1 nat good? Lesson 08 had log V, the loss of a model to which all V tokens are equally probable; here
+# that is 5.80. A **unigram** model knows only how often each token occurs. A **bigram** model predicts a token from the
+# one before it, "there" after "once", and is a table of counts with V rows and V columns.
 #
 # ### Exercise 2: `bigram_loss`
 #
@@ -292,8 +291,7 @@ print(f"any of {len(names)} names at random: {math.log(len(names)):.2f} nats")
 # Tables get better up to three words back and then worse, because there are too few examples of longer sequences. No
 # table learns which name is due, and on names they are all worse than a draw from all the names, because they often
 # don't even expect a name. The name that is due was last read four to forty words back, nearly always further than a
-# table reads. A table that reads forty words back would be of no use, because hardly any sequence of forty words comes
-# twice.
+# table reads.
 
 # %% [markdown]
 # A rule can reach further than a table. Each tale has two animals who mostly speak and act in turn. So here is a rule
@@ -543,7 +541,7 @@ check(GPT)
 # Large models are trained with **clipping**, which lesson 08 didn't need. Now and then a batch gives a gradient many
 # times as long as usual, and one such step can spoil what a thousand have learnt. So all gradients are seen as one long
 # vector, and where its norm is above `max_norm`, `nn.utils.clip_grad_norm_` multiplies them by max_norm / norm. Our
-# small model would get the same losses without it.
+# small model gets nearly the same losses without it.
 #
 # ### Exercise 5: `fit`
 #
@@ -551,11 +549,11 @@ check(GPT)
 #
 # Write the whole loop, with a row of `starts` (steps, B) for each step. A step cuts its batch with `language_batch` and
 # computes the mean loss over all its labels. Then come the gradients, and what was in `.grad` before must not count,
-# not even in the first step. `nn.utils.clip_grad_norm_(model.parameters(), max_norm)` clips them, and the optimiser takes
-# its step. Collect in `losses` the loss *before* each step, as a plain number.
+# not even in the first step. `nn.utils.clip_grad_norm_(model.parameters(), max_norm)` clips them, and the optimiser
+# takes its step. Collect in `losses` the loss *before* each step, as a plain number.
 #
 # Take the optimiser as it is, with its learning rate and its memory of earlier steps, because `fit` will be called
-# piece by piece and has to go on where it was. The lines around the loop take care of the mode, as in lesson 08.
+# piece by piece and has to go on where it was.
 #
 # <details><summary>In which order?</summary>
 #
@@ -605,8 +603,7 @@ check(fit)
 
 # %% [markdown]
 # `judge_of` asks a model what the tables were asked. `Training` calls your `fit` for one row of `starts` at a time,
-# because the learning rate changes with each step, and rises for 50 steps before it falls. A training run that was
-# stopped goes on with the next row.
+# because the learning rate changes with each step, and rises for 50 steps before it falls.
 
 
 # %% long="what judges a model, and one class that keeps a training and takes its steps"
@@ -711,8 +708,7 @@ print("parameters:", sum(my_weight.numel() for my_weight in my_parameters))
 print(f"loss of the untrained model: {my_run.judged[0].loss:.2f} nats")
 
 # %% [markdown]
-# Now it learns for half a minute, or longer on a busy machine. The monitor shows the loss, and the accuracy on all
-# held-out words.
+# Now it learns for half a minute or more. The monitor shows the loss, and the accuracy on all held-out words.
 
 # %%
 from grader.views import TrainingMonitor
@@ -813,11 +809,11 @@ draw_ladder(my_run, my_bigram)
 # and the loss on held-out tales fall together, steeply at first, and drop below all five lines within 150 steps. The
 # loss on names stays a little below the best table's for several hundred steps, then drops to less than half.
 #
-# The names come late, and then suddenly, within one or two hundred steps. The curve of all words hardly shows it, because
-# only one place in fourteen asks for such a name.
+# The names come late, and then suddenly, within one or two hundred steps. The curve of all words hardly shows it,
+# because only one place in fourteen asks for such a name.
 #
-# But the rule of four lines still knows more of them, even if the model may choose among the names alone, which tells it
-# that a name is due. So the model beats every table at writing, and is beaten at the one thing that seemed to need
+# But the rule of four lines still knows more of them, even if the model may choose among the names alone, which tells
+# it that a name is due. So the model beats every table at writing, and is beaten at the one thing that seemed to need
 # memory.
 
 # %% [markdown]
@@ -833,8 +829,8 @@ draw_ladder(my_run, my_bigram)
 # rest. But ten are too many where the model is sure, and too few where it isn't. **Top-p** keeps the fewest words that
 # together reach the probability p, for example 0.9.
 #
-# The next cell shows what the course's model wrote while it was trained. It is as large as yours, and you can go on with
-# it if an exercise above isn't finished. Compare its last text with what the table wrote, and then try the view.
+# The next cell shows what the course's model wrote while it was trained. It is as large as yours, and you can go on
+# with it if an exercise above isn't finished. Compare its last text with what the table wrote, and then try the view.
 #
 # 1. Set the temperature to 0, start again and draw 40, twice. What is the same?
 # 2. Set temperature 1 and top-p 0.9, and draw one by one. Where is only one word left, and where are there many?
@@ -921,8 +917,6 @@ def next_token_probabilities(
 check(next_token_probabilities)
 
 # %% [markdown]
-# One token is drawn and appended, and the longer text goes through the model again.
-#
 # ### Exercise 7: `generate`
 #
 # Difficulty 2 of 5
@@ -990,8 +984,8 @@ print(textwrap.fill(decode(my_ids[0]), 78))
 # What your model writes isn't a copy, since the names, things and habits are put together in new ways. It has learnt
 # from the text alone how a quotation opens and closes, and that somebody who is spoken to answers.
 #
-# For each new token, `generate` sends the whole text through the model, although only the last token is new. With lesson
-# 09's cache only the new token goes through, and in every layer its query meets the keys of all.
+# For each new token, `generate` sends the whole text through the model, although only the last token is new. With
+# lesson 09's cache only the new token goes through.
 #
 # ### Exercise 8: `generate_with_cache`
 #
@@ -1131,7 +1125,7 @@ my_weights = attention_weights(my_gpt, my_ids[None])[my_layer, my_head]
 draw_arcs(my_ids, my_labels, my_weights)
 
 # %% [markdown]
-# In practically every tale it is the same head. An arc leads from each place where a name comes next back to each word
+# As a rule it is the same head in every tale. An arc leads from each place where a name comes next back to each word
 # that gets at least a tenth of this head's weight. The darker the arc, the larger the weight.
 #
 # *The picture in words:* the first words of a tale stand in a row, the names in bold. Every dark arc leads back to the
@@ -1139,7 +1133,7 @@ draw_arcs(my_ids, my_labels, my_weights)
 #
 # But lesson 10 has warned you that a head may look somewhere and still not matter, so switch it off. What a head adds
 # comes through its columns of `out_proj`. With zeros there it is silent, and everything else stays as it is. Write it
-# yourself, if you like. It takes about three lines and earns no points, and the course's version is below yours.
+# yourself, if you like. It takes about three lines and earns no points.
 
 
 # %% role="try"
@@ -1189,15 +1183,17 @@ my_right = my_off[my_layer, my_head].asked_right
 compare_guess("11_off", round(100 * my_right))
 
 # %% [markdown] role="answer"
-# Without this one head of four, more names are lost than without any other, at least nearly half of them and often
-# nearly all. If you switch off any other, the loss rises too, because the sentences get worse, but most names stay. You
-# have found the head that copies names, by a measurement and an intervention.
+# In seven of our eight runs more names were lost without this head than without any other, at least nearly half of them
+# and often nearly all. If you switch off a head of layer 1, the loss rises too, because the sentences get worse, but
+# most names stay. You have found the head that copies names, by a measurement and an intervention.
 #
 # <details><summary>Is it always one head?</summary>
 #
-# With these sizes it was, in all seven of our starts. Without it 1 or 2 % of the names were right in four of them, and 28
-# to 40 % in the other three, where the other head of layer 0 does a part of the work. With four heads per layer, two of
-# them often share it. To see that, set `num_heads` to 4 in `SIZES` and run the cells from there on.
+# With these sizes it was, in seven of our eight runs. Without it 1 or 2 % of the names were right in four of them, and
+# 28 to 40 % in three, where the other head of layer 0 does a part of the work. In the eighth both heads of layer 0
+# copied, and without either of them more than half of the names were still right. (The same start can go either way,
+# because tiny differences of rounding grow.) With four heads per layer, two of them often share it. To see that, set
+# `num_heads` to 4 in `SIZES` and run the cells from there on.
 #
 # </details>
 
@@ -1229,8 +1225,8 @@ for my_word in ("said", "and", "."):
 draw_curves(my_by_word)
 
 # %% [markdown]
-# *The picture in words:* three curves of scores, for distances from 1 to 48, each with a hill at another distance. For
-# "said" it is highest at about 16 tokens back, for "and" at about 13, and for "." at a few.
+# *The picture in words:* three curves of scores, for distances from 1 to 48, each with a hill at another distance. In
+# our run it is highest at about 16 tokens back for "said", at about 13 for "and", and at a few for ".".
 #
 # So the head doesn't ask who was spoken to. Each word asks for a name at the distance at which names come back after it
 # in these tales, and lesson 06's rotation is how it asks. That works well, because people in our tales speak in turn,
@@ -1278,8 +1274,8 @@ print(f", {my_of_two:.0f} % of the two kinds")
 compare_guess("11_who", round(my_of_two))
 
 # %% [markdown] role="answer"
-# A coin would do as well. The model knows that a kind of animal is due, but not whose. To find "heron", it would have to
-# look for what stood beside "Odile". A head of the first layer can't, because a place shows it one token and not its
+# A coin would do as well. The model knows that a kind of animal is due, but not whose. To find "heron", it would have
+# to look for what stood beside "Odile". A head of the first layer can't, because a place shows it one token and not its
 # neighbours, and the second layer hasn't learnt to. So what looked like memory is a rule about distances. The loss
 # didn't show this, and its tales didn't either, but the right question did.
 
@@ -1297,11 +1293,11 @@ print(textwrap.fill(decode(my_ids[0]), 78))
 #
 # One layer would have been enough for all this. (Train one with `"num_layers": 1`, and it gets about as many of the
 # names right.) So here is a text in which no distance helps. Each row holds a word of 8 to 24 letters, drawn at random,
-# which is written again and again until the row is full. Once the word begins again, every letter is certain for whoever
-# has read it the first time, but how far back to look is different in every row.
+# which is written again and again until the row is full. Once the word begins again, every letter is certain for
+# whoever has read it the first time, but how far back to look is different in every row.
 #
-# Your `GPT` learns this text twice, once with one layer and once with two. For the first time its embedding and its head
-# don't share their weights, and we come back to why.
+# Your `GPT` learns this text twice, once with one layer and once with two. Its embedding and its head don't share their
+# weights here.
 
 # %%
 from grader.models.letters import LETTERS, repeated_words
@@ -1344,8 +1340,7 @@ compare_guess("11_layers", my_verdict)
 
 # %% [markdown] role="answer"
 # One layer gets stuck at about one letter in six, and neither more steps nor another learning rate helps it. Two layers
-# get practically all of them right, and most of that comes within a hundred steps. Both saw the same rows in the same
-# order.
+# get practically all of them right, and most of the rise takes only a hundred steps.
 
 # %%
 predict(
@@ -1381,18 +1376,18 @@ compare_guess("11_second", my_first[0] if my_first else 8)
 # Difficulty 4 of 5
 #
 # You get the weights of all heads for one text, (L, H, T, T), and its tokens `ids` (T,). For a place t, take each
-# *earlier* place s that holds the same token. What followed it stands at place s + 1. Add up the weights of row t on all
-# these places s + 1, and then take the mean over those places t whose token occurred before. The result has a score for
-# each head, (L, H), and where no token comes again, all scores are 0.
+# *earlier* place s that holds the same token. What followed it stands at place s + 1. Add up the weights of row t on
+# all these places s + 1, and then take the mean over those places t whose token occurred before. The result has a score
+# for each head, (L, H), and where no token comes again, all scores are 0.
 #
 # For example, let the ids be 5, 7, 5, 7, 7. Place 2 holds a 5, as place 0 does, so the entry [2, 1] counts. Place 3
-# holds a 7, as place 1 does, so [3, 2] counts. Place 4 holds a 7, as places 1 and 3 do, so [4, 2] and [4, 4] both count.
-# A score is the sum of these four entries, divided by three.
+# holds a 7, as place 1 does, so [3, 2] counts. Place 4 holds a 7, as places 1 and 3 do, so [4, 2] and [4, 4] both
+# count. A score is the sum of these four entries, divided by three.
 #
 # <details><summary>Which entries are these in a whole text?</summary>
 #
-# `ids == ids[:, None]` is a table (T, T) in which row t marks every place with the same token. Which part of it is about
-# earlier places? And where does each mark belong if it is to stand on the place that followed?
+# `ids == ids[:, None]` is a table (T, T) in which row t marks every place with the same token. Which part of it is
+# about earlier places? And where does each mark belong if it is to stand on the place that followed?
 #
 # </details>
 #
@@ -1445,8 +1440,8 @@ show(
 )
 
 # %% [markdown]
-# In layer 0 one head looks at the letter before, whatever it is, and in layer 1 both look at what followed last time. Now
-# switch them off, one by one, and watch what happens to the *other* layer. (In the table, (1, 0) is head 0 of layer 1.)
+# In layer 0 one head looks at the letter before, whatever it is, and in layer 1 both look at what followed last time.
+# Now switch them off, one by one, and watch what happens to the *other* layer. (Here (1, 0) is head 0 of layer 1.)
 
 # %%
 predict(
@@ -1474,9 +1469,9 @@ if sum(my_lost) < my_followed[1].sum() / 2:
 compare_guess("11_trace", my_verdict)
 
 # %% [markdown] role="answer"
-# Without it the heads of layer 1 are blind, although nobody has touched them, and the letters are lost. So the two layers
-# work as a pair. A head of layer 0 leaves a **trace** in every place of what stood before it. A head of layer 1 that
-# stands on a "q" then asks for the places with the trace of a "q", and copies the letter that it finds there.
+# Without it the heads of layer 1 are blind, although nobody has touched them, and the letters are lost. So the two
+# layers work as a pair. A head of layer 0 leaves a **trace** in every place of what stood before it. A head of layer 1
+# that stands on a "q" then asks for the places with the trace of a "q", and copies the letter that it finds there.
 
 # %% [markdown]
 # Lesson 02 began with this. Its "it" could be understood only after a first layer had left in it a trace of how the
@@ -1583,9 +1578,8 @@ plt.show()
 # explain.
 #
 # And the curve isn't straight. From 16 to 32 the loss hardly falls, and at 64 it is a third lower, because only there
-# the names are found in time. (With 32 below 1 % of them are right, and 8 might do better at a larger rate.) With
-# enough steps and text such curves are nearly straight (Kaplan et al. 2020), which foretells the loss of a larger
-# model.
+# the names are found in time. With enough steps and text such curves are nearly straight (Kaplan et al. 2020), which
+# foretells the loss of a larger model.
 #
 # ### What the large ones have beyond it
 #
@@ -1601,8 +1595,8 @@ plt.show()
 # | speculative decoding | A small model writes a few tokens ahead, and the large one checks them all in one pass and accepts or refuses them in such a way that the text is distributed as if it had written alone. | Leviathan et al. (2023) |
 # | low-rank adaptation (LoRA) | To adapt a model, its matrices stay as they are, and what is trained is a product of two narrow matrices that is added to some of them. | Hu et al. (2022) |
 #
-# A model that was trained on texts alone continues texts, and doesn't answer. For a **chat** it is trained further, with
-# the same loss, on conversations, in which special tokens separate the speakers. Then it is trained towards those
+# A model that was trained on texts alone continues texts, and doesn't answer. For a **chat** it is trained further,
+# with the same loss, on conversations, in which special tokens separate the speakers. Then it is trained towards those
 # answers that people prefer (Ouyang et al. 2022). They still come from `generate`.
 
 # %% [markdown]
@@ -1660,8 +1654,7 @@ check(quiz_11, "quiz_11")
 #
 # You have written a language model, the loop that trains it and the loop that writes with it. You know how it names
 # somebody again, and that it doesn't know who anybody is, because you asked, measured and switched off. You have seen
-# two layers do together what neither can do alone. And when somebody speaks of layers, heads, context, temperature or
-# tokens of one of the large models, you know which line of your code they mean.
+# two layers do together what neither can do alone.
 #
 # ## For those who want more
 #
@@ -1703,8 +1696,9 @@ compare_guess("11_strangers", my_verdict)
 # %% [markdown]
 # Large models have no such words. With characters as tokens, texts are long, and with words, the vocabulary has no end,
 # so these models use **byte-pair encoding** (BPE), which is in between. It begins with the characters of all words,
-# finds the pair of neighbours that occurs most often, makes it one token wherever it occurs, and repeats that. Each such
-# pair is a **merge**. Here are the first twenty that our tales teach. Can you see why each of them comes when it does?
+# finds the pair of neighbours that occurs most often, makes it one token wherever it occurs, and repeats that. Each
+# such pair is a **merge**. Here are the first twenty that our tales teach. Can you see why each of them comes when it
+# does?
 
 # %%
 from grader.models.merges import learn_merges
@@ -1777,10 +1771,10 @@ for my_word in ("the", "called", "lantern", "weather", "Agnes"):
     print(f"{my_word:8} 20 merges: {my_few:26} 200: {my_many}")
 
 # %% [markdown]
-# The most common words are one token each, and rarer ones are put together from pieces. "Agnes" is made of pieces that the
-# model knows, so a model with such tokens can copy it piece by piece. But to do so it has to find, in the middle of the
-# name, which piece followed last time, and you know by now what that takes. GPT-2 begins with the 256 bytes instead of
-# characters, so it can write any text in any language. With 50 000 merges and one token for the end of a text, its
+# The most common words are one token each, and rarer ones are put together from pieces. "Agnes" is made of pieces that
+# the model knows, so a model with such tokens can copy it piece by piece. But to do so it has to find, in the middle of
+# the name, which piece followed last time, and you know by now what that takes. GPT-2 begins with the 256 bytes instead
+# of characters, so it can write any text in any language. With 50 000 merges and one token for the end of a text, its
 # vocabulary has 50 257 tokens.
 
 # %% [markdown]
@@ -2094,6 +2088,5 @@ if published:
 # hides, made it need less memory, and looked inside. And today it wrote, and you found out what it knows and what it
 # only seemed to know.
 #
-# Where to go from here? Take a model whose weights are public, as the part on GPT-2 above does, and load them into
-# classes that you have written yourself. If the numbers come out the same, you have understood it; if not, you know how
-# to find out why.
+# Where to go from here? Load a model whose weights are public into classes that you have written yourself, as the part
+# on GPT-2 above does. If the numbers come out the same, you have understood it; if not, you know how to find out why.
