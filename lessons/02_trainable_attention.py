@@ -274,7 +274,7 @@ starts = {"torch.rand": (U_query, U_key, U_value), "both signs": fair}
 mine = trainable_self_attention
 tables = [mine(embedded_sentence, *u)[1] for u in starts.values()]
 entropies = torch.stack([attention_entropy(table) for table in tables])
-print(f"at most ln 8 = {math.log(8):.2f}")
+print("at most ln 8, with eight equal weights")
 show(entropies, list(starts), words, title="entropy")
 
 # %% [markdown]

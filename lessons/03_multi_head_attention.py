@@ -797,15 +797,15 @@ class MultiHeadAttention(nn.Module):
 check(MultiHeadAttention)
 
 # %% role="try"
-# Try it: two sequences of 5 tokens look at two of 7. In the second of those,
+# Try it: two sequences of 3 tokens look at two of 6. In the second of those,
 # the last two tokens are hidden.
-mine = MultiHeadAttention(12, 3)
-my_mask = torch.ones(2, 1, 1, 7, dtype=torch.bool)
-my_mask[1, :, :, 5:] = False
-my_query, my_memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+mine = MultiHeadAttention(8, 4)
+my_mask = torch.ones(2, 1, 1, 6, dtype=torch.bool)
+my_mask[1, :, :, 4:] = False
+my_query, my_memory = torch.randn(2, 3, 8), torch.randn(2, 6, 8)
 my_output, my_weights = mine(my_query, my_memory, my_memory, my_mask)
 print("output", tuple(my_output.shape), " weights", tuple(my_weights.shape))
-print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
+print("weight of the hidden keys:", my_weights[1, :, :, 4:].sum().item())
 
 # %% [markdown]
 # ## 8 · The same as PyTorch's
