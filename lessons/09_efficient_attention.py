@@ -299,11 +299,9 @@ u_query, u_key, u_value = torch.randn(3, 8, 4, generator=generator)
 def without_cache(seen):
     """The output for the last token, everything computed again."""
     query, key, value = seen @ u_query, seen @ u_key, seen @ u_value
-    attend = F.scaled_dot_product_attention
-    return attend(query, key, value, is_causal=True)[-1]
+    return F.scaled_dot_product_attention(query, key, value, is_causal=True)[-1]
 
 
-# %%
 keys, values = torch.empty(0, 4), torch.empty(0, 4)
 for t in range(5):
     newest = text[t : t + 1]
@@ -346,7 +344,7 @@ compare_guess("09_times_fewer", f"{plain // cached} times")
 
 
 # %% role="draw" timed=true claim="a_cached_step_is_cheaper" long="it measures and draws"
-def best_time(function, *args, repeats=5):
+def best_time(function, *args, repeats=20):
     """The shortest of several runs, in seconds: what else the machine does can
     only make a run longer."""
     times = []
@@ -912,7 +910,8 @@ def judged(attend, weights=course.weights):
 def my_window(window):
     def attend(query, key, value, cache):
         if cache is not None:
-            cache = tuple(part[:, :, 1 - window :] for part in cache)
+            old = max(0, cache[0].shape[2] + 1 - window)
+            cache = tuple(part[:, :, old:] for part in cache)
         return attend_with_cache(query, key, value, cache)
 
     return attend
@@ -1319,7 +1318,7 @@ plt.show()
 # cut or fused, attention computes the same T² scores, so **cutting saves memory, not arithmetic.**
 
 
-# %% long="what is measured, and what the formulas predict"
+# %% role="draw" timed=true long="what is measured, what the formulas predict, and two pictures of it"
 def measure(ways, lengths=(128, 256, 512, 1024, 2048), width=64):
     """For every way its (length, bytes, seconds), as lists."""
     found = {name: [] for name in ways}
@@ -1335,7 +1334,7 @@ def measure(ways, lengths=(128, 256, 512, 1024, 2048), width=64):
 def predictions(lengths, width=64, piece=64):
     """What the formulas say: bytes by way, and seconds for the arithmetic."""
     big = torch.randn(512, 512)
-    speed = 2 * 512**3 / best_time(torch.mm, big, big, repeats=20)
+    speed = 2 * 512**3 / best_time(torch.mm, big, big)
     tensors = {
         "naive": lambda t: 2 * t * t,  # two matrices
         # two pieces of the matrix and the last chunk's, the outputs
@@ -1348,7 +1347,6 @@ def predictions(lengths, width=64, piece=64):
     return sizes, [4 * t * t * width / speed for t in lengths]
 
 
-# %% role="draw" timed=true long="two pictures with points and lines"
 LOOKS = {"naive": ("#00224e", "o"), "chunked": ("#575d6d", "s")}
 LOOKS |= {"online": ("#a59c74", "^"), "fused": ("#c4a600", "D")}
 
