@@ -75,7 +75,7 @@ def _forms(session: Session) -> Iterator[Form]:
         return
     called = [(outcome.value, session.expected(case)) for case, outcome in session.called() if outcome.ok]
     found = dict.fromkeys(form for value, expected in called for form in _by_values(value, expected))
-    if found or (called and not isinstance(session.first_value, Opaque)):  # no form of tensors has escaped `_by_values`
+    if found or (called and isinstance(session.first_value, Tensor)):  # no form of a tensor has escaped `_by_values`
         yield from list(found)[:TRIES]
     else:
         yield from _by_type(session.first_value)

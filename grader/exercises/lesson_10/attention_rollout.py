@@ -151,7 +151,10 @@ EXERCISE = spec.exercise(
             lambda layers: _product(with_residual)(torch.cat([layers[:1], layers])),
             lambda layers: _product(_plain)(torch.cat([layers[:1], with_residual(layers)])),
         ),
-        "layer-lost": tuple(lambda layers, cut=cut: _rolled(layers[cut]) for cut in (slice(1, None), slice(None, -1))),
+        "layer-lost": (
+            *(lambda layers, cut=cut: _rolled(layers[cut]) for cut in (slice(1, None), slice(None, -1))),
+            lambda layers: _rolled(layers[:-1] if len(layers) > 1 else layers),  # whose product begins with the first
+        ),
         "start-not-identity": (
             lambda layers: torch.zeros_like(layers[0]),
             lambda layers: torch.ones_like(layers[0]),

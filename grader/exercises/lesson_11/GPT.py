@@ -261,6 +261,8 @@ def _not_tied(session: Session) -> bool:
     if not outcome.ok or case.setup is None or not session.build(case.setup, "tied").ok:
         return False
     state = session.ask(Request("state", "@tied"))
+    if not state.ok:
+        return False
     table, head = (state.value["parameters"].get(f"{name}.weight") for name in ("token_embedding", "head"))
     if not isinstance(table, Tensor) or not isinstance(head, Tensor):
         return False
@@ -291,7 +293,8 @@ def _one_for_all(session: Session) -> bool:
     case = session.cases["two blocks"]
     if case.setup is None or not session.build(case.setup, "shared").ok:
         return False
-    held = session.ask(Request("state", "@shared")).value["parameters"]
+    state = session.ask(Request("state", "@shared"))
+    held = state.value["parameters"] if state.ok else {}
     first, last = (held.get(f"blocks.{i}.feed_forward.linear1.weight") for i in (0, 1))
     return isinstance(first, Tensor) and isinstance(last, Tensor) and torch.equal(first, last)
 

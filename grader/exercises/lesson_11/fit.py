@@ -76,12 +76,20 @@ def runs(draw: Draw) -> tuple[Run, ...]:
         _run(draw, name) for name in (USUAL, CLIPPED, DEFAULT, FROM_EVAL, LEFTOVER, ONE)
     )
     names = ("source", "target", "output")
+    # Of the same shapes as the run after it, so that who remembers a run by its shapes gives the wrong results there.
+    from_eval = replace(
+        from_eval,
+        data={**from_eval.data, **{name: leftover.data[name].roll(1, 0) for name in names}},
+        ids=leftover.ids.roll(3),
+        calls=(leftover.calls[0].flip(0),),
+        block_size=leftover.block_size,
+    )
     left = {f"{name}.grad": draw.normal(leftover.data[name].shape, 0.1) for name in names}
     return (
         usual,
         replace(clipped, max_norm=0.1, calls=clipped.calls[:1], data={**clipped.data, "rate": 2.0}),
         replace(default, max_norm=None, calls=default.calls[:1], data=_steep(default.data)),
-        replace(from_eval, calls=from_eval.calls[:1], data={**_scaled(from_eval.data, 0.2), "training": False}),
+        replace(from_eval, data={**_scaled(from_eval.data, 0.2), "training": False}),
         replace(leftover, calls=leftover.calls[:1], data={**_scaled(leftover.data, 0.2), **left}),
         replace(one, calls=(one.calls[0][:1, :1],)),
     )
@@ -198,15 +206,15 @@ trained, changes, observed = TRAINING.trained, TRAINING.changes, TRAINING.observ
 # --- judging ----------------------------------------------------------------------------------------------------------
 
 
-def _returns(name: str) -> Judge:
-    """A judge: whether the first call of the run `name` returns the loss before each of its steps, as a list of plain
-    numbers."""
+def _returns(name: str, call: int = 0) -> Judge:
+    """A judge: whether call number `call`, from 0, of the run `name` returns the loss before each of its steps, as a
+    list of plain numbers."""
 
     def judge(session: Session) -> Finding | None:
         run, seen, finding = observed(session)[name]
-        if not seen:
+        if len(seen) <= call:
             return finding
-        got, right = seen[0].returned, TRAINING.expected(session, run)[0].returned
+        got, right = seen[call].returned, TRAINING.expected(session, run)[call].returned
         if got is None:
             return compare.returned_none(session.exercise)
         found = _not_floats(got)
@@ -232,8 +240,19 @@ def _returns(name: str) -> Judge:
             run=say(name),
             steps=len(right),
         )
-        trains = same_parameters(seen[0], TRAINING.expected(session, run)[0])
+        trains = same_parameters(seen[call], TRAINING.expected(session, run)[call])
         return Finding("wrong-values", message, hints=WRONG_RETURN if trains else WRONG_STEP if wrong else WRONG_LOSS)
+
+    return judge
+
+
+def _trains(name: str, call: int = 0) -> Judge:
+    """A judge: whether a call of the run `name` leaves the right parameters, and returns the right losses, unless the
+    usual run's are wrong already: the same fault isn't told twice."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = changes(name, call)(session)
+        return finding or (None if _returns(USUAL)(session) else _returns(name, call)(session))
 
     return judge
 
@@ -318,8 +337,8 @@ EXERCISE = spec.exercise(
     parts=(
         Part("returns the loss before each step", 2, _returns(USUAL)),
         Part("changes the parameters step by step", 3, changes(USUAL)),
-        Part("goes on where it stopped when it is called again", 1, _once(changes(USUAL, 1))),
-        Part("starts the first step afresh", 1, _once(changes(LEFTOVER))),
+        Part("goes on where it stopped when it is called again", 1, _once(_trains(USUAL, 1))),
+        Part("starts the first step afresh", 1, _once(_trains(LEFTOVER))),
         Part("clips the gradients before the step", 1.5, _once(changes(CLIPPED))),
         Part("clips to a norm of 1 if none is given", 0.5, _once(changes(DEFAULT))),
         Part("trains in train mode", 1, _once(changes(FROM_EVAL))),

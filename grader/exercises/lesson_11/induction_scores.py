@@ -79,11 +79,12 @@ class Looks:
 
 # --- the cases --------------------------------------------------------------------------------------------------------
 
-CAUSAL, AHEAD, DOUBLE, ONE_HEAD, NEW, TOKEN = (
+CAUSAL, AHEAD, DOUBLE, ONE_HEAD, ONCE, NEW, TOKEN = (
     "one text",
     "weights that look ahead",
     "float64",
     "one layer, one head",
+    "one token that comes again, once",
     "no token comes again",
     "one token",
 )
@@ -94,15 +95,17 @@ def _cases(draw: Draw) -> list[Case]:
         scores = draw.normal((layers, heads, length, length))
         hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
         weights = (scores if name == AHEAD else scores.masked_fill(hidden, -torch.inf)).softmax(-1)
-        if name == NEW:
+        if name in (NEW, ONCE):
             ids = torch.randperm(40, generator=draw.generator)[:length]
+            if name == ONCE:
+                ids[-2] = ids[1]
         else:
             ids = draw.integers((length,), 3, words)
-        if length > 3 and name != NEW:
+        if length > 3 and name not in (NEW, ONCE):
             ids[-3], ids[-2] = ids[-1], ids[-1]  # twice in a row: the place behind an occurrence is the place itself
         args = {"weights": weights.double() if name == DOUBLE else weights, "ids": ids}
         sizes = {"L": layers, "H": heads, "T": length}
-        return Case(name, args, sizes, comparable=name not in (ONE_HEAD, NEW, TOKEN))
+        return Case(name, args, sizes, comparable=name not in (ONE_HEAD, ONCE, NEW, TOKEN))
 
     length = 17 + draw.integer(0, 9)
     return [
@@ -112,6 +115,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_HEAD, 1, 1, length),
         case(NEW, 2, 3, 8),
         case(TOKEN, 4, 2, 1),
+        case(ONCE, 3, 2, 9),
     ]
 
 
@@ -140,7 +144,7 @@ EXERCISE = spec.exercise(
         parts.values("finds what followed last time, in one text", 3, CAUSAL),
         parts.values("takes weights that look ahead", 1, CAUSAL, AHEAD),
         parts.values("takes one layer with one head", 0.5, ONE_HEAD),
-        parts.values("gives 0 where no token comes again", 1, CAUSAL, NEW, TOKEN),
+        parts.values("gives 0 where no token comes again", 1, CAUSAL, NEW, TOKEN, ONCE),
         parts.float64(DOUBLE, CAUSAL, weight=0.5),
         parts.unchanged(CAUSAL, weight=0.5),
         parts.gradients(CAUSAL, weight=0.5),

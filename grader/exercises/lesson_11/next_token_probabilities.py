@@ -139,6 +139,13 @@ def _zero_logits(by_k: bool, by_p: bool) -> Callable[..., Tensor]:
     return variant
 
 
+def _left_by_top_k_alone(
+    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """A wrong distribution, (..., V): what top-k leaves is divided by its sum at the beginning of top-p only."""
+    return replace(RIGHT, ends=("left" if top_p is None else "divided", "divided"))(logits, temperature, top_k, top_p)
+
+
 def _times_stays(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> Tensor:
@@ -189,8 +196,10 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _some(draw: Draw, batch: int, words: int) -> Tensor:
-    """A boolean table, (batch, words), that is True at three places of every row."""
-    return torch.stack([torch.randperm(words, generator=draw.generator) < 3 for _ in range(batch)])
+    """A boolean table, (batch, words), that is True at three or four places of every row, the last among them."""
+    some = torch.stack([torch.randperm(words, generator=draw.generator) < 3 for _ in range(batch)])
+    some[:, -1] = True
+    return some
 
 
 def _clear(draw: Draw, shape: tuple[int, ...], *how: float | None) -> Tensor:
@@ -295,11 +304,14 @@ EXERCISE = spec.exercise(
         ),
         "top-k-above-vocabulary": When(_only(WIDE)),
         "top-p-before-top-k": TOGETHER,
-        "not-renormalised": tuple(
-            replace(RIGHT, ends=ends, together=together)
-            for ends in (("left", "left"), ("left", "divided"), ("divided", "left"))
-            for together in (False, True)
-            if ends != ("left", "divided") or not together
+        "not-renormalised": (
+            _left_by_top_k_alone,
+            *(
+                replace(RIGHT, ends=ends, together=together)
+                for ends in (("left", "left"), ("left", "divided"), ("divided", "left"))
+                for together in (False, True)
+                if ends != ("left", "divided") or not together
+            ),
         ),
         "top-p-one-too-few": (
             replace(RIGHT, more_p=-1),

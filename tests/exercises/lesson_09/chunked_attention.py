@@ -284,7 +284,7 @@ def chunked_attention(query, key, value, chunk_size):
     return (w @ value.unsqueeze(-3)).flatten(-3, -2)[..., :length, :]
 
 
-# %% wrong full-matrix-made: chunks for one sequence, all at once for a batch
+# %% wrong batch-cut-instead: chunks for one sequence, all at once for a batch
 def chunked_attention(query, key, value, chunk_size):
     size = chunk_size if query.dim() == 2 else query.shape[-2]
     found = [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(size, -2)]
