@@ -73,12 +73,13 @@ def words(text: str) -> list[str]:
 
 
 class Times(NamedTuple):
-    """Minutes of a lesson: of its numbered parts in order, of its exercises by name, in all, and of what is for those
-    who want more, which is not in the total."""
+    """Minutes of a lesson: of its numbered parts in order, of each of its exercises by name, in all, of the exercises
+    in that, and of what is for those who want more, which is in neither."""
 
     parts: list[float]
     exercises: dict[str, float]
     total: float
+    solving: float
     more: float
 
 
@@ -88,7 +89,7 @@ def times(lesson: Lesson) -> Times:
     levels = {name: int(level) for _, name, level in DIFFICULTY.findall(text)}
     exercises = {cell.exercise: _exercise(cell, levels) for cell in lesson.with_role("solution")}
     parts: list[float] = []
-    total, more, inside, for_more = 0.0, 0.0, False, False
+    total, solving, more, inside, for_more = 0.0, 0.0, 0.0, False, False
     for cell in lesson.cells:
         for section in [""] if cell.is_code else SECTION.split(cell.source):
             if section.startswith("## "):
@@ -99,9 +100,10 @@ def times(lesson: Lesson) -> Times:
                 more += minutes
             else:
                 total += minutes
+                solving += minutes * (cell.role == "solution")
             if inside:
                 parts[-1] += minutes
-    return Times(parts, exercises, total, more)
+    return Times(parts, exercises, total, solving, more)
 
 
 def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
@@ -190,7 +192,7 @@ def _english(_text: str) -> None:
 
 def _time(found: Times) -> str:
     """How long a lesson takes."""
-    total, exercises = _rounded(found.total), _rounded(sum(found.exercises.values()))
+    total, exercises = _rounded(found.total), _rounded(found.solving)
     if not found.more:
         return say("about {minutes} minutes, {exercises} of them for the exercises", minutes=total, exercises=exercises)
     return say(

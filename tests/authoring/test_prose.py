@@ -128,11 +128,18 @@ def test_what_is_for_those_who_want_more_is_no_part_of_the_lessons_time(lesson, 
     before, _, end = lesson.text.partition(END)
     text = after.format(lesson.text, MORE) if after.count("{}") == 2 else after.format(before, MORE, END + end)
     longer, elsewhere = read_lesson("01_toy", text), read_lesson("01_toy", text.replace("For those", "And those"))
-    assert times(longer)[:3] == times(lesson)[:3]
+    assert times(longer)[:4] == times(lesson)[:4]
     assert times(longer).more == pytest.approx(2 + 1)
     assert "10 of them for the exercises, and about 3 minutes for those who want more. The" in "\n".join(filled(longer))
     assert times(elsewhere).total == pytest.approx(times(lesson).total + 3)
     assert "wants more" not in "\n".join(filled(elsewhere))
+
+
+def test_an_exercise_for_those_who_want_more_is_none_of_the_lessons_minutes():
+    found = times(read_lesson("11_small_gpt", (ROOT / "lessons/11_small_gpt.py").read_text("utf-8")))
+    apart = found.exercises["byte_pair_encode"]
+    assert found.solving == pytest.approx(sum(found.exercises.values()) - apart)
+    assert found.more > apart > 5
 
 
 def test_lesson_07_counts_its_last_section_apart():
@@ -141,7 +148,7 @@ def test_lesson_07_counts_its_last_section_apart():
     found = times(whole)
     cut, mark, _ = text.partition("# ## For those who want more")
     assert mark
-    assert found[:3] == times(read_lesson("07_transformer", cut))[:3]
+    assert found[:4] == times(read_lesson("07_transformer", cut))[:4]
     assert found.more > 10
     undivided = times(read_lesson("07_transformer", text.replace(mark, "# ## And more")))
     assert found.total + found.more == pytest.approx(undivided.total)
