@@ -180,7 +180,7 @@ show(tried.worst(), tried.ways, rates, title="loss after 300 steps")
 # With norms all starts of all sizes learn the rhyme at all five rates. Without them no rate suits all three starts.
 # (From small weights one start in three makes it at 0.001, with a loss of 0.14.) The smallest rates come closest, but
 # slowly. So a network without norms isn't hopeless, but somebody has to find the start, the rate and the patience that
-# suit its depth.
+# suit its depth. (With twenty-four layers the network above learns it without them, too.)
 #
 # What goes wrong? What an untrained layer returns is as large as what it was given, and the two are added. Where they
 # have nothing to do with each other, the mean square of a sum is the sum of the mean squares, so it **doubles in
