@@ -40,7 +40,8 @@ CLAIMS = {
         robots_read,
         lambda one, starts, two: one < 60 and starts >= 3 and two > 95,
         times("steps=600", STEPS) | times("rate=0.01", RATE),
-        exceptions={"half the steps": lambda one, starts, two: one < 60 and two > 90},
+        # Some starts take twice the steps, as the text says, and with half of either they aren't there yet.
+        exceptions=dict.fromkeys(("half the steps", "half the rate"), lambda one, starts, two: one < 60 and two > 90),
         sweep="reads",
     ),
 }
