@@ -264,7 +264,8 @@ def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseRe
         earlier=earlier,
     )
     stop = None if report.passed else runner.subject.stop
-    late = any(part.kind == "time-limit" for part in report.parts)
+    first = report.first_failure
+    late = first is not None and first.kind == "time-limit"  # so no other part has words of its own
     practice = report if report.passed else _practice_report(runner, exercise, earlier, late)
     printed = (runner.printed_by(exercise.name), practice.output if practice else "")
     result = judged(report, practice, "\n".join(text for text in printed if text), runner.limits.output_bytes)

@@ -50,23 +50,24 @@ class Judge:
         known = exercises(outline.own)
         if unreadable:
             return ungraded(unreadable, outline, known, self.sandbox.confinement)
-        for attempt in (1, 2):
-            try:
-                with self._alone, limit_in_thread(limits.longest + MARGIN):
-                    return grade(
-                        submission,
-                        outline,
-                        secret=self._secret,
-                        student=student,
-                        sandbox=self.sandbox,
-                        limits=limits,
-                        known=known,
-                        carry_forward=self._carry_forward,
-                    )
-            except (Exception, TimeLimit) as error:
-                self._restart()
-                if attempt == 2 or not isinstance(error, ZygoteGone):
-                    return failed(error, outline, known, self.sandbox.confinement)
+        with self._alone:
+            for attempt in (1, 2):
+                try:
+                    with limit_in_thread(limits.longest + MARGIN):
+                        return grade(
+                            submission,
+                            outline,
+                            secret=self._secret,
+                            student=student,
+                            sandbox=self.sandbox,
+                            limits=limits,
+                            known=known,
+                            carry_forward=self._carry_forward,
+                        )
+                except (Exception, TimeLimit) as error:
+                    self._restart()
+                    if attempt == 2 or not isinstance(error, ZygoteGone):
+                        return failed(error, outline, known, self.sandbox.confinement)
         raise AssertionError
 
     def _restart(self) -> None:

@@ -151,12 +151,16 @@ def _count(session: Session) -> bool:
 
 
 def _batch_cut(session: Session) -> bool:
-    """Whether the chunks are cut from the first axis: all is right for one sequence, and a batch isn't cut into chunks
-    of queries, or raises."""
-    alone = shared.right_on(session, "one sequence", shared.LONG) and not shared.full_table(session, shared.LONG)
-    return alone and (
-        shared.full_table(session, shared.LONG_BATCH) or session.call(session.cases["a batch"]).raised is not None
-    )
+    """Whether the chunks are cut from the first axis: all is right for one sequence, and a batch raises, or it isn't
+    cut into chunks of queries and is spoilt where it has more rows than a chunk."""
+    if not shared.right_on(session, "one sequence", shared.LONG) or shared.full_table(session, shared.LONG):
+        return False
+    if session.call(session.cases["a batch"]).raised is not None:
+        return True
+    case = session.cases[shared.LONG_BATCH]
+    value = session.call_anew(shared.cut_into(case, "chunk_size", 1)).value
+    whole = isinstance(value, Tensor) and value.shape == (*case.leading, case.sizes["Tq"], case.sizes["d_v"])
+    return shared.full_table(session, shared.LONG_BATCH) and not whole
 
 
 EXERCISE = spec.exercise(

@@ -284,6 +284,13 @@ def chunked_attention(query, key, value, chunk_size):
     return (w @ value.unsqueeze(-3)).flatten(-3, -2)[..., :length, :]
 
 
+# %% wrong full-matrix-made: chunks for one sequence, all at once for a batch
+def chunked_attention(query, key, value, chunk_size):
+    size = chunk_size if query.dim() == 2 else query.shape[-2]
+    found = [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(size, -2)]
+    return torch.cat(found, -2)
+
+
 # %% wrong full-matrix-made: only a mask of that size
 def chunked_attention(query, key, value, chunk_size):
     mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool)
@@ -518,13 +525,6 @@ def chunked_attention(query, key, value, chunk_size):
         q = query[..., start : start + chunk_size, :]
         outputs.append(torch.softmax(q @ key.mT / math.sqrt(query.shape[-1]), -1) @ value)
     return torch.cat(outputs, -2)
-
-
-# %% wrong batch-cut-instead: chunks for one sequence, all at once for a batch
-def chunked_attention(query, key, value, chunk_size):
-    size = chunk_size if query.dim() == 2 else query.shape[-2]
-    found = [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(size, -2)]
-    return torch.cat(found, -2)
 
 
 # %% wrong batch-cut-instead: a slice without an ellipsis
