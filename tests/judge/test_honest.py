@@ -218,6 +218,13 @@ def test_what_ran_out_of_time_is_not_checked_a_second_time_for_its_words(judge, 
     assert checked == ["product", "product", "Affine"]
 
 
+def test_a_wrong_answer_that_is_late_elsewhere_keeps_its_words(judge):
+    late = "import time\ndef product(left, right):\n    time.sleep(9 if left.dim() > 2 else 0)\n    return left @ right + 1"
+    parts = [part for part in judge(cells(product=late), limits=SHORT)["product"].parts if part.message]
+    assert "values differ" in parts[0].message
+    assert not any("passes on the practice inputs" in part.message for part in parts)
+
+
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_cells_share_what_time_is_left(judge, stubborn):
     loop = "while True: pass"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from grader.authoring.model_solutions import model_solution
 from grader.exercises.registry import exercises
 from grader.report.text import as_text
 from grader.spec import compare
@@ -342,3 +343,29 @@ def test_the_reference_computes_in_one_thread_too(subject_of):
         torch.set_num_threads(before)
     assert report.passed
     assert set(seen) == {1}
+
+
+def test_a_helper_is_checked_once_for_one_failure_in_all_its_checks():
+    """On lesson 01, where much builds on the softmax."""
+    known, wrong = exercises(), "def stable_softmax(x):\n    e = x.exp()\n    return e / e.sum(-2, keepdim=True)"
+    namespace = {"__name__": "__main__"}
+    exec(model_solution(known["self_attention"]), namespace)
+    exec(wrong, namespace)
+    asked = []
+    for earlier in ({}, None):
+        subject = Counting(namespace)
+        for seed in ("secret", "practice"):
+            report = evaluate(known["self_attention"], subject, seed=seed, exercises=known, earlier=earlier)
+            assert report.first_fix == "stable_softmax"
+        asked.append(subject.calls)
+    assert asked[0] < 0.75 * asked[1]
+
+
+class Counting(LocalSubject):
+    """Counts what is asked of it."""
+
+    calls = 0
+
+    def ask(self, request):
+        self.calls += 1
+        return super().ask(request)
