@@ -495,7 +495,7 @@ print(alike(block_output))
 # </details>
 
 
-# %% exercise="TransformerBlock" role="solution"
+# %% exercise="TransformerBlock" role="solution" long="three of its lines are given"
 class TransformerBlock(nn.Module):
     """Attention, then the feed-forward layers, each followed by dropout,
     addition and LayerNorm (post-norm).
@@ -512,11 +512,11 @@ class TransformerBlock(nn.Module):
         super().__init__()
         ### BEGIN SOLUTION
         self.attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        ### END SOLUTION
         self.norm1 = nn.LayerNorm(d_model)
         self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
         self.dropout = nn.Dropout(dropout)
-        ### END SOLUTION
 
     def forward(
         self,

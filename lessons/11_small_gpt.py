@@ -547,10 +547,10 @@ check(GPT)
 #
 # Difficulty 3 of 5
 #
-# Write the whole loop, with a row of `starts` (steps, B) for each step. A step cuts its batch with `language_batch` and
-# computes the mean loss over all its labels. Then come the gradients, and what was in `.grad` before must not count,
-# not even in the first step. `nn.utils.clip_grad_norm_(model.parameters(), max_norm)` clips them, and the optimiser
-# takes its step. Collect in `losses` the loss *before* each step, as a plain number.
+# The loop has a row of `starts` (steps, B) for each step, and cuts its batch with your `language_batch`. What comes then
+# is for you to write. Compute the mean loss over all labels, and then the gradients. What was in `.grad` before must not
+# count, not even in the first step. `nn.utils.clip_grad_norm_(model.parameters(), max_norm)` clips them, and the
+# optimiser takes its step. The last line collects the loss *before* each step as a plain number, so call it `loss`.
 #
 # Take the optimiser as it is, with its learning rate and its memory of earlier steps, because `fit` will be called
 # piece by piece and has to go on where it was.
@@ -568,7 +568,7 @@ check(GPT)
 # </details>
 
 
-# %% exercise="fit" role="solution"
+# %% exercise="fit" role="solution" long="the loop's frame is given"
 def fit(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -584,16 +584,16 @@ def fit(
     """
     was_training, losses = model.training, []
     model.train()
-    ### BEGIN SOLUTION
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
+        ### BEGIN SOLUTION
         loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), max_norm)
         optimizer.step()
+        ### END SOLUTION
         losses.append(loss.item())
-    ### END SOLUTION
     model.train(was_training)
     return losses
 
@@ -985,57 +985,9 @@ print(textwrap.fill(decode(my_ids[0]), 78))
 # from the text alone how a quotation opens and closes, and that somebody who is spoken to answers.
 #
 # For each new token, `generate` sends the whole text through the model, although only the last token is new. With
-# lesson 09's cache only the new token goes through.
+# lesson 09's cache only the new token goes through, and you can write that loop at the lesson's end, in "For those who
+# want more".
 #
-# ### Exercise 8: `generate_with_cache`
-#
-# Difficulty 2 of 5
-#
-# Return the same tokens as `generate` from a generator with the same seed. `model(tokens, cache)` returns the logits
-# and the cache as a pair, and the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and
-# then only the newest token each time. The very last one doesn't go through the model, because nobody asks what follows
-# it. Prompt and new tokens together are at most `model.max_length` here.
-#
-# <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
-#
-# Print the shape of what you give the model in each step. It should be (B, T) first, and then (B, 1) every time.
-#
-# </details>
-
-
-# %% exercise="generate_with_cache" role="solution"
-def generate_with_cache(
-    model: nn.Module,
-    prompt: Tensor,
-    new_tokens: int,
-    generator: torch.Generator,
-    **sampling: float | None,
-) -> Tensor:
-    """What generate writes, with one new token at a time through the model.
-
-    prompt: (B, T). model(tokens, cache) gives (logits, cache); an empty dict
-    begins a text. Returns (B, T + new_tokens), the prompt included; at most
-    model.max_length tokens.
-    """
-    was_training, tokens = model.training, prompt
-    model.eval()
-    with torch.no_grad():
-        ### BEGIN SOLUTION
-        new, cache = prompt, {}
-        for _ in range(new_tokens):
-            logits, cache = model(new, cache)
-            probabilities = next_token_probabilities(logits[:, -1], **sampling)
-            new = torch.multinomial(probabilities, 1, generator=generator)
-            tokens = torch.cat([tokens, new], dim=1)
-        ### END SOLUTION
-    model.train(was_training)
-    return tokens
-
-
-# %% exercise="generate_with_cache" role="check"
-check(generate_with_cache)
-
-# %% [markdown]
 # In your model's tales, whoever is asked mostly answers. Between step 400 and step 800 something was switched on that
 # makes it do so, but what is it, and does the model really know who is who? (This is the place for a break.)
 
@@ -1064,7 +1016,7 @@ def attention_weights(model, tokens):
 
 
 # %% [markdown]
-# ### Exercise 9: `head_that_remembers`
+# ### Exercise 8: `head_that_remembers`
 #
 # Difficulty 3 of 5
 #
@@ -1371,7 +1323,7 @@ compare_guess("11_second", my_first[0] if my_first else 8)
 # next stands one place further, and that place shows it only its own letter. Who tells a place what stood before it? To
 # find out, measure how much each head looks at what followed last time.
 #
-# ### Exercise 10: `induction_scores`
+# ### Exercise 9: `induction_scores`
 #
 # Difficulty 4 of 5
 #
@@ -1602,7 +1554,7 @@ plt.show()
 # %% [markdown]
 # ## 10 · Quiz
 #
-# ### Exercise 11: `quiz_11`
+# ### Exercise 10: `quiz_11`
 #
 # Difficulty 2 of 5
 #
@@ -1615,8 +1567,8 @@ plt.show()
 #    - c. that names go wrong when this head is switched off, and stay right when another is;
 #    - d. that the loss rises when this head is switched off.
 # 2. `kept` (a whole number): with probabilities 0.4, 0.25, 0.2, 0.1, 0.05 and `top_p=0.8`, how many tokens stay?
-# 3. `fed` (a whole number): with a prompt of 10 tokens and 5 new ones, how many tokens does `generate_with_cache` send
-#    through the model in all?
+# 3. `fed` (a whole number): a model writes 5 new tokens after a prompt of 10, and keeps lesson 09's cache. How many
+#    tokens go through it in all?
 # 4. `same_length` (a letter): in section 8, let every word have 16 letters, in all rows, and train both models anew.
 #    Which gets most of the letters right that come again?
 #    - a. both;
@@ -1658,9 +1610,61 @@ check(quiz_11, "quiz_11")
 #
 # ## For those who want more
 #
-# The first part, about words that the model has never seen, has an exercise that counts like the others. Then come too
-# few tales, names of two words, the whole model from an empty cell, a text of your own, and the published weights of
-# GPT-2 in your classes.
+# The first two parts, writing with a cache and words that the model has never seen, have an exercise each that counts
+# like the others. Then come too few tales, names of two words, the whole model from an empty cell, a text of your own,
+# and the published weights of GPT-2 in your classes.
+#
+# ### Writing with a cache
+#
+# In lesson 09 your cache kept the keys and values of such a model. Now write the loop around it.
+#
+# ### Exercise 11: `generate_with_cache`
+#
+# Difficulty 2 of 5
+#
+# This exercise is easier, because you have written its loop before. Return the same tokens as `generate` from a
+# generator with the same seed. `model(tokens, cache)` returns the logits and the cache as a pair, and the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and
+# then only the newest token each time. The very last one doesn't go through the model, because nobody asks what follows
+# it. Prompt and new tokens together are at most `model.max_length` here.
+#
+# <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
+#
+# Print the shape of what you give the model in each step. It should be (B, T) first, and then (B, 1) every time.
+#
+# </details>
+
+
+# %% exercise="generate_with_cache" role="solution"
+def generate_with_cache(
+    model: nn.Module,
+    prompt: Tensor,
+    new_tokens: int,
+    generator: torch.Generator,
+    **sampling: float | None,
+) -> Tensor:
+    """What generate writes, with one new token at a time through the model.
+
+    prompt: (B, T). model(tokens, cache) gives (logits, cache); an empty dict
+    begins a text. Returns (B, T + new_tokens), the prompt included; at most
+    model.max_length tokens.
+    """
+    was_training, tokens = model.training, prompt
+    model.eval()
+    with torch.no_grad():
+        ### BEGIN SOLUTION
+        new, cache = prompt, {}
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            probabilities = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(probabilities, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+        ### END SOLUTION
+    model.train(was_training)
+    return tokens
+
+
+# %% exercise="generate_with_cache" role="check"
+check(generate_with_cache)
 
 # %% [markdown]
 # ### Words that it has never seen
@@ -1715,7 +1719,7 @@ print(textwrap.fill("  ".join(f"{a}+{b}" for a, b in merges), 78))
 #
 # Difficulty 3 of 5
 #
-# This exercise is easier. `symbols` are the characters of a word, and `merges` are pairs of strings in the order in
+# `symbols` are the characters of a word, and `merges` are pairs of strings in the order in
 # which they were learnt. As long as two neighbours are among the merges, take the pair that was learnt *earliest*, and
 # join it wherever it occurs in the word, from left to right. A symbol that has just been joined is no part of a second
 # pair. Return the tokens as a list of strings, and leave both arguments as they are.

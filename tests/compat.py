@@ -40,7 +40,7 @@ FAILED = "FAILED"
 PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]
 # What the tests need in Colab's environment beside the course. nbgrader wants a later notebook than there is, for its
 # extensions; the build's rules need its preprocessors only.
-TOOLS = ["pytest", "pytest-timeout", "pytest-xdist", "jupytext"]
+TOOLS = ["pytest", "pytest-timeout", "pytest-xdist", "jupytext", "babel", "nh3", "tabulate"]
 WITHOUT_WHAT_THEY_ASK_FOR = ["nbgrader", "alembic", "mako", "rapidfuzz"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,6 +59,15 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.section("slowest files")
     for file, spent in seconds.most_common(MOST_FILES):
         terminalreporter.line(f"{spent:8.1f}s  {tests[file]:5} tests  {file}")
+
+
+@pytest.fixture(autouse=True)
+def no_shell_is_left() -> Iterator[None]:
+    """The shell of a notebook that ran in this process goes with its test: a later one that starts a kernel would be
+    taken for a kernel itself."""
+    yield
+    if shell := sys.modules.get("grader.subject.shell"):
+        shell.Shell.clear_instance()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """What the build adds to a lesson's prose: where one is, how long it takes, folds; and what of it is plain text.
 
-Minutes are for somebody who reads English as a second language (docs/build.md has the rule).
+Minutes are for somebody who meets the subject for the first time (docs/build.md has the rule).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from grader.authoring.translation.units import translated
 from grader.regions import BEGIN, cut
 from grader.sentences import Translate, in_language, say
 
-WORDS_A_MINUTE = 100
-A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it shows a view
-A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a logical line of the solution, a question
+WORDS_A_MINUTE = 180
+A_LINE_READ = 0.1  # minutes for a logical line of open code
+HIDDEN = ("draw", "answer")  # roles of cells whose code is collapsed
+A_LEVEL, A_LINE, A_QUESTION = 3.9, 1.3, 2.6  # minutes: a level of difficulty, a line of the solution, a question
 PNG = "image/png"
 ENOUGH = 60  # characters of an alternative text
 TEXT_BELOW = say("A plot, described in the text below it.")
@@ -124,7 +125,7 @@ def _logical_lines(source: str) -> int:
 def _code(cell: LessonCell, exercises: dict[str, float]) -> float:
     if cell.role in ("solution", "check"):
         return exercises.get(cell.exercise, 0.0) if cell.role == "solution" else 0.0
-    return A_CELL + A_VIEW * ("from grader.views import" in cell.source)
+    return 0.0 if cell.role in HIDDEN else A_LINE_READ * _logical_lines(cell.source)
 
 
 def about(minutes: float) -> str:

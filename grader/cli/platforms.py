@@ -10,7 +10,7 @@ import click
 from grader.platforms.registry import platforms
 
 
-class OneOfPlatforms(click.ParamType[str]):
+class OneOfPlatforms(click.ParamType):
     """One of the platforms that have something, such as "takes_marks", or another word. They are looked up when it is
     asked for: a platform is a file, and may have come since."""
 

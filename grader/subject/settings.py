@@ -168,6 +168,7 @@ def _autocast(kind: str) -> Setting:
     return Setting(f"autocast on {kind}", read, write, _always(False))
 
 
+_FUNCTIONS_SEEN = getattr(getattr(C, "_TorchFunctionState", None), "ENABLED", None)  # 2.5 has no such state
 SDP_KERNELS = ("flash", "math", "mem_efficient", "cudnn", "overrideable")
 
 # In the order in which they are set: the modes first, since they see every function of torch that is called after them.
@@ -175,7 +176,7 @@ SDP_KERNELS = ("flash", "math", "mem_efficient", "cudnn", "overrideable")
 SETTINGS: tuple[Setting, ...] = (
     Setting("function modes", _modes(overrides), _set_stack(overrides), _always(())),
     Setting("dispatch modes", _modes(dispatch), _set_stack(dispatch), _always(())),
-    *_pair("functions seen", "_get_torch_function_state", "_set_torch_function_state", C._TorchFunctionState.ENABLED),
+    *_pair("functions seen", "_get_torch_function_state", "_set_torch_function_state", _FUNCTIONS_SEEN),
     Setting("device", _default_device, _set_default_device, _always((None, None))),
     Setting("inference", torch.is_inference_mode_enabled, _set_inference, _always(False)),
     *_pair("gradients", "is_grad_enabled", "_set_grad_enabled", True),

@@ -89,16 +89,22 @@ def lesson() -> Lesson:
 
 def test_minutes_follow_from_words_cells_and_exercises(lesson):
     found = times(lesson)
-    # Two lines of solution and two levels: 8. Two questions: 4.
-    assert found.exercises == {"double": 8, "quiz": 4}
-    # "Difficulty of" are 2 words; what is folded away isn't counted.
-    assert found.parts == pytest.approx([3.02 + 8 + 1, 0.02 + 4 + 4])
-    assert found.total == pytest.approx(sum(found.parts) + 2 * 2.0 + 0.05)  # "Time: . The plan: one, two"
+    # Two lines of solution at 1.3 and two levels at 3.9. Two questions at 2.6.
+    assert found.exercises == pytest.approx({"double": 2 * 1.3 + 2 * 3.9, "quiz": 2 * 2.6})
+    # "Difficulty of" are 2 words; what is folded away isn't counted. A part has 300 words, and each a line of code.
+    assert found.parts == pytest.approx([302 / 180 + 10.4 + 0.1, 2 / 180 + 5.2 + 0.1])
+    assert found.total == pytest.approx(sum(found.parts) + (2 * 200 + 5) / 180)  # "Time: . The plan: one, two"
 
 
 def test_an_investigation_takes_time_for_its_difficulty_and_for_each_answer():
     text = TEXT.format(front="word", first="word").replace("quiz", "hunt")
-    assert times(read_lesson("01_toy", text)).exercises["hunt"] == 4 + 3
+    assert times(read_lesson("01_toy", text)).exercises["hunt"] == pytest.approx(5.2 + 3.9)
+
+
+@pytest.mark.parametrize(("role", "minutes"), [("", 0.2), ("try", 0.2), ("given", 0.2), ("draw", 0), ("answer", 0)])
+def test_code_that_is_collapsed_takes_no_time(role, minutes):
+    cell = f'# %% role="{role}"\nx = (\n    1\n)\n# twice\nprint(x)\n'.replace(' role=""', "")
+    assert times(read_lesson("01_toy", "# %% [markdown]\n# ## 1 · One\n\n" + cell)).total == pytest.approx(minutes)
 
 
 def test_a_model_solutions_line_counts_once_however_it_is_wrapped(lesson):
@@ -111,14 +117,14 @@ def test_a_model_solutions_line_counts_once_however_it_is_wrapped(lesson):
 def test_what_the_template_gives_takes_no_time(lesson):
     """A line above the region and another region, which has one line."""
     given = lesson.text.replace("def double(x):\n", "def double(x):\n    x = x + 0\n")
-    assert times(read_lesson("01_toy", given)).exercises["double"] == 8
+    assert times(read_lesson("01_toy", given)).exercises["double"] == pytest.approx(10.4)
     end = "    return y\n    ### END SOLUTION\n"
     second = "\ndef triple(x):\n    ### BEGIN SOLUTION\n    return 3 * x\n    ### END SOLUTION\n"
     more = given.replace(end, end + second)
-    assert times(read_lesson("01_toy", more)).exercises["double"] == 9
+    assert times(read_lesson("01_toy", more)).exercises["double"] == pytest.approx(11.7)
 
 
-MORE = f"# ## For those who want more\n#\n# {'word ' * 200}\n\n# %%\nprint(1)\n"
+MORE = f"# ## For those who want more\n#\n# {'word ' * 522}\n\n# %%\nprint(1)\n"
 END = "# ## What you can do now"
 
 
@@ -129,17 +135,17 @@ def test_what_is_for_those_who_want_more_is_no_part_of_the_lessons_time(lesson, 
     text = after.format(lesson.text, MORE) if after.count("{}") == 2 else after.format(before, MORE, END + end)
     longer, elsewhere = read_lesson("01_toy", text), read_lesson("01_toy", text.replace("For those", "And those"))
     assert times(longer)[:4] == times(lesson)[:4]
-    assert times(longer).more == pytest.approx(2 + 1)
-    assert "10 of them for the exercises, and about 3 minutes for those who want more. The" in "\n".join(filled(longer))
+    assert times(longer).more == pytest.approx(3)
+    assert "15 of them for the exercises, and about 3 minutes for those who want more. The" in "\n".join(filled(longer))
     assert times(elsewhere).total == pytest.approx(times(lesson).total + 3)
     assert "wants more" not in "\n".join(filled(elsewhere))
 
 
 def test_an_exercise_for_those_who_want_more_is_none_of_the_lessons_minutes():
     found = times(read_lesson("11_small_gpt", (ROOT / "lessons/11_small_gpt.py").read_text("utf-8")))
-    apart = found.exercises["byte_pair_encode"]
+    apart = found.exercises["byte_pair_encode"] + found.exercises["generate_with_cache"]
     assert found.solving == pytest.approx(sum(found.exercises.values()) - apart)
-    assert found.more > apart > 5
+    assert found.more > apart > 10
 
 
 def test_lesson_07_counts_its_last_section_apart():
@@ -158,15 +164,15 @@ def test_every_numbered_part_says_where_one_is(lesson):
     source = "\n".join(filled(lesson))
     bar = '<progress value="{0}" max="2" title="Part {0} of 2"></progress> Part {0} of 2 · about {1} minutes'
     assert f'<a id="section-1"></a>\n\n## 1 · Doubling\n\n{bar.format(1, 10)}\n\nword word' in source
-    assert f"## 2 · Quiz\n\n{bar.format(2, 8)}\n\n### Exercise 2: `quiz`" in source
+    assert f"## 2 · Quiz\n\n{bar.format(2, 5)}\n\n### Exercise 2: `quiz`" in source
     assert source.count("<progress") == 2  # "Letters" and the end are no parts
 
 
 def test_the_lesson_and_its_exercises_say_how_long_they_take(lesson):
     source = "\n".join(filled(lesson))
-    assert "**Time:** about 25 minutes, 10 of them for the exercises. The plan" in source
-    assert "### Exercise 1: `double`\n\nDifficulty 2 of 5 · about 8 minutes\n" in source
-    assert source.rstrip().count("Difficulty 1 of 5 · about 4 minutes") == 1
+    assert "**Time:** about 20 minutes, 15 of them for the exercises. The plan" in source
+    assert "### Exercise 1: `double`\n\nDifficulty 2 of 5 · about 10 minutes\n" in source
+    assert source.rstrip().count("Difficulty 1 of 5 · about 5 minutes") == 1
 
 
 def test_a_picture_in_words_is_folded(lesson):

@@ -34,9 +34,9 @@ from tests.exercises.test_submissions import without_unused_imports
 
 # What a setting may be set to, as code.
 VALUES = (
-    *("True", "False", "None", "0", "1", "2", "3"),
+    *("True", "False", "None", '"meta"', '"cpu"', "0", "1", "2", "3"),
     *("torch.float64", "torch.float16", "torch.bfloat16", "torch.float32"),
-    *('"meta"', '"cpu"', '"torch.DoubleTensor"', '"torch.FloatTensor"', '"warn"', '"error"', '"greedy"', '"auto"'),
+    *('"torch.DoubleTensor"', '"torch.FloatTensor"', '"warn"', '"error"', '"greedy"', '"auto"'),
     *('"medium"', '"high"', '"highest"', '"bf16"', '"tf32"', '"ieee"', '"none"'),
     *("torch.nn.attention.SDPBackend.FLASH_ATTENTION", "lambda tensor: tensor, lambda tensor: tensor"),
 )
@@ -140,7 +140,7 @@ def readings() -> dict[str, Any]:
     found = {code: read(function) for code, function in readers().items()}
     found["function modes"] = [id(mode) for mode in torch.overrides._get_current_function_mode_stack()]
     found["dispatch modes"] = [id(mode) for mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack()]
-    found["functions seen"] = str(torch._C._get_torch_function_state())
+    found["functions seen"] = str(getattr(torch._C, "_get_torch_function_state", bool)())  # torch 2.5 has no such state
     found["default device"] = id(getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None))
     found["denormals"] = float(np.float64(5e-324) * np.float64(1))
     found["printing"] = dict(vars(torch._tensor_str.PRINT_OPTS)), np.get_printoptions()
@@ -197,6 +197,7 @@ def assigned() -> Iterator[Set]:
     """Settings that are assigned, or set by a function: the first values that change a reading, each in another way.
     ValueError for one that none of the values sets back: `VALUES` lacks what a newer torch has there."""
     names: dict[str, Any] = {"torch": torch}
+    torch.set_default_device(None)  # torch 2.5 can't read it before it has been set
     for _, lines in _assigned():
         before, seen = readings(), []
         for line in lines:
@@ -224,7 +225,7 @@ def contexts() -> Iterator[Set]:
     seen: set[int] = set()
     for path, place in places().items():
         for name in public(place):
-            kind = getattr(place, name)
+            kind = getattr(place, name, None)  # a property may raise
             if not (inspect.isclass(kind) or inspect.isfunction(kind)) or not kind.__module__.startswith("torch"):
                 continue
             if not hasattr(kind, "__enter__") and not inspect.isgeneratorfunction(inspect.unwrap(kind)):

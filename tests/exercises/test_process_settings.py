@@ -25,6 +25,8 @@ from tests.exercises.process_settings import EXERCISES, Set, answer, differing, 
 # Modes that raise for whatever torch is asked, so that nothing can be set after them.
 RAISING = ("TorchFunctionMode()", "TorchDispatchMode()")
 
+MKLDNN_PRECISION = ("mkldnn.fp32_precision",) * hasattr(torch._C, "_get_fp32_precision_getter")  # torch 2.5 has none
+
 
 @cache
 def together() -> list[Set]:
@@ -47,7 +49,7 @@ def test_the_settings_that_are_known_are_found():
         *("set_default_dtype(torch.float64)", "set_default_dtype(torch.float16)", 'set_default_device("meta")'),
         *("set_grad_enabled(False)", "no_grad()", "inference_mode()", "autocast(", 'device("meta")', "detect_anomaly"),
         *('set_float32_matmul_precision("medium")', "use_deterministic_algorithms(True)", "set_num_threads(3)"),
-        *("mkldnn.enabled = False", "mkldnn.fp32_precision", "enable_math_sdp(False)", "cudnn.benchmark = True"),
+        *("mkldnn.enabled = False", *MKLDNN_PRECISION, "enable_math_sdp(False)", "cudnn.benchmark = True"),
         *("FlopCounterMode", "save_on_cpu", "sdpa_kernel", "set_flush_denormal", "seterr", "simplefilter"),
     ):
         assert known in codes

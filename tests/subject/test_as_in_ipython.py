@@ -13,6 +13,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import IPython
+
 from grader.subject.cells import notebook_namespace
 from grader.subject.notebook import Notebook
 
@@ -232,6 +234,8 @@ def in_a_process(run: Callable[[tuple[str, ...]], object], every: list[tuple[str
 
 def test_a_notebook_has_whatever_ipython_s_own_shell_makes_of_awkward_honest_cells():
     every = list(cases())[:: 1 if os.environ.get("SAMPLES") == "all" else 11]
+    if IPython.version_info < (8,):  # to IPython 7 a semicolon behind a magic says nothing
+        every = [cells for cells in every if not any(cell.startswith("%") and cell.endswith(";") for cell in cells)]
     expected, got = (in_a_process(run, every) for run in (by_ipython, by_the_notebook))
     assert sum(value != "nothing" for value in expected) > len(every) / 2
     lost = [

@@ -125,8 +125,8 @@ def test_files_folders_and_variables_of_magics(tmp_path, monkeypatch):
         "import mine_e\n%run mine_e.py",
         f"%cd {tmp_path}\n%env MINE_E=3\n%set_env OTHER_E 4",
         "import os\nu = os.environ['MINE_E'] + os.environ['OTHER_E']",
-        "%%capture kept\n%%time\nz = mine_e.y\nfiles = !ls",
-        "print(files[0], kept.show(), len([*files]))\nresult = %timeit -o -n 1 z\nresult.best",
+        "%%capture kept\n%%time\nz = mine_e.y",
+        "files = %sx ls\nprint(files[0], kept.show(), len([*files]))\nresult = %timeit -o -n 1 z\nresult.best",
         "w = %time 7\n%time v = 7\nget_ipython().run_cell('v += w')",
     )
     assert found == [[]] * 8
