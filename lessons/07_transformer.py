@@ -460,8 +460,8 @@ print(alike(block_output))
 #
 # Difficulty 3 of 5
 #
-# Put steps 6 to 14 into one module, with the attributes `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
-# Dropout, addition and norm come after the attention, and once more after the feed-forward layers.
+# Put steps 6 to 14 into one module. `norm1`, `norm2` and `dropout` are given, and you add the attributes `attention` and
+# `feed_forward`. Dropout, addition and norm come after the attention, and once more after the feed-forward layers.
 #
 # `forward(value, key, query, mask=None)` takes three tensors because the decoder will call it with two sequences. Take
 # care with the order, which is the tutorial's and **not** the one in `MultiHeadAttention`.

@@ -409,8 +409,9 @@ def all_rates(formula, steps=240, warm_up=40, factor=0.2):
 # %% role="try"
 # The rates with which you will train.
 my_rates = all_rates(noam_rate)
-for my_step in (1, 20, 40, 160, 240):
-    print(f"step {my_step:3}: {my_rates[my_step - 1]:.5f}")
+for my_step, my_rate in enumerate(my_rates, 1):
+    if my_step in (1, 20, 40, 160, 240):
+        print(f"step {my_step:3}: {my_rate:.5f}")
 
 # %% [markdown]
 # ## 5 · The model
@@ -713,9 +714,11 @@ predict(
 # Your first 40 steps.
 my_learner = go_on(train_step, my_rates[:40])
 album["during"] = [look(my_learner, pair) for pair in album_pairs]
-print(f"loss after 40 steps: {losses[39]:.2f}")
+my_first = losses[:40]
+print(f"loss after {len(my_first)} steps: {my_first[-1]:.2f}")
+my_part = next((shares[n] for n in (40, 30, 20, 10) if n in shares), 0)
 my_outcomes = ["hardly any", "about one third", "about two thirds"]
-my_outcome = [*my_outcomes, "nearly all"][round(3 * shares[40])]
+my_outcome = [*my_outcomes, "nearly all"][round(3 * my_part)]
 compare_guess("08_forty", my_outcome)
 
 # %% [markdown] role="answer"

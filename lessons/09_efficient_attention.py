@@ -1239,11 +1239,11 @@ def online_attention(
     query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v).
     Returns (..., Tq, d_v).
     """
-    blocks = (whole.split(block_size, dim=-2) for whole in (key, value))
     ### BEGIN SOLUTION
     maximum = query.new_full((*query.shape[:-1], 1), -math.inf)
     total = query.new_zeros((*query.shape[:-1], 1))
     mixed = query.new_zeros((*query.shape[:-1], value.shape[-1]))
+    blocks = (whole.split(block_size, dim=-2) for whole in (key, value))
     for k, v in zip(*blocks, strict=True):
         scores = query @ k.mT / math.sqrt(query.shape[-1])
         new_maximum = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))

@@ -547,10 +547,10 @@ check(GPT)
 #
 # Difficulty 3 of 5
 #
-# The loop has a row of `starts` (steps, B) for each step, and cuts its batch with your `language_batch`. What comes then
-# is for you to write. Compute the mean loss over all labels, and then the gradients. What was in `.grad` before must not
-# count, not even in the first step. `nn.utils.clip_grad_norm_(model.parameters(), max_norm)` clips them, and the
-# optimiser takes its step. The last line collects the loss *before* each step as a plain number, so call it `loss`.
+# Write the whole loop, with a row of `starts` (steps, B) for each step. A step cuts its batch with `language_batch` and
+# computes the mean loss over all its labels. Then come the gradients, and what was in `.grad` before must not count,
+# not even in the first step. `nn.utils.clip_grad_norm_(model.parameters(), max_norm)` clips them, and the optimiser
+# takes its step. Collect in `losses` the loss *before* each step, as a plain number.
 #
 # Take the optimiser as it is, with its learning rate and its memory of earlier steps, because `fit` will be called
 # piece by piece and has to go on where it was.
@@ -568,7 +568,7 @@ check(GPT)
 # </details>
 
 
-# %% exercise="fit" role="solution" long="the loop's frame is given"
+# %% exercise="fit" role="solution"
 def fit(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -584,16 +584,16 @@ def fit(
     """
     was_training, losses = model.training, []
     model.train()
+    ### BEGIN SOLUTION
     for row in starts:
         inputs, labels = language_batch(ids, row, block_size)
-        ### BEGIN SOLUTION
         loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), max_norm)
         optimizer.step()
-        ### END SOLUTION
         losses.append(loss.item())
+    ### END SOLUTION
     model.train(was_training)
     return losses
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from grader.authoring.model_solutions import lesson_of
+from grader.authoring.notebook import instructors_notebook
 from grader.exercises.registry import exercises
 
 LESSON = "01_self_attention"
@@ -14,9 +15,17 @@ LESSON = "01_self_attention"
 
 @cache
 def instructor(lesson: str = LESSON) -> bytes:
-    """The instructor's notebook: every code cell of the lesson with the metadata that the build gives it."""
-    found = enumerate(lesson_of(lesson).cells)
-    return dump([code(c.source, c.role or "example", c.exercise, f"cell-{n}") for n, c in found if c.is_code])
+    """The instructor's notebook: every code cell of the lesson as the build makes it, with the metadata that it gives
+    it."""
+    read = lesson_of(lesson)
+    built = [cell.source for cell in instructors_notebook(read, exercises()).cells if cell.cell_type == "code"]
+    found = [(n, cell) for n, cell in enumerate(read.cells) if cell.is_code]
+    return dump(
+        [
+            code(source, cell.role or "example", cell.exercise, f"cell-{n}")
+            for (n, cell), source in zip(found, built, strict=True)
+        ]
+    )
 
 
 def code(source: str, role: str = "", exercise: str = "", id: str = "") -> dict[str, Any]:

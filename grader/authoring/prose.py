@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from io import StringIO
+from itertools import zip_longest
 from tokenize import NEWLINE, generate_tokens
 from typing import NamedTuple
 
@@ -22,7 +23,6 @@ from grader.sentences import Translate, in_language, say
 
 WORDS_A_MINUTE = 180
 A_LINE_READ = 0.1  # minutes for a logical line of open code
-HIDDEN = ("draw", "answer")  # roles of cells whose code is collapsed
 A_LEVEL, A_LINE, A_QUESTION = 3.9, 1.3, 2.6  # minutes: a level of difficulty, a line of the solution, a question
 PNG = "image/png"
 ENOUGH = 60  # characters of an alternative text
@@ -91,12 +91,16 @@ def times(lesson: Lesson) -> Times:
     exercises = {cell.exercise: _exercise(cell, levels) for cell in lesson.with_role("solution")}
     parts: list[float] = []
     total, solving, more, inside, for_more = 0.0, 0.0, 0.0, False, False
-    for cell in lesson.cells:
+    for cell, below in zip_longest(lesson.cells, lesson.cells[1:]):
+        is_open = cell.role != "draw" and not (below and below.explains)  # the build collapses the others
         for section in [""] if cell.is_code else SECTION.split(cell.source):
             if section.startswith("## "):
                 inside, for_more = PART.match(section) is not None, section.startswith(MORE)
                 parts += [0.0] * inside
-            minutes = _code(cell, exercises) if cell.is_code else len(words(plain(unfolded(section)))) / WORDS_A_MINUTE
+            if cell.is_code:
+                minutes = _code(cell, exercises, is_open)
+            else:
+                minutes = len(words(plain(unfolded(section)))) / WORDS_A_MINUTE
             if for_more:
                 more += minutes
             else:
@@ -122,10 +126,10 @@ def _logical_lines(source: str) -> int:
     return sum(token.type == NEWLINE for token in generate_tokens(StringIO(source).readline))
 
 
-def _code(cell: LessonCell, exercises: dict[str, float]) -> float:
+def _code(cell: LessonCell, exercises: dict[str, float], is_open: bool) -> float:
     if cell.role in ("solution", "check"):
         return exercises.get(cell.exercise, 0.0) if cell.role == "solution" else 0.0
-    return 0.0 if cell.role in HIDDEN else A_LINE_READ * _logical_lines(cell.source)
+    return A_LINE_READ * _logical_lines(cell.source) if is_open else 0.0
 
 
 def about(minutes: float) -> str:

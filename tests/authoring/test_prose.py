@@ -96,15 +96,22 @@ def test_minutes_follow_from_words_cells_and_exercises(lesson):
     assert found.total == pytest.approx(sum(found.parts) + (2 * 200 + 5) / 180)  # "Time: . The plan: one, two"
 
 
+ANSWER = '# %% [markdown] role="answer"\n# Because.\n'
+
+
 def test_an_investigation_takes_time_for_its_difficulty_and_for_each_answer():
     text = TEXT.format(front="word", first="word").replace("quiz", "hunt")
     assert times(read_lesson("01_toy", text)).exercises["hunt"] == pytest.approx(5.2 + 3.9)
 
 
-@pytest.mark.parametrize(("role", "minutes"), [("", 0.2), ("try", 0.2), ("given", 0.2), ("draw", 0), ("answer", 0)])
-def test_code_that_is_collapsed_takes_no_time(role, minutes):
-    cell = f'# %% role="{role}"\nx = (\n    1\n)\n# twice\nprint(x)\n'.replace(' role=""', "")
-    assert times(read_lesson("01_toy", "# %% [markdown]\n# ## 1 · One\n\n" + cell)).total == pytest.approx(minutes)
+@pytest.mark.parametrize(
+    ("cell", "minutes"),
+    [("# %%\n{}", 0.2), ('# %% role="given"\n{}', 0.2), ('# %% role="draw"\n{}', 0), ("# %%\n{}" + ANSWER, 1 / 180)],
+)
+def test_code_that_is_collapsed_takes_no_time(cell, minutes):
+    """A drawing's, and that of a prediction's answer; the answer's word does."""
+    text = "# %% [markdown]\n# ## 1 · One\n\n" + cell.format("x = (\n    1\n)\n# twice\nprint(x)\n\n")
+    assert times(read_lesson("01_toy", text)).total == pytest.approx(minutes)
 
 
 def test_a_model_solutions_line_counts_once_however_it_is_wrapped(lesson):
