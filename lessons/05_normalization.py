@@ -386,7 +386,7 @@ rows["0.001 · cat, ε = 1e-05, line"] = small / (sigma + 1e-5)
 show_rows("normalised", rows)
 
 line = (cat - torch.mean(cat)) / (torch.std(cat, unbiased=False) + 1)
-inside = torch.allclose(line, rows["cat, ε = 1, formula"])
+inside = torch.allclose(line, centred / (variance + 1).sqrt())
 outcome = "yes, its ε is outside the root"
 outcome = "no, they are the same" if inside else outcome
 compare_guess("05_which_slip", outcome)
@@ -1317,7 +1317,8 @@ except ValueError as error:
 # deeper, while in a post-norm stack it doesn't. The table shows the mean over eight stacks.
 
 # %% role="train" claim="last_gradient_shrinks"
-depths, last = (6, 12, 24, 48), torch.zeros(2, 4)
+depths = (6, 12, 24, 48)
+last = torch.zeros(2, len(depths))
 for i, pre in enumerate((False, True)):
     for j, depth in enumerate(depths):
         for seed in range(8):
