@@ -812,9 +812,10 @@ for p, its_loss in zip(guesses, by_stage.values(), strict=True):
     rows.append([would.replace("<eos>", "."), its_loss])
 columns = ["it would write", "loss of all dates"]
 show(rows, list(stages), columns, title="after", form=".3f")
-first = (chances[last_row] > 0.5).nonzero()[0].item()
+sure = (chances[last_row] > 0.5).tolist()
 outcomes = 2 * ["before any cross-attention"] + 2 * ["in layer 0"]
-compare_guess("10_decided", [*outcomes, *3 * ["only in layer 1"]][first])
+outcomes += [*3 * ["only in layer 1"], "nowhere"]
+compare_guess("10_decided", outcomes[[*sure, True].index(True)])
 
 # %% [markdown] role="answer"
 # *The picture in words:* a table has a row for each character of 1939-08-06 and a column for each sub-layer (own
