@@ -597,98 +597,7 @@ compare_guess("05_which_variance", outcome)
 # %% [markdown]
 # In eval mode a sample's result doesn't depend on the rest of the batch, so a batch of one is fine. (The end of the
 # lesson has both modes side by side.) In train mode the running values change with every batch, even if nobody is
-# training.
-#
-# ### What a module owns
-#
-# γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must be
-# saved with the model and move with it to another device. Such tensors are called **buffers**. A module gets one from a
-# line in its constructor, such as `self.register_buffer("seen", torch.zeros(1))`, and from then on it is `self.seen`.
-#
-# The batch's mean is computed from the batch, and PyTorch records this computation, because it needs it for the
-# gradient. A buffer that is updated with this mean would keep the records of all earlier batches in memory. So detach
-# what you store, or store it under `torch.no_grad()`.
-#
-# ### Exercise 4: `BatchNorm`
-#
-# Difficulty 3 of 5
-#
-# Your module should do what `nn.BatchNorm1d` does for (B, E), in train mode with B ≥ 2 and in eval mode. Its parameters
-# and its last two lines are given, and you add the memory. The buffers are called `running_mean` (zeros at first) and
-# `running_var` (ones), and `forward` has to find the `mean` and the `variance` that the last lines use. PyTorch's
-# BatchNorm modules are excluded; the function `F.batch_norm` is allowed, though you learn more without it.
-#
-# <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
-#
-# A tensor that is only assigned to an attribute is not owned by the module, so which line above makes a buffer?
-#
-# </details>
-#
-# <details><summary>"a leaf Variable that requires grad is being used in an in-place operation"</summary>
-#
-# Something that is updated by hand is registered as a parameter, but should gradient descent change it?
-#
-# </details>
-#
-# <details><summary>Outputs are right in train mode, but the running values are not</summary>
-#
-# Take a batch of two and momentum 0.1, and do one update on paper. If yours is too close to the batch's values, look at
-# which factor goes with the old value and which with the new one. If only the variance is wrong, its new part by a
-# factor of two, read "Which variance?" again.
-#
-# </details>
-#
-# <details><summary>Eval mode gives the same as train mode</summary>
-#
-# The mode decides what you normalise with, and whether the running values change. Does your code look at
-# `self.training` anywhere?
-#
-# </details>
-
-
-# %% exercise="BatchNorm" role="solution"
-class BatchNorm(nn.Module):
-    """BatchNorm with running statistics, as nn.BatchNorm1d.
-
-    x: (B, E); returns (B, E).
-    """
-
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1
-    ) -> None:
-        super().__init__()
-        self.eps, self.momentum = eps, momentum
-        self.weight = nn.Parameter(torch.ones(num_features))
-        self.bias = nn.Parameter(torch.zeros(num_features))
-        ### BEGIN SOLUTION
-        self.register_buffer("running_mean", torch.zeros(num_features))
-        self.register_buffer("running_var", torch.ones(num_features))
-        ### END SOLUTION
-
-    def forward(self, x: Tensor) -> Tensor:
-        ### BEGIN SOLUTION
-        if self.training:
-            mean, variance = x.mean(dim=0), x.var(dim=0, correction=0)
-            with torch.no_grad():
-                self.running_mean += self.momentum * (mean - self.running_mean)
-                change = x.var(dim=0) - self.running_var
-                self.running_var += self.momentum * change
-        else:
-            mean, variance = self.running_mean, self.running_var
-        ### END SOLUTION
-        normal = (x - mean) / torch.sqrt(variance + self.eps)
-        return self.weight * normal + self.bias
-
-
-# %% exercise="BatchNorm" role="check"
-check(BatchNorm)
-
-# %% role="try"
-# Try it: a network of six layers with your BatchNorm. It should know the
-# rhyme.
-mine = deep(BatchNorm, depth=6)
-learn(mine)
-print(go_on(mine.eval()))
+# training. For those who want more, writing such a module is an exercise behind the lesson's end.
 
 # %% [markdown]
 # ## 7 · Why Transformers don't use BatchNorm
@@ -802,7 +711,7 @@ examine(example)
 # In the two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as `silent` and
 # `standardise` are here. Check your idea against the demands with pencil and paper before you write.
 #
-# ### Exercise 5: `pre_norm_residual`
+# ### Exercise 4: `pre_norm_residual`
 #
 # Difficulty 2 of 5
 #
@@ -848,7 +757,7 @@ def pre_norm_residual(
 check(pre_norm_residual)
 
 # %% [markdown]
-# ### Exercise 6: `post_norm_residual`
+# ### Exercise 5: `post_norm_residual`
 #
 # Difficulty 2 of 5
 #
@@ -1153,7 +1062,7 @@ show_reads(yours=my_share)
 #
 # ## 11 · Quiz
 #
-# ### Exercise 7: `quiz_05`
+# ### Exercise 6: `quiz_05`
 #
 # Difficulty 2 of 5
 #
@@ -1207,10 +1116,9 @@ check(quiz_05, "quiz_05")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written three norms and can say which numbers share a mean in each, and you have built a module with a
-# memory of its own. You have worked out two places for a norm from what the block has to do. Forty-eight blocks of
-# your own learn the rhyme with the norm in either of them, but pre-norm forgives a rate that doesn't suit it, and
-# post-norm has to be tuned.
+# You have written three norms and can say which numbers share a mean in each. You have worked out two places for a norm
+# from what the block has to do. Forty-eight blocks of your own learn the rhyme with the norm in either of them, but
+# pre-norm forgives a rate that doesn't suit it, and post-norm has to be tuned.
 #
 # **To read next**
 #
@@ -1228,7 +1136,7 @@ check(quiz_05, "quiz_05")
 # %% [markdown]
 # ## For those who want more
 #
-# Later lessons don't need this.
+# Later lessons don't need this. A BatchNorm of your own is an exercise that counts like the others.
 #
 # ### Layers that don't add their input
 #
@@ -1279,6 +1187,98 @@ show(table, rows, columns, title="variance", form=".4f")
 # Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one row and three times the
 # right value in another. So subtract the mean first, as exercise 2 asks.
 #
+# ### A BatchNorm of your own
+#
+# γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must be
+# saved with the model and move with it to another device. Such tensors are called **buffers**. A module gets one from a
+# line in its constructor, such as `self.register_buffer("seen", torch.zeros(1))`, and from then on it is `self.seen`.
+#
+# The batch's mean is computed from the batch, and PyTorch records this computation, because it needs it for the
+# gradient. A buffer that is updated with this mean would keep the records of all earlier batches in memory. So detach
+# what you store, or store it under `torch.no_grad()`.
+#
+# ### Exercise 7: `BatchNorm`
+#
+# Difficulty 3 of 5
+#
+# Your module should do what `nn.BatchNorm1d` does for (B, E), in train mode with B ≥ 2 and in eval mode. Its parameters
+# and its last two lines are given, and you add the memory. The buffers are called `running_mean` (zeros at first) and
+# `running_var` (ones), and `forward` has to find the `mean` and the `variance` that the last lines use. PyTorch's
+# BatchNorm modules are excluded; the function `F.batch_norm` is allowed, though you learn more without it.
+#
+# <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
+#
+# A tensor that is only assigned to an attribute is not owned by the module, so which line above makes a buffer?
+#
+# </details>
+#
+# <details><summary>"a leaf Variable that requires grad is being used in an in-place operation"</summary>
+#
+# Something that is updated by hand is registered as a parameter, but should gradient descent change it?
+#
+# </details>
+#
+# <details><summary>Outputs are right in train mode, but the running values are not</summary>
+#
+# Take a batch of two and momentum 0.1, and do one update on paper. If yours is too close to the batch's values, look at
+# which factor goes with the old value and which with the new one. If only the variance is wrong, its new part by a
+# factor of two, read "Which variance?" again.
+#
+# </details>
+#
+# <details><summary>Eval mode gives the same as train mode</summary>
+#
+# The mode decides what you normalise with, and whether the running values change. Does your code look at
+# `self.training` anywhere?
+#
+# </details>
+
+
+# %% exercise="BatchNorm" role="solution"
+class BatchNorm(nn.Module):
+    """BatchNorm with running statistics, as nn.BatchNorm1d.
+
+    x: (B, E); returns (B, E).
+    """
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1
+    ) -> None:
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        self.weight = nn.Parameter(torch.ones(num_features))
+        self.bias = nn.Parameter(torch.zeros(num_features))
+        ### BEGIN SOLUTION
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        ### BEGIN SOLUTION
+        if self.training:
+            mean, variance = x.mean(dim=0), x.var(dim=0, correction=0)
+            with torch.no_grad():
+                self.running_mean += self.momentum * (mean - self.running_mean)
+                change = x.var(dim=0) - self.running_var
+                self.running_var += self.momentum * change
+        else:
+            mean, variance = self.running_mean, self.running_var
+        ### END SOLUTION
+        normal = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.weight * normal + self.bias
+
+
+# %% exercise="BatchNorm" role="check"
+check(BatchNorm)
+
+# %% role="try"
+# Try it: a network of six layers with your BatchNorm. It should know the
+# rhyme.
+mine = deep(BatchNorm, depth=6)
+learn(mine)
+print(go_on(mine.eval()))
+
+# %% [markdown]
 # ### BatchNorm in both modes
 #
 # A module has seen 32 batches of eight samples from a population with mean 5 and standard deviation 3, and remembers
@@ -1308,7 +1308,7 @@ except ValueError as error:
 # %% [markdown]
 # In train mode the outputs are −1 and 1, whichever two different samples go in, and a single sample is an error. Eval
 # mode only reads the memory, but a model that is evaluated in train mode by mistake also changes it. The last of the
-# three buffers counts batches; the module of exercise 4 doesn't need it.
+# three buffers counts batches; the module of exercise 7 doesn't need it.
 #
 # ### And the last layer?
 #
