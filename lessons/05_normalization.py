@@ -20,7 +20,7 @@
 # 04's rhyme and has to predict the next one. From most starts it doesn't learn this, whichever learning rate we try.
 # Then we put a norm into each layer, and it learns from every start. A norm *normalises*, which means that it brings
 # numbers back to a common size on their way from layer to layer. For that it needs a mean, but the mean **of what**?
-# LayerNorm and BatchNorm answer this question differently. At the end, you build forty-eight blocks of your own, and
+# LayerNorm and BatchNorm answer this question differently. In section 10 you build forty-eight blocks of your own, and
 # see what the place of the norm in a block decides.
 #
 # **You need** PyTorch tensors with axes and broadcasting, `nn.Module`, and the training loop of lesson 02.
@@ -422,7 +422,7 @@ show(shares, "share of the size, with d − 1", columns, form=".4f")
 # Difficulty 2 of 5
 #
 # Write LayerNorm for any leading axes. A row with a common offset of 1000 should still be right, so subtract the mean
-# before you square. (Some textbooks don't; the lesson's last part shows what comes of it.) The normalisation kernels
+# before you square. (Some textbooks don't; "For those who want more" shows what comes of it.) The normalisation kernels
 # are excluded, as in exercise 1, but your own `rms_norm` is not.
 #
 # <details><summary>Right on [1, 2, 3] but wrong in the check</summary>
@@ -544,12 +544,13 @@ show_rows("your BatchNorm", dict(zip(NAMES, mine, strict=True)))
 # ## 6 · BatchNorm remembers
 #
 # In training a batch is a random sample, and its mean is a fair estimate of the mean of all the data. But what if the
-# finished model gets a single sample? The mean of that batch is the sample itself, so only zeros are left. Even with
-# more samples, a prediction would depend on which others happen to be in the batch.
+# finished model gets a single sample? The mean of that batch is the sample itself, so only zeros would be left, and
+# PyTorch refuses such a batch in train mode. Even with more samples, a prediction would depend on which others happen
+# to be in the batch.
 #
 # BatchNorm therefore **remembers**. In *train mode* it normalises with the batch's statistics and also keeps *running*
 # averages of them; in *eval mode* it normalises with the running ones. `module.train()` and `module.eval()` switch the
-# mode, and `self.training` is True in train mode. The running averages move a little with each batch:
+# mode. The running averages move a little with each batch:
 #
 # > running ← (1 − momentum) · running + momentum · batch's
 #
@@ -595,9 +596,11 @@ compare_guess("05_which_variance", outcome)
 # there is. For a batch of two the difference is a factor of two.
 
 # %% [markdown]
-# In eval mode a sample's result doesn't depend on the rest of the batch, so a batch of one is fine. (The end of the
-# lesson has both modes side by side.) In train mode the running values change with every batch, even if nobody is
-# training. For those who want more, writing such a module is an exercise behind the lesson's end.
+# ### The two modes
+#
+# In eval mode a sample's result doesn't depend on the rest of the batch, so a batch of one is fine. In train mode the
+# running values change with every batch, even if nobody is training. "For those who want more" begins with an exercise
+# in which you write such a module, and shows both modes side by side.
 
 # %% [markdown]
 # ## 7 · Why Transformers don't use BatchNorm
@@ -715,8 +718,7 @@ examine(example)
 #
 # Difficulty 2 of 5
 #
-# This exercise is easier than the last one. The block adds once, calls `sublayer` and `norm` once each, and meets two
-# demands:
+# The block adds once, calls `sublayer` and `norm` once each, and meets two demands:
 #
 # 1. **The residual path is untouched.** If the sub-layer returns zeros, the block returns the x that came in, to the
 #    last digit and with any norm. A stack of such blocks is one straight line with additions only.
@@ -1136,58 +1138,12 @@ check(quiz_05, "quiz_05")
 # %% [markdown]
 # ## For those who want more
 #
-# Later lessons don't need this. A BatchNorm of your own is an exercise that counts like the others.
-#
-# ### Layers that don't add their input
-#
-# Layers that don't add their input can go either way. We take twenty untrained ones, each of which is a random matrix
-# and a ReLU. How large is a typical number (the root mean square) after 1, 5 and 20 of them? The rows differ only in
-# the size of the weights.
-
-# %%
-gains, sizes = (0.7, 1.0, 1.4, 2.0), []
-for gain in gains:
-    start = torch.Generator().manual_seed(0)
-    plain = normalised = torch.randn(64, 100, generator=start)
-    for layer in range(1, 21):
-        weight = torch.randn(100, 100, generator=start) * gain / 10
-        plain = (plain @ weight).relu()
-        normalised = (F.layer_norm(normalised, (100,)) @ weight).relu()
-        if layer in (1, 5, 20):
-            sizes.append(plain.square().mean().sqrt())
-    sizes.append(normalised.square().mean().sqrt())
-rows = [f"weights {gain}" for gain in gains]
-columns = ["layer 1", "layer 5", "layer 20", "layer 20, normalised"]
-table = torch.tensor(sizes).view(4, 4)
-show(table, rows, columns, title="typical size", form=".2g")
-
-# %% [markdown]
-# With weights of 1.4 the size stays within a factor of three. With half of that it is almost zero after twenty layers,
-# and with 2.0 it has grown to hundreds, because over twenty layers the factor per layer is raised to the twentieth
-# power. (Gradients grow and shrink in the same way on their way back.) With a norm before each layer, the factors don't
-# multiply, and the last column depends only on the last layer.
-#
-# ### A shortcut that costs all digits
-#
-# Textbooks also give the variance as "mean of the squares minus square of the mean". On paper it is the same, but here
-# the shortcut subtracts two numbers in the millions to find one below 1, and float32 has about seven digits.
-
-# %%
-offsets, variances = (0, 1000, 3000, 5000), []
-for offset in offsets:
-    high = cat + offset
-    shortcut = high.square().mean() - high.mean().square()
-    variances += [shortcut, (high - high.mean()).square().mean()]
-rows = [f"cat + {offset}" for offset in offsets]
-columns = ["by the shortcut", "centred first"]
-table = torch.tensor(variances).view(4, 2)
-show(table, rows, columns, title="variance", form=".4f")
-
-# %% [markdown]
-# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one row and three times the
-# right value in another. So subtract the mean first, as exercise 2 asks.
+# Later lessons don't need this. Exercise 7, a BatchNorm of your own, counts like the others, so you need it for full
+# marks.
 #
 # ### A BatchNorm of your own
+#
+# Section 6 told what BatchNorm remembers. Here you write a module that does so.
 #
 # γ and β are learnt by gradient descent, so they are **parameters**. Running statistics are measured, but they must be
 # saved with the model and move with it to another device. Such tensors are called **buffers**. A module gets one from a
@@ -1203,8 +1159,9 @@ show(table, rows, columns, title="variance", form=".4f")
 #
 # Your module should do what `nn.BatchNorm1d` does for (B, E), in train mode with B ≥ 2 and in eval mode. Its parameters
 # and its last two lines are given, and you add the memory. The buffers are called `running_mean` (zeros at first) and
-# `running_var` (ones), and `forward` has to find the `mean` and the `variance` that the last lines use. PyTorch's
-# BatchNorm modules are excluded; the function `F.batch_norm` is allowed, though you learn more without it.
+# `running_var` (ones), and `forward` has to find the `mean` and the `variance` that the last lines use. `self.training`
+# is True in train mode and False in eval mode. PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is
+# allowed, though you learn more without it.
 #
 # <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
 #
@@ -1222,7 +1179,8 @@ show(table, rows, columns, title="variance", form=".4f")
 #
 # Take a batch of two and momentum 0.1, and do one update on paper. If yours is too close to the batch's values, look at
 # which factor goes with the old value and which with the new one. If only the variance is wrong, its new part by a
-# factor of two, read "Which variance?" again.
+# factor of two, read "Which variance?" in section 6
+# again.
 #
 # </details>
 #
@@ -1309,6 +1267,55 @@ except ValueError as error:
 # In train mode the outputs are −1 and 1, whichever two different samples go in, and a single sample is an error. Eval
 # mode only reads the memory, but a model that is evaluated in train mode by mistake also changes it. The last of the
 # three buffers counts batches; the module of exercise 7 doesn't need it.
+#
+# ### Layers that don't add their input
+#
+# Layers that don't add their input can go either way. We take twenty untrained ones, each of which is a random matrix
+# and a ReLU. How large is a typical number (the root mean square) after 1, 5 and 20 of them? The rows differ only in
+# the size of the weights.
+
+# %%
+gains, sizes = (0.7, 1.0, 1.4, 2.0), []
+for gain in gains:
+    start = torch.Generator().manual_seed(0)
+    plain = normalised = torch.randn(64, 100, generator=start)
+    for layer in range(1, 21):
+        weight = torch.randn(100, 100, generator=start) * gain / 10
+        plain = (plain @ weight).relu()
+        normalised = (F.layer_norm(normalised, (100,)) @ weight).relu()
+        if layer in (1, 5, 20):
+            sizes.append(plain.square().mean().sqrt())
+    sizes.append(normalised.square().mean().sqrt())
+rows = [f"weights {gain}" for gain in gains]
+columns = ["layer 1", "layer 5", "layer 20", "layer 20, normalised"]
+table = torch.tensor(sizes).view(4, 4)
+show(table, rows, columns, title="typical size", form=".2g")
+
+# %% [markdown]
+# With weights of 1.4 the size stays within a factor of three. With half of that it is almost zero after twenty layers,
+# and with 2.0 it has grown to hundreds, because over twenty layers the factor per layer is raised to the twentieth
+# power. (Gradients grow and shrink in the same way on their way back.) With a norm before each layer, the factors don't
+# multiply, and the last column depends only on the last layer.
+#
+# ### A shortcut that costs all digits
+#
+# Textbooks also give the variance as "mean of the squares minus square of the mean". On paper it is the same, but here
+# the shortcut subtracts two numbers in the millions to find one below 1, and float32 has about seven digits.
+
+# %%
+offsets, variances = (0, 1000, 3000, 5000), []
+for offset in offsets:
+    high = cat + offset
+    shortcut = high.square().mean() - high.mean().square()
+    variances += [shortcut, (high - high.mean()).square().mean()]
+rows = [f"cat + {offset}" for offset in offsets]
+columns = ["by the shortcut", "centred first"]
+table = torch.tensor(variances).view(4, 2)
+show(table, rows, columns, title="variance", form=".4f")
+
+# %% [markdown]
+# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one row and three times the
+# right value in another. So subtract the mean first, as exercise 2 asks.
 #
 # ### And the last layer?
 #

@@ -407,7 +407,7 @@ class RotaryAttention(MultiHeadAttention):
 #
 # The parts are lesson 07's, so you get `__init__`, and write `forward`. Each sub-layer is pre-norm, x +
 # dropout(sublayer(norm(x))), and its sum isn't normalised. The attention takes one input, `is_causal=True` and the
-# `cache`, which is for section 9 and only has to be passed on with `cache=cache`.
+# `cache`. That is for exercise 11, at the end, and here you only pass it on with `cache=cache`.
 #
 # <details><summary>Only "in train mode" fails</summary>
 #
@@ -981,12 +981,12 @@ my_ids = generate(my_gpt, my_prompt, 90, my_seed, temperature=0.7)
 print(textwrap.fill(decode(my_ids[0]), 78))
 
 # %% [markdown]
+# For each new token, `generate` sends the whole text through the model, although only the last token is new. With
+# lesson 09's cache only the new token goes through. You can write that loop in exercise 11, in "For those who want
+# more".
+#
 # What your model writes isn't a copy, since the names, things and habits are put together in new ways. It has learnt
 # from the text alone how a quotation opens and closes, and that somebody who is spoken to answers.
-#
-# For each new token, `generate` sends the whole text through the model, although only the last token is new. With
-# lesson 09's cache only the new token goes through, and you can write that loop at the lesson's end, in "For those who
-# want more".
 #
 # In your model's tales, whoever is asked mostly answers. Between step 400 and step 800 something was switched on that
 # makes it do so, but what is it, and does the model really know who is who? (This is the place for a break.)
@@ -1568,7 +1568,7 @@ plt.show()
 #    - d. that the loss rises when this head is switched off.
 # 2. `kept` (a whole number): with probabilities 0.4, 0.25, 0.2, 0.1, 0.05 and `top_p=0.8`, how many tokens stay?
 # 3. `fed` (a whole number): a model writes 5 new tokens after a prompt of 10, and keeps lesson 09's cache. How many
-#    tokens go through it in all?
+#    tokens does the model read in all?
 # 4. `same_length` (a letter): in section 8, let every word have 16 letters, in all rows, and train both models anew.
 #    Which gets most of the letters right that come again?
 #    - a. both;
@@ -1611,21 +1611,23 @@ check(quiz_11, "quiz_11")
 # ## For those who want more
 #
 # The first two parts, writing with a cache and words that the model has never seen, have an exercise each that counts
-# like the others. Then come too few tales, names of two words, the whole model from an empty cell, a text of your own,
-# and the published weights of GPT-2 in your classes.
+# like the others, so you need them for full marks. Then come too few tales, names of two words, the whole model from an
+# empty cell, a text of your own, and the published weights of GPT-2 in your classes.
 #
 # ### Writing with a cache
 #
-# In lesson 09 your cache kept the keys and values of such a model. Now write the loop around it.
+# In lesson 09 a model wrote with your cache. Your `GPT` can do so, too, because each `RotaryAttention` keeps its keys
+# and values in the dict that it is given.
 #
 # ### Exercise 11: `generate_with_cache`
 #
 # Difficulty 2 of 5
 #
-# This exercise is easier, because you have written its loop before. Return the same tokens as `generate` from a
-# generator with the same seed. `model(tokens, cache)` returns the logits and the cache as a pair, and the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and
-# then only the newest token each time. The very last one doesn't go through the model, because nobody asks what follows
-# it. Prompt and new tokens together are at most `model.max_length` here.
+# This exercise is easier than exercise 9, because its loop is much like that of `generate`. Return the same tokens as
+# `generate` from a generator with the same seed. `model(tokens, cache)` returns the logits and the cache as a pair, and
+# the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and then only the newest token
+# each time. The very last one doesn't go through the model, because nobody asks what follows it. Prompt and new tokens
+# together are at most `model.max_length` here.
 #
 # <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
 #
@@ -1719,10 +1721,10 @@ print(textwrap.fill("  ".join(f"{a}+{b}" for a, b in merges), 78))
 #
 # Difficulty 3 of 5
 #
-# `symbols` are the characters of a word, and `merges` are pairs of strings in the order in
-# which they were learnt. As long as two neighbours are among the merges, take the pair that was learnt *earliest*, and
-# join it wherever it occurs in the word, from left to right. A symbol that has just been joined is no part of a second
-# pair. Return the tokens as a list of strings, and leave both arguments as they are.
+# `symbols` are the characters of a word, and `merges` are pairs of strings in the order in which they were learnt. As
+# long as two neighbours are among the merges, take the pair that was learnt *earliest*, and join it wherever it occurs
+# in the word, from left to right. A symbol that has just been joined is no part of a second pair. Return the tokens as
+# a list of strings, and leave both arguments as they are.
 #
 # With the merges ("b", "c"), ("a", "b"), ("a", "bc"), the symbols a, b, c become a, bc in the first round and abc in
 # the second. With ("a", "a") alone, the symbols a, a, a become aa, a. After a join, a merge that stands earlier in the

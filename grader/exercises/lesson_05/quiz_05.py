@@ -84,8 +84,8 @@ QUESTIONS = (
         "Normalise two numbers of your choice by hand, then two others that lie farther apart.",
         wrong={
             "b": "If you try 1 and 3, then 0 and 100, what is left of the distance?",
-            "c": "In eval mode it is the running statistics that count, so look at the cell with `pair`.",
-            "d": "One sample is too few, but the cell with `pair` passes two. Does that raise an error?",
+            "c": "In eval mode it is the running statistics that count, so read section 6 again.",
+            "d": "Section 5 sends two samples through `nn.BatchNorm1d`. Does that raise an error?",
         },
     ),
     choice(

@@ -9,9 +9,9 @@ NAMES = (
     "fit",
     "next_token_probabilities",
     "generate",
-    "generate_with_cache",
     "head_that_remembers",
     "induction_scores",
+    "generate_with_cache",
     "byte_pair_encode",
     "quiz_11",
 )
