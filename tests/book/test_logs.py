@@ -180,7 +180,7 @@ def test_entries_are_numbered_and_read_back(tmp_path):
     assert (audit.entries(tmp_path, LESSON), audit.next_id(tmp_path, LESSON)) == ([], 1)
     first = audit.add(tmp_path, LESSON, audit.ACCEPT, {"ann": NOTED}, version="v", changed=("torch",), also_down=True)
     second = audit.add(tmp_path, LESSON, audit.OVERRIDE, {"bo": audit.Noted(0.0, 1.0)})
-    assert audit.entries(tmp_path, LESSON) == [first, second]
+    assert (audit.entries(tmp_path, LESSON), audit.next_id(tmp_path, LESSON)) == ([first, second], 3)
     assert (first.id, second.id, first.students["ann"], first.also_down) == (1, 2, NOTED, True)
     assert first.when.endswith("+00:00")
 

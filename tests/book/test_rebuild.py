@@ -8,7 +8,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from grader.book.rebuild import LEFT_OUT, MOST_TEXT, OwnCell, own_cells, rebuild, stored_notebook
+from grader.book.rebuild import LEFT_OUT, MOST_TEXT, OwnCell, dump, own_cells, rebuild, stored_notebook
 from grader.course.release import Release
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
@@ -235,6 +235,18 @@ def test_code_that_is_given_is_put_back_without_an_output():
     assert (texts(made)[0], made["cells"][0]["outputs"]) == (("kept", "x = 3"), [])
 
 
+def test_graded_text_of_a_teacher_s_own_that_nobody_answers_is_put_back_as_text():
+    outline = Outline.of(nb.dump([instructors("markdown", "Seen.", "seen", points=1, grade=True, locked=True)]))
+    made = rebuild(outline, nb.dump([]), SubmissionResult(()), Release(), LIMITS)
+    assert (texts(made)[0], made["cells"][0]["cell_type"]) == (("seen", "Seen."), "markdown")
+
+
+@pytest.mark.parametrize(("noted", "kept"), [("ko", {"language": "ko"}), ("en", None), ("none such", None)])
+def test_a_notebook_stays_in_its_language(noted, kept):
+    data = json.loads(nb.dump(CELLS)) | {"metadata": {"course": {"language": noted, "other": 1}}}
+    assert rebuilt(json.dumps(data).encode())["metadata"].get("course") == kept
+
+
 def test_each_test_shows_its_own_result():
     other = instructors("code", "assert yours()", "other", points=1, grade=True, locked=True)
     results = (ResultOfTest("tests", False, None), ResultOfTest("other", True, 0.5))
@@ -287,3 +299,10 @@ def test_the_bytes_are_a_notebook_and_the_cells_are_the_teacher_s_own():
         "essay": OwnCell(None, unanswered=False),
         "given": OwnCell(None, unanswered=False),
     }
+
+
+def test_lines_keep_their_ends():
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": "one\ntwo"}}
+    cell = {"cell_type": "code", "source": "x = 1\ny = 2", "outputs": [output]}
+    made = json.loads(dump({"cells": [cell], "metadata": {}}))["cells"][0]
+    assert (made["source"], made["outputs"][0]["data"]["text/plain"]) == (["x = 1\n", "y = 2"], ["one\n", "two"])

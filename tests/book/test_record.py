@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 from nbgrader import api
-from sqlalchemy import event
+from sqlalchemy import event, inspect
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from grader.book.gradebook import LessonGradebook, cause, marks_in, record
+from grader.book.gradebook import LOOKED_UP, LessonGradebook, cause, marks_in, record
 from grader.book.rebuild import OwnCell
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, UnknownLesson
 from grader.judge.result import TestResult as ResultOfTest
@@ -371,6 +371,12 @@ def test_what_a_lesson_s_gradebook_knows(book, lesson):
     lesson.require(["a", "b"])
     with pytest.raises(CourseError, match="doesn't know c, d: source/01 has changed"):
         lesson.require(["c", "a", "d"])
+
+
+def test_what_is_looked_up_for_every_student_has_an_index(book, lesson):
+    there = inspect(book.engine)
+    for table, column in LOOKED_UP:
+        assert [column] in [index["column_names"] for index in there.get_indexes(table)], table
 
 
 def test_a_lesson_of_checks_alone_has_no_own_cells(monkeypatch):
