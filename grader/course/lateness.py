@@ -58,7 +58,7 @@ class LateDays:
         if self.moved:
             moved = say("due date moved by {time}", time=duration(self.moved))
             moved = say("{moved}: {why}", moved=moved, why=self.why) if self.why else moved
-        late = self._late(rule, penalty) if self.since or self.days else ""
+        late = self._late(rule, penalty) if self.since else ""
         return say("{moved}; {late}", moved=moved, late=late) if moved and late else moved or late
 
     def _late(self, rule: CourseSettings, penalty: float) -> str:
@@ -200,8 +200,7 @@ def late_penalty(student: str, score: float, seconds: float, config: Any) -> flo
 def timestamp(folder: UntrustedFolder) -> datetime | None:
     """When a submission was handed in (UTC), as nbgrader's exchange noted it; None if that can't be told."""
     try:
-        text = folder.read(TIMESTAMP, 100).decode().strip()
-        found: datetime | None = parse_utc(text) if text else None
+        found: datetime | None = parse_utc(folder.read(TIMESTAMP, 100).decode().strip())
     except Exception:  # a student wrote it, and dateutil raises what it likes
         return None
     return found

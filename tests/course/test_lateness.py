@@ -14,6 +14,7 @@ from traitlets.config import Config
 from grader.course.files import UntrustedFolder
 from grader.course.lateness import (
     Deadlines,
+    duration,
     extensions,
     in_time_until,
     is_late,
@@ -99,6 +100,47 @@ def test_other_work_takes_free_days_only_where_it_was_late(tmp_path):
     unknown.timestamp = None  # an extension alone
     assert deadlines.late(mine).free == 1
     assert (deadlines.late(early).days, deadlines.late(unknown).days) == (0, 0)
+
+
+def test_work_that_came_early_gives_no_free_days(tmp_path):
+    _early, mine = handed_in(timedelta(days=-3), timedelta(days=1, hours=20))
+    assert course(tmp_path, **EXAMPLE | {"free_days": 1}).late(mine).free == 1
+
+
+def test_an_earlier_hand_in_of_the_same_lesson_uses_up_no_free_day(tmp_path):
+    (stored,) = handed_in(TWENTY_HOURS)
+    later = stored.timestamp + timedelta(hours=1)
+    found = course(tmp_path, **EXAMPLE | {"free_days": 1}).late_if(
+        stored.assignment, "ann", later, lambda: [stored], stored
+    )
+    assert (found.days, found.free) == (1, 1)
+
+
+@pytest.mark.parametrize(("seconds", "penalty"), [(0.0, None), (1.0, 8.0)])
+def test_one_second_is_late_by_nbgraders_rule(seconds, penalty):
+    zero = Config({"LateSubmissionPlugin": {"penalty_method": "zero"}})
+    assert late_penalty("ann", 8.0, seconds, zero) == penalty
+
+
+@pytest.mark.parametrize(
+    ("time", "words"),
+    [
+        (timedelta(), "0 seconds"),
+        (timedelta(seconds=1), "1 second"),
+        (timedelta(minutes=1, seconds=2), "1 minute 2 seconds"),
+        (timedelta(hours=1, seconds=2), "1 hour 2 seconds"),
+        (timedelta(days=2, hours=1, minutes=3), "2 days 1 hour"),
+    ],
+)
+def test_a_length_of_time_is_said_by_its_two_largest_units(time, words):
+    assert duration(time) == words
+
+
+def test_a_line_of_extensions_that_is_torn_is_passed_over_and_the_first_one_counts(tmp_path):
+    note_extension(tmp_path, "00", "bo", timedelta(days=1), "")
+    with next(tmp_path.rglob("00.jsonl")).open("a") as file:
+        file.write('{"format": 1, "student": "cy"}\n{"for')
+    assert {who: noted.seconds for who, noted in extensions(tmp_path, "00").items()} == {"bo": 86400}
 
 
 def test_how_late_is_said_where_lateness_has_no_price_by_the_day(tmp_path):
