@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from nbgrader import api
-from sqlalchemy import event, inspect
+from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from grader.book.gradebook import LOOKED_UP, LessonGradebook, cause, marks_in, record
@@ -373,7 +373,12 @@ def test_what_a_lesson_s_gradebook_knows(book, lesson):
         lesson.require(["c", "a", "d"])
 
 
-def test_what_is_looked_up_for_every_student_has_an_index(book, lesson):
+def test_what_is_looked_up_for_every_student_has_an_index(monkeypatch, book, lesson):
+    """Also where somebody has given the table another one."""
+    with book.engine.begin() as connection:
+        connection.execute(text("DROP INDEX ix_grade_notebook_id"))
+        connection.execute(text("CREATE INDEX other ON grade (cell_id)"))
+    opened(monkeypatch, book)
     there = inspect(book.engine)
     for table, column in LOOKED_UP:
         assert [column] in [index["column_names"] for index in there.get_indexes(table)], table
