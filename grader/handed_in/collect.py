@@ -129,7 +129,8 @@ class _Sorting:
 
     def sort(self, source: Path, archive: Archive) -> None:
         """Sort the files of one source."""
-        outcome, claims = self._outcome, defaultdict[str, list[str]](list)
+        outcome = self._outcome
+        claims: defaultdict[str, list[str]] = defaultdict(list)
         modules = self._modules(archive)
         strange: defaultdict[str, list[tuple[Author, str]]] = defaultdict(list)
         named: set[str] = set()
