@@ -52,7 +52,7 @@ FILES = {
     "grader/handed_in/hand_in.py": (HAND_IN,),
     "grader/handed_in/counting.py": (COUNTING,),
     "grader/handed_in/collect.py": (COUNTING, WHOSE, COLLECT, *(f"--deselect={COLLECT}::{name}" for name in SLOW)),
-    **{f"grader/platforms/{name}.py": (AUTHORS,) for name in PLATFORMS},
+    **{f"grader/platforms/{name}.py": (AUTHORS, "tests/platforms/test_platforms.py", MARKS, COUNTING) for name in PLATFORMS},
 }
 SECONDS = 30  # of the processor for a mutant's tests, which take a few
 NOTICED, SURVIVED, ENDLESS, FAILED = "noticed", "survived", "endless", "its tests fail as it is"
