@@ -34,7 +34,8 @@ ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_name("marks_equivalent.toml")
 RECORD, MARKS, LOGS = (f"tests/book/test_{name}.py" for name in ("record", "marks", "logs"))
 EARLIER, HAND_IN, COUNTING = (f"tests/handed_in/test_{name}.py" for name in ("earlier", "hand_in", "counting"))
-LATENESS, AUTHORS = "tests/course/test_lateness.py", "tests/platforms/test_authors.py"
+LATENESS = "tests/course/test_lateness.py"
+AUTHORS, OF_PLATFORMS = "tests/platforms/test_authors.py", "tests/platforms/test_platforms.py"
 COLLECT, WHOSE = "tests/handed_in/test_collect.py", "tests/handed_in/test_whose.py"
 SLOW = ("test_a_virtual_environment_handed_in_costs_its_owner", "test_a_zip_bomb_costs_its_owner")
 PLATFORMS = ("canvas", "exchange", "folder", "github", "gradescope", "moodle", "platform", "prairielearn", "registry")
@@ -52,7 +53,7 @@ FILES = {
     "grader/handed_in/hand_in.py": (HAND_IN,),
     "grader/handed_in/counting.py": (COUNTING,),
     "grader/handed_in/collect.py": (COUNTING, WHOSE, COLLECT, *(f"--deselect={COLLECT}::{name}" for name in SLOW)),
-    **{f"grader/platforms/{name}.py": (AUTHORS, "tests/platforms/test_platforms.py", MARKS, COUNTING) for name in PLATFORMS},
+    **{f"grader/platforms/{name}.py": (AUTHORS, OF_PLATFORMS, MARKS, COUNTING) for name in PLATFORMS},
 }
 SECONDS = 30  # of the processor for a mutant's tests, which take a few
 NOTICED, SURVIVED, ENDLESS, FAILED = "noticed", "survived", "endless", "its tests fail as it is"
