@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import symtable
 import sys
 import types
@@ -13,7 +14,9 @@ import pytest
 from nbgrader.validator import Validator
 
 from grader import Report
+from grader.authoring.notebook import without_install_cell
 from tests.kernels import forked_kernels
+from tools import notebooks as nb
 
 ROOT = Path(__file__).parents[1]
 LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("[0-9][0-9]_*.py"))
@@ -121,3 +124,10 @@ def test_nbgrader_validate_fails_every_check_of_an_untouched_notebook(
 @pytest.mark.parametrize("lesson", LESSONS[:1])  # in the others nbval sees that no check cell raises
 def test_nbgrader_validate_passes_the_solution(lesson: str, validator: Validator, tmp_path: Path):
     assert validator.validate(_copy("solutions", lesson, tmp_path)) == {}
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_what_tests_hand_in_has_the_sources_of_the_notebook_that_is_handed_out(lesson):
+    handed_out = without_install_cell(_read("solutions", lesson))
+    sources = [cell.source for cell in handed_out.cells if cell.cell_type == "code"]
+    assert [cell["source"] for cell in json.loads(nb.instructor(lesson))["cells"]] == sources

@@ -127,6 +127,14 @@ class Lesson:
         """The cells that are cells of the notebook too, in its order: the texts of answers aren't."""
         return [cell for cell in self.cells if not cell.explains]
 
+    @property
+    def collapsed(self) -> list[bool]:
+        """Of each cell, whether the notebook shows its code collapsed: a drawing's, and that of an answer."""
+        answers = [*(cell.explains for cell in self.cells[1:]), False]
+        return [
+            cell.is_code and (cell.role == "draw" or answer) for cell, answer in zip(self.cells, answers, strict=True)
+        ]
+
     def with_role(self, *roles: str) -> list[LessonCell]:
         """Its code cells that have one of the roles."""
         return [cell for cell in self.cells if cell.is_code and cell.role in roles]

@@ -54,23 +54,19 @@ def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> N
     notebook = nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA))
     notebook.nbformat_minor = 5
     givens = iter(f"given-{number}" for number in range(1, len(lesson.cells) + 1))
-    for cell, source, cell_id in zip(lesson.cells, filled(lesson), ids(lesson), strict=True):
-        if cell.explains:
-            _hide(notebook.cells[-1])
+    parts = zip(lesson.cells, filled(lesson), ids(lesson), lesson.collapsed, strict=True)
+    for cell, source, cell_id, collapsed in parts:
+        if cell.explains:  # the text of the answer is in no cell (`answers.py`)
+            notebook.cells[-1].source = f"{ANSWER_HINT}\n{notebook.cells[-1].source}"
         elif cell.is_code:
             metadata = _metadata(cell, exercises, givens)
+            if collapsed:  # JupyterLab shows the first line
+                metadata["jupyter"] = {"source_hidden": True}
             notebook.cells.append(nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata))
         else:
             notebook.cells.append(nbformat.v4.new_markdown_cell(source, id=cell_id))
     nbformat.validate(notebook)
     return notebook
-
-
-def _hide(answer: NotebookNode) -> None:
-    """Collapse the source of a cell that answers a prediction: JupyterLab shows the first line of it. The text of the
-    answer is in no cell (`answers.py`)."""
-    answer.source = f"{ANSWER_HINT}\n{answer.source}"
-    answer.metadata["jupyter"] = {"source_hidden": True}
 
 
 def ids(lesson: Lesson) -> Iterator[str]:
@@ -98,8 +94,6 @@ def _metadata(cell: LessonCell, exercises: Mapping[str, Exercise], givens: Itera
     metadata: dict[str, Any] = {"course": course}
     if cell.exercise:
         course |= {"exercise": cell.exercise, "kind": exercises[cell.exercise].kind}
-    if cell.role == "draw":
-        metadata["jupyter"] = {"source_hidden": True}
     if cell.timed:
         metadata["tags"] = ["nbval-ignore-output"]
     if cell.role == "solution":

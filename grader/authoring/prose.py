@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from io import StringIO
-from itertools import zip_longest
 from tokenize import NEWLINE, generate_tokens
 from typing import NamedTuple
 
@@ -91,14 +90,13 @@ def times(lesson: Lesson) -> Times:
     exercises = {cell.exercise: _exercise(cell, levels) for cell in lesson.with_role("solution")}
     parts: list[float] = []
     total, solving, more, inside, for_more = 0.0, 0.0, 0.0, False, False
-    for cell, below in zip_longest(lesson.cells, lesson.cells[1:]):
-        is_open = cell.role != "draw" and not (below and below.explains)  # the build collapses the others
+    for cell, collapsed in zip(lesson.cells, lesson.collapsed, strict=True):
         for section in [""] if cell.is_code else SECTION.split(cell.source):
             if section.startswith("## "):
                 inside, for_more = PART.match(section) is not None, section.startswith(MORE)
                 parts += [0.0] * inside
             if cell.is_code:
-                minutes = _code(cell, exercises, is_open)
+                minutes = _code(cell, exercises, collapsed)
             else:
                 minutes = len(words(plain(unfolded(section)))) / WORDS_A_MINUTE
             if for_more:
@@ -126,10 +124,10 @@ def _logical_lines(source: str) -> int:
     return sum(token.type == NEWLINE for token in generate_tokens(StringIO(source).readline))
 
 
-def _code(cell: LessonCell, exercises: dict[str, float], is_open: bool) -> float:
+def _code(cell: LessonCell, exercises: dict[str, float], collapsed: bool) -> float:
     if cell.role in ("solution", "check"):
         return exercises.get(cell.exercise, 0.0) if cell.role == "solution" else 0.0
-    return A_LINE_READ * _logical_lines(cell.source) if is_open else 0.0
+    return 0.0 if collapsed else A_LINE_READ * _logical_lines(cell.source)
 
 
 def about(minutes: float) -> str:
